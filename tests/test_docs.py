@@ -22,6 +22,7 @@ import typer
 
 import spotball_core
 from spotball_core.cli.app import app
+from spotball_core.replication.check import replicate
 from tests.browsing import launched
 from tests.conftest import ROOT
 
@@ -157,7 +158,8 @@ def test_the_commands_of_the_readme_run(tmp_path: Path) -> None:
     done = run_all(lines, tmp_path)
     assert done.returncode == 0, done.stderr
     assert "spotball|v:" in done.stdout
-    assert (tmp_path / "scores.json").stat().st_size > 0
+    (shown,) = blocks("console")
+    assert shown in done.stdout
     assert (tmp_path / "run-eye/trials.csv").read_text(encoding="utf-8").splitlines()[1].endswith(",keys,,keys")
 
 
@@ -168,6 +170,31 @@ def test_the_readme_makes_items(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert lines == ["spotball gen run --demo --out items"]
     assert len((tmp_path / "items/scenes.jsonl").read_text(encoding="utf-8").splitlines()) > 20
+
+
+@pytest.mark.slow
+def test_the_published_figures_of_the_readme_are_those_of_replicate() -> None:
+    release = ROOT.parent / "shared/data/spot-the-ball-release"
+    if not release.is_dir():
+        pytest.skip("needs the authors' data")
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    items = replicate(release).items
+    checked = [item for item in items if item.status != "no data"]
+    matches = sum(item.status == "match" for item in checked)
+    assert f"check {len(checked)} published figures: {matches} agree" in text
+    assert f"and {len(checked) - matches} do not" in text
+    rows = re.findall(r"\| (People|Gemini, third prompt): ([^|]+?) \| ([\d.]+) \| ([\d.]+) \| (match|mismatch)", text)
+    assert len(rows) == 6
+    for who, quantity, published, reproduced, status in rows:
+        person = "human" if who == "People" else "gemini"
+        (item,) = (
+            item
+            for item in checked
+            if item.respondent == person and item.sport == "soccer" and quantity.startswith(item.quantity)
+        )
+        assert item.reproduced is not None
+        digits = len(reproduced.partition(".")[2])
+        assert (published, f"{item.reproduced:.{digits}f}", status) == (item.published, reproduced, item.status)
 
 
 def test_the_python_of_the_readme_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 LLAMA_TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}"
@@ -82,8 +84,20 @@ def save_llama(folder: Path) -> Path:
     return folder
 
 
-def save_qwen(folder: Path) -> Path:
-    """A model that reads images as tokens, with positions in three dimensions."""
+def save_qwen(
+    folder: Path,
+    text: Mapping[str, Any] | None = None,
+    vision: Mapping[str, Any] | None = None,
+    pixels: int = 112 * 112,
+) -> Path:
+    """A model that reads images as tokens, with positions in three dimensions.
+
+    Args:
+        folder: to save into.
+        text: fields of the text model's configuration other than those of the tiny model.
+        vision: fields of the vision model's.
+        pixels: of an image, at most; a larger one is made smaller.
+    """
     from transformers import Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
 
     tokens = _save_tokenizer(
@@ -92,7 +106,7 @@ def save_qwen(folder: Path) -> Path:
         eos_token="<|im_end|>",
         pad_token="<|endoftext|>",
     )
-    text = {
+    text_config = {
         **_TEXT,
         "vocab_size": len(tokens),
         "num_hidden_layers": 2,
@@ -100,8 +114,9 @@ def save_qwen(folder: Path) -> Path:
         "eos_token_id": tokens["<|im_end|>"],
         "pad_token_id": tokens["<|endoftext|>"],
         "rope_parameters": {"rope_type": "default", "mrope_section": [2, 1, 1], "rope_theta": 10000.0},
+        **(text or {}),
     }
-    vision = {
+    vision_config = {
         "depth": 2,
         "hidden_size": 16,
         "intermediate_size": 32,
@@ -109,13 +124,14 @@ def save_qwen(folder: Path) -> Path:
         "patch_size": 14,
         "window_size": 56,
         "fullatt_block_indexes": [1],
-        "out_hidden_size": _TEXT["hidden_size"],
+        "out_hidden_size": text_config["hidden_size"],
         "initializer_range": 0.5,
+        **(vision or {}),
     }
     named = {"image_token_id": "<|image_pad|>", "video_token_id": "<|video_pad|>"}
     named |= {"vision_start_token_id": "<|vision_start|>", "vision_end_token_id": "<|vision_end|>"}
     config = Qwen2_5_VLConfig(
-        text_config=text, vision_config=vision, **{name: tokens[token] for name, token in named.items()}
+        text_config=text_config, vision_config=vision_config, **{name: tokens[token] for name, token in named.items()}
     )
     _save_model(Qwen2_5_VLForConditionalGeneration, config, folder)
     (folder / "chat_template.jinja").write_text(QWEN_TEMPLATE)
@@ -125,7 +141,7 @@ def save_qwen(folder: Path) -> Path:
             "image_processor_type": "Qwen2VLImageProcessor",
             "processor_class": "Qwen2_5_VLProcessor",
             "min_pixels": 56 * 56,
-            "max_pixels": 112 * 112,
+            "max_pixels": pixels,
             "patch_size": 14,
             "temporal_patch_size": 2,
             "merge_size": 2,

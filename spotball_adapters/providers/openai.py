@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any
-from urllib.parse import urlsplit
-
-import httpx
+from urllib.parse import parse_qs, urlsplit
 
 from spotball_adapters.providers.chat_completions import (
     HostFailedError,
@@ -234,7 +232,7 @@ def authorization(base_url: str | None, key: str | None) -> dict[str, str]:
     if key is None:
         return {}
     # Such addresses are Azure's, whose deployments take a bearer token for one of Entra.
-    if base_url and API_VERSION in httpx.QueryParams(urlsplit(base_url).query):
+    if base_url and API_VERSION in parse_qs(urlsplit(base_url).query):
         return {"api-key": key}
     return {"Authorization": f"Bearer {key}"}
 

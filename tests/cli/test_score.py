@@ -238,7 +238,7 @@ class TestTerminal:
     @pytest.mark.slow
     @pytest.mark.parametrize("columns", [80, 60])
     def test_readable_where_it_is_narrow(self, data: Path, report: ScoreReport, columns: int) -> None:
-        status, text = on_terminal("score", data, *OPTIONS, columns=columns)
+        status, text = on_terminal("score", data, *OPTIONS, "--full", columns=columns)
         assert status == 0
         assert "\x1b[" in text
         plain = re.sub(r"\x1b\[[0-9;]*m", "", text)

@@ -85,7 +85,7 @@ def write_psych_ds(
     about = " ".join(one.about for one in files)
     _write_json(folder / DESCRIPTION, {**kept, **_metadata(design.config.title, about, every)})
     with replacing(folder / README) as beside:
-        beside.write_text(_readme(design, files, paths), encoding="utf-8")
+        beside.write_text(_readme(design, files, paths), encoding="utf-8", newline="\n")
 
 
 def _files(
@@ -170,4 +170,4 @@ def _earlier(path: Path) -> dict[str, Any]:
 
 def _write_json(path: Path, content: dict[str, Any]) -> None:
     with replacing(path) as beside:
-        beside.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        beside.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")

@@ -116,7 +116,12 @@ def test_questionnaire_by_keyboard_alone_and_screened_out(tmp_path: Path, visit:
     change(folder, {'url = "': 'screened_code = "SCREENED-9"\nurl = "'})
     visitor = visit(folder)
     press = visitor.page.keyboard.press
-    for key in ("Tab", " ", "Tab", "Enter"):
+    consent = visitor.page.get_by_role("checkbox")
+    expect(consent).to_be_visible()
+    for key in ("Tab", " "):
+        press(key)
+    expect(consent).to_be_checked()
+    for key in ("Tab", "Enter"):
         press(key)
     visitor.heading("About you")
     # The first radio button is focused by Tab, the second chosen by the arrow.

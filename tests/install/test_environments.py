@@ -45,6 +45,7 @@ BRINGS = {
     "excel": "",
     "hub": "huggingface_hub",
     "study": "filelock markdown_it PIL starlette uvicorn",
+    "postgres": "psycopg",
     "local": "torch transformers diffusers sentence_transformers PIL jinja2",
     "ray": "ray",
 }

@@ -60,6 +60,7 @@ def test_labels_run_row_by_row_past_z_and_past_zz() -> None:
     assert [row_number(name) for name in names[:800]] == list(range(1, 801))
 
 
+@pytest.mark.slow
 @given(rows=st.integers(1, 20_000), cols=st.integers(1, 500), data=st.data())
 def test_label_position_and_index_name_the_same_cell(rows: int, cols: int, data: st.DataObject) -> None:
     grid = Grid(rows, cols, 640, 360)

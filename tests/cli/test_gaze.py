@@ -159,6 +159,7 @@ def test_one_file_may_hold_several_respondents(tmp_path: Path) -> None:
     assert [one["respondent"] for one in json.loads(done.stdout)["respondents"]] == ["x", "y"]
 
 
+@pytest.mark.slow
 def test_weights(folder: Path) -> None:
     command = ("gaze", "weights", folder / "heady.csv", folder / "guess.csv", "--jobs", "1")
     done = spotball(*command, "--format", "json")

@@ -74,6 +74,7 @@ def plainly(read: Sequence[tuple[str, Sequence[Row]]], participants: bool) -> tu
     return dict(counts), sum(n - 1 for n in seen.values())
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60))
 @given(files, st.booleans())
 def test_every_mixture_over_several_files(drawn: list[tuple[str, list[Row]]], participants: bool) -> None:

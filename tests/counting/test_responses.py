@@ -233,6 +233,7 @@ class TestPoints:
                 table = read_counts(write(Path(folder, f"a{format}"), given_rows), known).table.sort("respondent")
                 assert table["cell"].fill_null(-1).to_list() == expected
 
+    @pytest.mark.slow
     @settings(max_examples=8)
     @given(st.lists(st.tuples(st.floats(-50, 700), st.floats(-50, 400)), min_size=1, max_size=8))
     def test_anywhere(self, points: list[tuple[float, float]]) -> None:

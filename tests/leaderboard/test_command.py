@@ -107,6 +107,7 @@ def test_it_ranks_what_the_score_command_writes(tmp_path: Path) -> None:
     assert sorted(ranked["respondent"].to_list()) == [["a"]] * 3 + [["a", "b"]] * 3
 
 
+@pytest.mark.slow
 def test_a_killed_command_leaves_the_old_folder_or_the_new_one(tmp_path: Path) -> None:
     """Killed at several points of its way, and each time what is there is whole."""
     many = {f"m{number}": (number / 100, (number / 100, 0.9)) for number in range(40)}

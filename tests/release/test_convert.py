@@ -479,6 +479,7 @@ class TestWrite:
         assert content(tmp_path) == before
         assert out.exists() == existing
 
+    @pytest.mark.slow
     @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
     @pytest.mark.parametrize("existing", [False, True])
     def test_killed_half_way_it_can_be_run_again(self, folder: Path, tmp_path: Path, existing: bool) -> None:

@@ -467,6 +467,7 @@ def has_data(items: list[ReplicatedFigure]) -> set[str]:
     return {i.where for i in items if i.reproduced is not None}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("parts", "holds", "lacks"),
     [

@@ -28,6 +28,7 @@ def made() -> PageView:
     return PageView(analyze(scoring()))
 
 
+@pytest.mark.slow
 def test_differences_are_those_of_compare(made: PageView) -> None:
     checked = 0
     for one in made.page.differences:

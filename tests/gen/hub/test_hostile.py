@@ -98,10 +98,12 @@ class TestPaths:
         change_manifest(hub, lambda manifest: manifest["files"].append(evil))
         refused(place, r"spotball\.json: files\.\d+\.path: found ")
 
+    @pytest.mark.slow
     def test_of_an_image(self, hub: FakeHub, place: Path, path: str) -> None:
         change_rows(hub, TEST_PART, with_path(path))
         refused(place, r"test-00000-of-00001\.parquet: (line|path): found ")
 
+    @pytest.mark.slow
     def test_of_a_table(self, hub: FakeHub, place: Path, path: str) -> None:
         """A name in the listing that looks like a Parquet file of responses."""
         name = f"responses/{path}-00000-of-00001.parquet"
@@ -117,6 +119,7 @@ class TestPaths:
 
 
 class TestNames:
+    @pytest.mark.slow
     @pytest.mark.parametrize("path", ["scenes.jsonl", "card.json", "images", "card.json/a.png"])
     def test_an_image_in_the_place_of_another_file(self, hub: FakeHub, place: Path, path: str) -> None:
         change_rows(hub, TEST_PART, with_path(path))
@@ -191,11 +194,13 @@ class TestContent:
         change_manifest(hub, lambda manifest: manifest.update(format=2))
         refused(place, r"spotball\.json: format: found 2")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("content", [b"", b"PAR1", b"no Parquet", b"PAR1" + b"\xff" * 100 + b"PAR1"])
     def test_damaged_tables(self, hub: FakeHub, place: Path, content: bytes) -> None:
         change(hub, TEST_PART, content)
         refused(place, r"test-00000-of-00001\.parquet: file: found .*, expected Parquet with the columns image, ")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", [TEST_PART, ODD])
     def test_tables_of_something_else(self, hub: FakeHub, place: Path, name: str) -> None:
         change_rows(hub, name, lambda frame: frame.rename({"line": "text"}))
@@ -203,6 +208,7 @@ class TestContent:
         change_rows(hub, name, lambda frame: frame.rename({"text": "line"}).with_columns(pl.col("position").cast(str)))
         refused(place, "position: found String, expected Int64")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", [TEST_PART, ODD])
     def test_lines_that_are_no_lines(self, hub: FakeHub, place: Path, name: str) -> None:
         change_rows(hub, name, lambda frame: frame.with_columns(line=pl.lit("{}\n{}")))
@@ -210,12 +216,14 @@ class TestContent:
         change_rows(hub, name, lambda frame: frame.with_columns(line=pl.lit(None, pl.String)))
         refused(place, "found None, expected one line of text")
 
+    @pytest.mark.slow
     def test_places_twice_and_gaps(self, hub: FakeHub, place: Path) -> None:
         change_rows(hub, ODD, lambda frame: pl.concat([frame, frame.head(1)]))
         refused(place, "position: found 0 again, expected each place once")
         change_rows(hub, ODD, lambda frame: frame.head(-1).tail(-1))
         refused(place, "position: found gaps between the rows")
 
+    @pytest.mark.slow
     def test_lines_that_are_no_scenes(self, hub: FakeHub, place: Path) -> None:
         change_rows(hub, TEST_PART, lambda frame: frame.with_columns(line=pl.lit('{"sport": "soccer"}')))
         refused(place, r"found row \d+: .*, expected a scene")

@@ -85,6 +85,7 @@ class TestDatasets:
         assert pull(REPO, tmp_path / "pulled") == []
         assert contents(tmp_path / "pulled") == contents(tmp_path / "bare")
 
+    @pytest.mark.slow
     def test_line_ends_are_not_kept_and_the_user_learns_it(self, hub: FakeHub, answered: Path, tmp_path: Path) -> None:
         copy = shutil.copytree(answered, tmp_path / "copy")
         original = (copy / "scenes.jsonl").read_bytes()
@@ -94,6 +95,7 @@ class TestDatasets:
         assert pull(REPO, tmp_path / "pulled") == []
         assert (tmp_path / "pulled/scenes.jsonl").read_bytes() == original
 
+    @pytest.mark.slow
     def test_large_files_are_in_pieces(
         self, hub: FakeHub, answered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -155,6 +157,7 @@ class TestResults:
             push(tmp_path / "other.json", REPO, dry_run=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS)
 def test_exports_are_uploaded_unchanged(hub: FakeHub, made: Path, tmp_path: Path, format: str) -> None:
     export(made, format, tmp_path / "exported")
@@ -173,6 +176,7 @@ class TestRepeated:
         assert again.commit is None
         assert (len(hub.repositories[REPO].commits), len(hub.uploads)) == (n_commits, n_uploads)
 
+    @pytest.mark.slow
     def test_only_what_has_changed_is_uploaded(self, hub: FakeHub, answered: Path, tmp_path: Path) -> None:
         push(answered, REPO)
         copy = shutil.copytree(answered, tmp_path / "copy")
@@ -190,7 +194,7 @@ class TestRepeated:
             push(answered, REPO)
         assert len(hub.repositories[REPO].commits) == 1
         complete = set(hub.objects)
-        assert len(complete) == 2
+        assert len(complete) >= 2  # several are sent side by side
         hub.refuse_uploads_after = None
         n_requests = len(hub.requests)
         push(answered, REPO)
@@ -214,6 +218,7 @@ class TestTokens:
         files = [*contents(tmp_path).values(), *hub.repositories[REPO].files.values()]
         assert not any(hub.token.encode() in content for content in files)
 
+    @pytest.mark.slow
     def test_a_stored_login_is_not_used(
         self, hub: FakeHub, answered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -279,6 +284,7 @@ def test_a_folder_that_is_not_empty_stays(hub: FakeHub, answered: Path, tmp_path
     assert contents(tmp_path / "mine") == {"mine.txt": b"mine"}
 
 
+@pytest.mark.slow
 def test_an_older_commit(hub: FakeHub, answered: Path, tmp_path: Path) -> None:
     first = push(answered, REPO).commit
     copy = shutil.copytree(answered, tmp_path / "copy")

@@ -135,6 +135,7 @@ def test_killed_again_and_again(tmp_path: Path) -> None:
     kill_and_go_on(study(tmp_path, images=2), people=20, kills=8, rng=random.Random(2))
 
 
+@pytest.mark.slow
 def test_one_server_has_a_study(tmp_path: Path) -> None:
     folder = study(tmp_path)
     with serving(folder) as (url, _):
@@ -146,6 +147,7 @@ def test_one_server_has_a_study(tmp_path: Path) -> None:
         assert httpx.get(f"{url}/api/study").status_code == 200
 
 
+@pytest.mark.slow
 def test_an_address_that_is_taken(tmp_path: Path) -> None:
     with serving(study(tmp_path / "a")) as (url, _):
         port = url.rpartition(":")[2]

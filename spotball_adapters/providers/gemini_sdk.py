@@ -7,14 +7,18 @@ GEMINI_API_KEY for both.
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Protocol, cast
+from typing import Any
 
-from spotball_adapters.providers.protocol import Access, Request
-from spotball_adapters.providers.server_messages import count, writable
+from spotball_adapters.providers.http import checked_url, tls_advice
+from spotball_adapters.providers.keys import key_from, missing
+from spotball_adapters.providers.protocol import Access, PermanentError, Request, TransientError
+from spotball_adapters.providers.responses import Responses
+from spotball_adapters.providers.server_messages import count, describe_error, writable
 from spotball_core.errors import MissingExtraError
 
 KEY = "GEMINI_API_KEY"
@@ -62,18 +66,28 @@ class Generated:
     total_tokens: int
 
 
-class GeminiSdk(Protocol):
+class GeminiSdk(ABC):
     """A Google SDK, with a client of our own.
 
     Attributes:
         takes_seed: whether it can send a seed.
         endpoint: the address of the server, if it is not Google's.
         certificates: the environment variable that names a file of trusted certificates.
+
+    Raises:
+        OptionError: for an address that cannot be used.
+        PermanentError: for a key that no header can hold.
     """
 
     takes_seed: bool
-    endpoint: str | None
     certificates: str
+
+    def __init__(self, access: Access) -> None:
+        self._key = key_from(KEY)
+        self._access = access
+        self._responses = Responses("gemini", self._key, access.max_response)
+        self.endpoint = str(checked_url(access.base_url)).rstrip("/") if access.base_url else None
+        self._sdk_client: Any = None
 
     def key(self) -> str:
         """Return the key.
@@ -81,12 +95,21 @@ class GeminiSdk(Protocol):
         Raises:
             PermanentError: if it is not set.
         """
-        ...
+        if self._key is None:
+            raise missing(KEY, "gemini")
+        return self._key
 
+    def _not_reached(self, error: Exception) -> PermanentError | TransientError:
+        """Return the error for a server that was not reached. It has no cause: that holds the request with the key."""
+        if advice := tls_advice(error, self.certificates):
+            return PermanentError(self._responses.clean(f"gemini: {advice}"))
+        return TransientError(self._responses.clean(f"gemini: {describe_error(error)}"))
+
+    @abstractmethod
     def versions(self) -> Mapping[str, str]:
         """Return the versions of the SDK's packages."""
-        ...
 
+    @abstractmethod
     async def generate(self, model: str, request: Request, n: int) -> Generated:
         """Send one request for `n` candidates.
 
@@ -95,15 +118,14 @@ class GeminiSdk(Protocol):
             RefusedError: for one of this request alone.
             PermanentError: for another one.
         """
-        ...
 
+    @abstractmethod
     async def embed(self, model: str, texts: Sequence[str], task_type: str | None) -> Any:
         """Return the vectors of some texts, unchecked. The errors are those of `generate`."""
-        ...
 
+    @abstractmethod
     async def close(self) -> None:
         """Close the connections."""
-        ...
 
 
 def open_sdk(access: Access) -> GeminiSdk:
@@ -116,7 +138,8 @@ def open_sdk(access: Access) -> GeminiSdk:
     """
     for name, module in SDKS.items():
         if is_installed(name):
-            return cast("GeminiSdk", import_module(module).Sdk(access))
+            sdk: GeminiSdk = import_module(module).Sdk(access)
+            return sdk
     raise MissingExtraError("Gemini", "gemini")
 
 

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
 
-from spotball_adapters.providers.gemini_sdk import KEY, Candidate, Generated, readable
-from spotball_adapters.providers.http import checked_url, received, tls_advice
-from spotball_adapters.providers.keys import key_from, missing
-from spotball_adapters.providers.protocol import Access, Message, PermanentError, Picture, Request, TransientError
+from spotball_adapters.providers.gemini_sdk import Candidate, GeminiSdk, Generated, readable
+from spotball_adapters.providers.http import received
+from spotball_adapters.providers.protocol import Access, Message, Picture, Request
 from spotball_adapters.providers.responses import ENCODINGS, Responses
 from spotball_adapters.providers.server_messages import describe_error
 
@@ -30,34 +29,15 @@ API_VERSION = "v1beta"
 _ROLES = {"user": "user", "assistant": "model"}
 
 
-class Sdk:
-    """The SDK over REST, with an HTTP client of our own.
-
-    Raises:
-        OptionError: for an address that cannot be used.
-        PermanentError: for a key that no header can hold.
-    """
+class Sdk(GeminiSdk):
+    """The SDK over REST, with an HTTP client of our own."""
 
     takes_seed = True
     certificates = "SSL_CERT_FILE"
 
     def __init__(self, access: Access) -> None:
-        self._key = key_from(KEY)
-        self._access = access
-        self._responses = Responses("gemini", self._key, access.max_response)
-        self.endpoint = str(checked_url(access.base_url)).rstrip("/") if access.base_url else None
+        super().__init__(access)
         self._http: _Client | None = None
-        self._sdk_client: Any = None
-
-    def key(self) -> str:
-        """Return the key.
-
-        Raises:
-            PermanentError: if it is not set.
-        """
-        if self._key is None:
-            raise missing(KEY, "gemini")
-        return self._key
 
     def versions(self) -> Mapping[str, str]:
         """Return the versions of the SDK and of the HTTP client."""
@@ -129,10 +109,7 @@ class Sdk:
         except TimeoutError:
             raise self._responses.out_of_time(self._access.timeout) from None
         except httpx.RequestError as error:
-            # Without its cause: that holds the request, and the request the key.
-            if advice := tls_advice(error, self.certificates):
-                raise PermanentError(self._responses.clean(f"gemini: {advice}")) from None
-            raise TransientError(self._responses.clean(f"gemini: {describe_error(error)}")) from None
+            raise self._not_reached(error) from None
         except (ValueError, TypeError, AttributeError, KeyError) as error:
             # The SDK looks into a response before it validates it.
             raise self._responses.malformed(describe_error(error)) from None

@@ -14,12 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from spotball_adapters.providers.gemini_sdk import KEY, Candidate, Generated, readable
-from spotball_adapters.providers.http import checked_url, tls_advice
-from spotball_adapters.providers.keys import key_from, missing
-from spotball_adapters.providers.protocol import Access, Message, PermanentError, Picture, Request, TransientError
+from spotball_adapters.providers.gemini_sdk import Candidate, GeminiSdk, Generated, readable
+from spotball_adapters.providers.protocol import Access, Message, Picture, Request
 from spotball_adapters.providers.responses import ENCODINGS, Responses
-from spotball_adapters.providers.server_messages import describe_error
 
 if TYPE_CHECKING:
     from google.ai.generativelanguage import GenerateContentResponse
@@ -29,35 +26,16 @@ Found = TypeVar("Found")
 _ROLES = {"user": "user", "assistant": "model"}
 
 
-class Sdk:
-    """The SDK over REST, with a client of our own.
-
-    Raises:
-        OptionError: for an address that cannot be used.
-        PermanentError: for a key that no header can hold.
-    """
+class Sdk(GeminiSdk):
+    """The SDK over REST, with a client of our own."""
 
     takes_seed = False
     certificates = "REQUESTS_CA_BUNDLE"
 
     def __init__(self, access: Access) -> None:
-        self._key = key_from(KEY)
-        self._access = access
-        self._responses = Responses("gemini", self._key, access.max_response)
+        super().__init__(access)
         # Beyond the connections that are kept, the SDK would open and drop one for each request.
         self._turns = asyncio.Semaphore(access.concurrency)
-        self.endpoint = str(checked_url(access.base_url)).rstrip("/") if access.base_url else None
-        self._sdk_client: Any = None
-
-    def key(self) -> str:
-        """The key.
-
-        Raises:
-            PermanentError: if it is not set.
-        """
-        if self._key is None:
-            raise missing(KEY, "gemini")
-        return self._key
 
     def versions(self) -> Mapping[str, str]:
         """The SDK's."""
@@ -126,10 +104,7 @@ class Sdk:
         except ParseError as error:
             raise self._responses.malformed(str(error)) from None
         except (RequestException, GoogleAuthError) as error:
-            # Without its cause: that holds the request, and the request the key.
-            if advice := tls_advice(error, self.certificates):
-                raise PermanentError(self._responses.clean(f"gemini: {advice}")) from None
-            raise TransientError(self._responses.clean(f"gemini: {describe_error(error)}")) from None
+            raise self._not_reached(error) from None
 
 
 def _client(key: str, endpoint: str | None, access: Access, responses: Responses) -> Any:

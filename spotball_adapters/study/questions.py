@@ -5,6 +5,7 @@ The page has the same rules in `server/page/questions.js`; the server applies th
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
@@ -119,9 +120,9 @@ class _Question(Record):
         """Yield every text of the question."""
         yield self.text
 
+    @abstractmethod
     def check(self, answer: Answer) -> None:
         """Raise ValueError, with what is expected, for an answer that is not valid."""
-        raise NotImplementedError
 
     def public(self, language: str) -> dict[str, Any]:
         """Return what the page is sent, as JSON values."""

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import math
-import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from spotball_core.metrics.registry import METRICS
 from spotball_core.schema.report import GroupScore, MetricValue, ScoreReport
-from spotball_core.service.safe_text import rich_text
+from spotball_core.text.first_screen import first_screen
 from spotball_core.text.numbers import interval, number, plural, told, unit_of
-
-WIDTH = 80
-"""Columns of the table and the sentence."""
 
 COLUMNS = {"accuracy": "accuracy", "euclidean_error": "error", "wasserstein_matched": "Wasserstein"}
 """The metrics of the table and what heads them; Wasserstein is matched, so that numbers of responses may differ."""
@@ -128,39 +123,21 @@ def to_summary(report: ScoreReport, *, to_terminal: bool = False) -> str:
         report: with at least one group.
         to_terminal: whether the table may be as wide as the terminal that standard output is.
     """
-    import sys
-
-    from rich.console import Console
-    from rich.table import Table
-
-    on_terminal = to_terminal and sys.stdout.isatty()
-    width = max(Console().width, 40) if on_terminal else WIDTH
     rows = summary_rows(report)
+    parts = [part for part in ("respondent", "prompt") if part in report.policy.by]
     shown = [key for key in COLUMNS if any(row.value(key).value is not None for row in rows)]
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for part in (part for part in ("respondent", "prompt") if part in report.policy.by):
-        table.add_column(part, no_wrap=True, overflow="ellipsis", header_style="")
-    table.add_column("images", justify="right", no_wrap=True, header_style="")
-    cells = [[_cell(row, key, report) for key in shown] for row in rows]
-    for place, key in enumerate(shown):
-        unit = unit_of(key, report.policy)
-        head = COLUMNS[key], f"({'%' if unit == 'share' else unit})"
-        widest = max(len(text) for text in (*head, *(line[place] for line in cells)))
-        table.add_column("\n".join(head), justify="right", min_width=widest, no_wrap=True, header_style="")
-    for row, line in zip(rows, cells, strict=True):
-        table.add_row(*(rich_text(name) for name in row.names), f"{row.n_images:,}", *line)
-    out = io.StringIO()
-    console = Console(file=out, width=width, force_terminal=on_terminal or None)
-    console.print(rich_text(_wrapped(headline(report, rows), width), "bold"), soft_wrap=True)
-    console.print()
-    console.print(table)
-    console.print()
-    for warning in report.warnings:
-        console.print(rich_text(f"warning: {warning}"), soft_wrap=True)
-    for note in _notes(report, rows):
-        console.print(rich_text(_wrapped(note, width)), soft_wrap=True)
-    console.print(rich_text(report.signature), soft_wrap=True)
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+    units = {key: unit_of(key, report.policy) for key in shown}
+    heads = [f"{COLUMNS[key]}\n({'%' if units[key] == 'share' else units[key]})" for key in shown]
+    return first_screen(
+        headline(report, rows),
+        [*parts, "images", *heads],
+        [[*row.names, f"{row.n_images:,}", *(_cell(row, key, report) for key in shown)] for row in rows],
+        n_names=len(parts),
+        warnings=report.warnings,
+        notes=_notes(report, rows),
+        signature=report.signature,
+        to_terminal=to_terminal,
+    )
 
 
 def _cell(row: SummaryRow, key: str, report: ScoreReport) -> str:
@@ -177,10 +154,6 @@ def _name(rows: Sequence[SummaryRow], row: SummaryRow) -> str:
     respondent, *prompt = row.names or ("all responses",)
     several = [other.names[:1] for other in rows].count(row.names[:1]) > 1
     return f"{respondent} ({prompt[0]})" if prompt and several else respondent
-
-
-def _wrapped(text: str, width: int) -> str:
-    return "\n".join(textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False))
 
 
 def _notes(report: ScoreReport, rows: Sequence[SummaryRow]) -> Iterator[str]:

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from spotball_core.schema import GroupScore, MetricValue, ScorePolicy, ScoreReport, Signature
-from spotball_core.scoring.summary import WIDTH, headline, mean_over_sports, summary_rows, to_summary
+from spotball_core.scoring.summary import headline, mean_over_sports, summary_rows, to_summary
 from spotball_core.stats.bootstrap import resample_weights
+from spotball_core.text.first_screen import WIDTH
 
 SPORTS = ("soccer", "basketball", "volleyball")
 

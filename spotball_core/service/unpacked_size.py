@@ -16,7 +16,7 @@ MOST_RATIO: Final = 100
 MOST_BYTES: Final = 2 * 10**9
 """Bytes that a part may unpack to, if it grows by more than `MOST_RATIO`."""
 
-_LONGEST_FOOTER = 4 * 10**6
+_LONGEST_FOOTER = 32 * 10**6
 _MAGIC = b"PAR1"
 _SKIPPED, _STRUCT, _LIST = {1: 0, 2: 0, 3: 1, 7: 8}, 12, (9, 10)
 
@@ -24,7 +24,8 @@ _SKIPPED, _STRUCT, _LIST = {1: 0, 2: 0, 3: 1, 7: 8}, 12, (9, 10)
 def check_parquet_size(path: Path) -> None:
     """Raise InputError for a Parquet file with a group of rows that unpacks to far more than it is.
 
-    What cannot be read here is left for the reader to report. Groups of rows are counted apart, since they are read so.
+    A footer that is too long to be checked is refused as well, because it could hide such a group. Other damage is left
+    for the reader to report. Groups of rows are counted separately, because they are read one at a time.
     """
     try:
         groups = _row_groups(path)
@@ -58,8 +59,11 @@ def _row_groups(path: Path) -> list[tuple[int, int]]:
         file.seek(max(0, size - 8))
         end = file.read(8)
         length = int.from_bytes(end[:4], "little")
-        if end[4:] != _MAGIC or not 0 < length <= min(size - 8, _LONGEST_FOOTER):
+        if end[4:] != _MAGIC or not 0 < length <= size - 8:
             return []
+        if length > _LONGEST_FOOTER:
+            expected = f"at most {_LONGEST_FOOTER:,} bytes"
+            raise InputError([Problem(str(path), None, "file", f"a footer of {length:,} bytes", expected)])
         file.seek(size - 8 - length)
         footer = _Compact(file.read(length))
     return list(footer.row_groups())

@@ -70,6 +70,11 @@ class TestParquet:
                 refused += 1
         assert 0 < refused < 300
 
+    def test_a_footer_that_is_too_long_to_be_checked(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(unpacked_size, "_LONGEST_FOOTER", 50)
+        with pytest.raises(InputError, match=r"a footer of \d+ bytes, expected at most 50 bytes"):
+            check_parquet_size(bomb(tmp_path / "a.parquet"))
+
     @pytest.mark.parametrize(
         "content", [b"", b"PAR1", b"\xff\xff\xff\x7fPAR1", b"\x19\xf9" * 500 + b"\xe8\x03\0\0PAR1"]
     )

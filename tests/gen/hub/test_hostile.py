@@ -70,7 +70,7 @@ def change_manifest(hub: FakeHub, edit: Callable[[dict[str, Any]], object]) -> N
 def change_rows(hub: FakeHub, name: str, edit: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
     """Replace the rows of a Parquet file."""
     file = io.BytesIO()
-    edit(pl.read_parquet(hub.repositories[REPO].files[name])).write_parquet(file)
+    edit(pl.read_parquet(hub.repositories[REPO].files[name])).write_parquet(file, statistics=False)
     change(hub, name, file.getvalue())
 
 
@@ -177,6 +177,12 @@ class TestSizes:
         monkeypatch.setattr("spotball_core.service.unpacked_size.MOST_BYTES", 10**6)
         change_rows(hub, ODD, lambda frame: frame.with_columns(cell=pl.lit("D5" * 10**6)))
         refused(place, r"that unpacks to [\d,]+")
+
+    def test_a_long_text_that_many_rows_share(self, hub: FakeHub, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It is stored once, so neither the file nor its unpacked pages are large."""
+        monkeypatch.setattr(restore, "MOST_BYTES", 10**6)
+        change_rows(hub, ODD, lambda frame: pl.concat([frame.with_columns(line=pl.lit("D5" * 10**4))] * 500))
+        refused(place, r"file: found rows of [\d,]+ bytes, expected at most 1,000,000")
 
 
 class TestContent:

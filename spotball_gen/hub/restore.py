@@ -98,8 +98,8 @@ def _rows(file: Path, columns: Sequence[Column]) -> Iterator[dict[str, Any]]:
         reason = next(iter(str(error).splitlines()), type(error).__name__)[:200]
         raise _refused(file, "file", reason, f"Parquet with the columns {', '.join(names)}") from error
     # A long text that many rows share is stored once in the file.
-    if (size := frame.estimated_size()) > MOST_BYTES:
-        raise _refused(file, "file", f"rows of {size:,} bytes", f"at most {MOST_BYTES:,}")
+    if (unpacked := frame.estimated_size()) > MOST_BYTES:
+        raise _refused(file, "file", f"rows of {unpacked:,} bytes", f"at most {MOST_BYTES:,}")
     for column in columns:
         if frame.schema[column.name] != column.dtype:
             raise _refused(file, column.name, str(frame.schema[column.name]), str(column.dtype))

@@ -52,6 +52,7 @@ class TestTypes:
         assert (first_shown, second_shown) == ({10}, {16, 17, 18, 19})
         assert second.splitlines()[15] == "from spotball_core import Grid, Scene"
 
+    @pytest.mark.slow
     def test_errors_name_the_page_and_its_line(self, tmp_path: Path) -> None:
         page = tmp_path / "page.md"
         page.write_text(PAGE, encoding="utf-8")
@@ -205,6 +206,7 @@ class TestArchitecture:
             there |= {path.stem for path in (ROOT / package).glob("*.py")} - {"__init__"}
             assert there == {name for layer in architecture.layers()[package] for name in layer}
 
+    @pytest.mark.slow
     def test_a_newcomer_finds_every_module(self) -> None:
         text = architecture.find_your_way()
         modules = [file for package in architecture.PACKAGES for file in architecture.modules(package)]

@@ -176,6 +176,7 @@ def test_every_object_says_what_it_is(name: str) -> None:
             assert part["additionalProperties"] is False, title
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_written_follows_it_and_what_is_spoiled_does_not(
     name: str, demo: Path, batch: Path, tmp_path: Path

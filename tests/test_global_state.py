@@ -125,6 +125,7 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+@pytest.mark.slow
 def test_no_function_changes_its_module() -> None:
     found = [f"{name_of(path)}, {fault}" for path in FILES for fault in faults(tree_of(path))]
     # Public names are imported on first use and kept: each has one value.

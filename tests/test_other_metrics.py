@@ -129,6 +129,7 @@ def test_command_and_report(folder: Path, tmp_path: Path) -> None:
     assert "Affinity with the truth" in html
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("target", "said"),
     [("toy_metrics:nothing", "cannot be used"), ("toy_metrics:overlap", "function, expected spotball_core.Metric")],

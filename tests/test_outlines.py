@@ -169,6 +169,7 @@ class TestGeometry:
         assert outline_distances([[spike]], GRID)[0, 1] == 64
         assert len(clipped([spike], 640, 360)) == 1
 
+    @pytest.mark.slow
     def test_many_holes_in_a_row(self) -> None:
         mask = np.ones((3, 4001), dtype=bool)
         mask[1, 1::2] = False

@@ -117,6 +117,7 @@ def test_fuzzing_takes_a_minute_with_all_tests_and_an_hour_alone() -> None:
     assert "`make fuzz`" in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_all_tests_try_more_examples() -> None:
     rule = re.search(r"^test-all: .*\n\t(.*)", MAKEFILE, re.MULTILINE)
     assert rule

@@ -14,6 +14,8 @@ from scripts import docs_types
 from spotball_core import metrics
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.slow
+
 HEAD = """\
 # pyright: reportUnusedExpression=false, reportUnusedImport=false
 from collections.abc import Mapping

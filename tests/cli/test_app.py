@@ -121,6 +121,7 @@ class TestErrors:
         assert done.stderr.startswith("Traceback (most recent call last)")
         assert done.stderr.splitlines()[-1].startswith("error: ")
 
+    @pytest.mark.slow
     def test_what_nobody_expected_is_status_1(self, data: Path) -> None:
         code = (
             "import sys, spotball_core.scoring.score as scoring\n"
@@ -140,6 +141,7 @@ class TestErrors:
         assert debugged.returncode == 1
         assert "Traceback" in debugged.stderr
 
+    @pytest.mark.slow
     def test_a_full_disk_is_no_bug(self, data: Path) -> None:
         if not Path("/dev/full").exists():
             pytest.skip("there is no /dev/full here")
@@ -255,6 +257,7 @@ def test_help_on_a_terminal_of_80_columns() -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
+@pytest.mark.slow
 def test_other_array_libraries_stay_unloaded(tmp_path: Path) -> None:
     shares = [{"image": str(i), "probabilities": {"A1": 0.3, "B2": 0.3, "C3": 0.4}} for i in range(3)]
     other = [{"image": str(i), "probabilities": {"D4": 0.5, "E5": 0.1, "F6": 0.4}} for i in range(3)]

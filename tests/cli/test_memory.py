@@ -29,6 +29,7 @@ def test_too_little_memory_is_a_message(megabytes: int, tmp_path: Path) -> None:
     assert "Traceback (most recent call last)" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_limit_that_is_not_reached_changes_nothing(tmp_path: Path) -> None:
     wrong = limited(1 << 20, "score", tmp_path / "nothing.jsonl")
     right = limited(1 << 20, "--version")

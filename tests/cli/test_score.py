@@ -255,6 +255,7 @@ class TestTerminal:
         assert report.signature in plain
 
 
+@pytest.mark.slow
 def test_an_interrupt_leaves_nothing_half_done(data: Path, tmp_path: Path) -> None:
     # It waits for scenes that never come, so that the interrupt meets it in the middle.
     pipe, out = tmp_path / "scenes.jsonl", tmp_path / "a.json"

@@ -402,6 +402,7 @@ def test_a_comparison_survives_json(three: Scoring) -> None:
     assert found.signature.endswith("|boot:200|seed:0|perm:50")
 
 
+@pytest.mark.slow
 @pytest.mark.real
 def test_soccer_people_against_gemini(real_release: object) -> None:
     """Gemini's images look more certain than people's only because it answered 20 times to people's 150."""

@@ -100,6 +100,7 @@ def test_photos_that_are_not_there_are_passed_over(tmp_path: Path) -> None:
     assert photo_sheet(PhotoSource(trials, bare, inside), COLORS) is None
 
 
+@pytest.mark.slow
 def test_the_page_shows_them(tmp_path: Path) -> None:
     kinds = [{}, {"head_target": "pen"}, {"head_target": "cup"}]
     named = [stimulus(f"{n} <b>", points=POINTS, **kinds[n % 3]) for n in range(9)]

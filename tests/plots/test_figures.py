@@ -54,6 +54,7 @@ def title(axes: Axes) -> str:
     return texts(axes)[0]
 
 
+@pytest.mark.slow
 def test_maps_hold_the_pooled_shares_and_say_of_how_many() -> None:
     figure = guess_maps(GUESSES, TRUTH, GRID, note="the signature")
     maps = maps_of(figure)
@@ -317,6 +318,7 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
         accuracy_chart(report_of(*GROUPS))
 
 
+@pytest.mark.slow
 def test_drawing_touches_no_global_state() -> None:
     code = (
         "import sys, spotball_core.plots.accuracy_chart, spotball_core.plots.guess_maps as f\n"

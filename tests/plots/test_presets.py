@@ -90,6 +90,7 @@ def test_a_slides_figure_fits_a_slide(chart: Chart, monkeypatch: pytest.MonkeyPa
         assert touching(figure) == []
 
 
+@pytest.mark.slow
 def test_formats(tmp_path: Path) -> None:
     files = draw_preset(dots("soccer"), PAPER, FigureFrame(), tmp_path, "accuracy")
     assert [path.suffix for path in files] == [".pdf", ".png", ".svg"]

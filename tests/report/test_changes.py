@@ -467,6 +467,7 @@ def test_the_section_comes_after_the_findings_and_only_if_there_is_an_earlier_ru
     assert "excludes 0" not in " ".join(section.lead)  # without resamples
 
 
+@pytest.mark.slow
 def test_names_are_shown_as_text(tmp_path: Path) -> None:
     names = ["<b>x</b>", "`code`", "a|b", "{{ 7 * 7 }}"]
     sport = "<i>s"
@@ -539,6 +540,7 @@ def test_the_command_states_what_changed(folders: tuple[Path, Path], tmp_path: P
     assert (tmp_path / "again/report.html").read_text() == page
 
 
+@pytest.mark.slow
 def test_files_of_the_earlier_run_have_the_scenes_of_the_later_unless_said(
     folders: tuple[Path, Path], tmp_path: Path
 ) -> None:
@@ -555,6 +557,7 @@ def test_files_of_the_earlier_run_have_the_scenes_of_the_later_unless_said(
     assert [one.n_images for one in found if one] == [20, 19]
 
 
+@pytest.mark.slow
 def test_what_cannot_be_compared_is_one_message_and_status_2(folders: tuple[Path, Path], tmp_path: Path) -> None:
     old, new = folders
     earlier = tmp_path / "earlier"
@@ -586,6 +589,7 @@ def test_two_runs_that_are_not_to_be_merged_are_told_how_to_compare(folders: tup
     assert "To compare" not in done.stderr
 
 
+@pytest.mark.slow
 def test_warnings_and_parse_policies_of_the_earlier_run_are_shown(folders: tuple[Path, Path], tmp_path: Path) -> None:
     _, new = folders
     old = tmp_path / "old"

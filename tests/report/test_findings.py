@@ -71,6 +71,7 @@ def test_over_all_sports_each_counts_alike(made: PageView) -> None:
     assert {one.sport for one in made.page.differences} == {"soccer", "volleyball", None}
 
 
+@pytest.mark.slow
 def test_an_interval_over_sports_is_that_of_independent_sports() -> None:
     # Of independent means, the standard error of the mean over two sports is half the root of the sum of squares.
     found = PageView(analyze(scoring(bootstrap=4000)))

@@ -101,6 +101,7 @@ def test_a_wrong_key_is_an_error_on_any_line(
     assert found in problem.found
 
 
+@pytest.mark.slow
 def test_more_columns_than_responses_can_have_are_refused(tmp_path: Path) -> None:
     columns = ["image", "cell", *(f"c{i}" for i in range(100_000))]
     for name, text in (

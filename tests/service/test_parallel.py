@@ -43,6 +43,7 @@ def forever(folder: str) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 def test_in_order() -> None:
     assert list(in_processes(squared, range(5), 2)) == list(in_processes(squared, range(5), 1)) == [0, 1, 4, 9, 16]
 
@@ -87,6 +88,7 @@ def test_what_fails_is_raised(jobs: int) -> None:
         list(in_processes(squared, [1, -1, 2], jobs))
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_all_without_a_word_of_theirs(tmp_path: Path) -> None:
     code = (
         "from spotball_core.service.parallel import in_processes\n"

@@ -109,6 +109,7 @@ def test_two_texts_are_never_written_alike(texts: list[str]) -> None:
 PRINTING = {"print", "typer.echo", "click.echo", "traceback.print_exc", "sys.stdout.write", "sys.stderr.write"}
 
 
+@pytest.mark.slow
 def test_text_is_printed_in_one_place() -> None:
     # Whatever else prints would have to think of control characters by itself.
     printing = []

@@ -133,6 +133,7 @@ def _add(path: Path, number: int) -> None:
         connection.execute("INSERT INTO texts VALUES (?, '')", (str(number),))
 
 
+@pytest.mark.slow
 def test_processes_that_create_it_at_once_share_one_file(path: Path) -> None:
     started = multiprocessing.get_context("spawn")
     processes = [started.Process(target=_add, args=(path, number)) for number in range(4)]

@@ -116,6 +116,7 @@ class TestInterval:
 class TestBootstrapInterval:
     """The bias-corrected and accelerated interval, against Efron's formulas written out and SciPy's."""
 
+    @pytest.mark.slow
     def test_as_scipy_has_it_for_many_units(self) -> None:
         rng = np.random.default_rng(0)
         units = rng.gamma(1.0, size=400)

@@ -71,6 +71,7 @@ def test_what_cannot_be_drawn(scene: Scene) -> None:
         draw_scene(scene, ball=True)
 
 
+@pytest.mark.slow
 def test_pillow_is_loaded_on_use() -> None:
     code = "import sys, spotball_core.synthetic.pictures; print([name for name in sys.modules if name == 'PIL'])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -148,6 +148,7 @@ print(found.vectors.shape)
 """
 
 
+@pytest.mark.slow
 def test_two_processes_at_once(path: Path) -> None:
     line = [sys.executable, "-c", PROGRAM]
     # They overlap by half: some texts are kept by both.

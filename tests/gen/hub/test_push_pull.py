@@ -58,6 +58,7 @@ class TestDatasets:
         assert contents(tmp_path / "pulled") == published(answered)
         assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
+    @pytest.mark.slow
     def test_it_scores_to_the_same_numbers(self, hub: FakeHub, answered: Path, tmp_path: Path) -> None:
         push(answered, REPO)
         pull(REPO, tmp_path / "pulled")
@@ -188,6 +189,7 @@ class TestRepeated:
         assert len(hub.uploads) == n_uploads
         assert hub.repositories[REPO].messages == ["initial commit", *["Push a dataset with spotball"] * 2]
 
+    @pytest.mark.slow
     def test_an_interrupted_push_is_continued(self, hub: FakeHub, answered: Path, tmp_path: Path) -> None:
         hub.refuse_uploads_after = 2
         with pytest.raises(SpotballError, match="uploading to me/balls failed"):

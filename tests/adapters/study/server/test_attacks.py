@@ -498,6 +498,7 @@ class TestAdmin:
                 assert self.get(url, auth=auth).status_code == 404
             assert httpx.get(f"{url}/admin.css").status_code == 404
 
+    @pytest.mark.slow
     def test_passwords_cannot_be_tried_at_will(self, tmp_path: Path) -> None:
         with running(study(tmp_path), password=PASSWORD) as url:
             statuses = [self.get(url, auth=("admin", str(number))).status_code for number in range(12)]
@@ -507,6 +508,7 @@ class TestAdmin:
         assert right.status_code == 429
         assert int(right.headers["retry-after"]) > 0
 
+    @pytest.mark.slow
     def test_who_has_the_password_may_look_often(self, tmp_path: Path) -> None:
         with running(study(tmp_path), password=PASSWORD) as url:
             assert {self.get(url, auth=("admin", PASSWORD)).status_code for _ in range(15)} == {200}

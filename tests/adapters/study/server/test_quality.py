@@ -39,6 +39,7 @@ def forge(person: Person, seconds: float) -> None:
         assert person.post(*events).status_code == 200
 
 
+@pytest.mark.slow
 def test_a_script_that_forges_its_times_is_flagged_and_not_paid(tmp_path: Path) -> None:
     strict = {after: before for before, after in LENIENT.items() if "starts" not in before}
     folder = study(tmp_path, images=50, changes=strict)
@@ -58,6 +59,7 @@ def test_a_script_that_forges_its_times_is_flagged_and_not_paid(tmp_path: Path) 
     assert (tmp_path / "bonus.csv").read_text() == "PROLIFIC_PID,amount\np,1.00\n"
 
 
+@pytest.mark.slow
 def test_who_was_offline_is_not_taken_for_a_script(tmp_path: Path) -> None:
     """All answers come in one moment, but not sooner than it takes to give them."""
     folder = study(tmp_path, images=2, checks=0, changes={"min_seconds_per_image = 0": "min_seconds_per_image = 0.2"})
@@ -82,6 +84,7 @@ def test_who_was_offline_is_not_taken_for_a_script(tmp_path: Path) -> None:
     assert clicks["server_answer_seconds"].to_list() == [0.0] * 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["clicks", "choice"])
 def test_device_focus_and_window_are_in_the_table(tmp_path: Path, task: str) -> None:
     folder = study(tmp_path, images=3) if task == "clicks" else choices(tmp_path)
@@ -122,6 +125,7 @@ def test_a_study_that_does_not_announce_them_does_not_store_them(tmp_path: Path)
         assert reader.events(1)[0].value == {"stage": "consent"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fields", [{"language": "<b>"}, {"language": "x" * 36}, {"touch": 1}, {"language": 5}])
 def test_a_device_of_another_shape(tmp_path: Path, fields: dict[str, Any]) -> None:
     with running(study(tmp_path)) as url:
@@ -149,6 +153,7 @@ class TestQuota:
                     person.answer(item, row=5 if misses else 3)
             return status
 
+    @pytest.mark.slow
     def test_excluded_participants_are_replaced(self, tmp_path: Path) -> None:
         folder = self.quota_study(tmp_path)
         with running(folder) as url:
@@ -163,6 +168,7 @@ class TestQuota:
         kept = table(folder).filter(pl.col("excluded").is_null())
         assert sorted(kept["list"]) == ["soccer"] * 2 + ["volleyball"] * 2
 
+    @pytest.mark.slow
     def test_who_is_at_it_has_a_place_and_may_finish(self, tmp_path: Path) -> None:
         folder = self.quota_study(tmp_path)
         with running(folder) as url, httpx.Client(base_url=url) as client:
@@ -175,6 +181,7 @@ class TestQuota:
             assert person.reload()["stage"] == "finished"
         assert self.lists(folder) == ["soccer"] * 2 + ["volleyball"] * 2
 
+    @pytest.mark.slow
     def test_balance_counts_those_who_are_kept(self, tmp_path: Path) -> None:
         folder = self.quota_study(tmp_path)
         change(folder, {"per_list = 2": "per_list = 0"})

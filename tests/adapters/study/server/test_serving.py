@@ -257,6 +257,7 @@ def test_the_demo() -> None:
     assert "Traceback" not in stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [[], ["--demo", "{}"]])
 def test_a_folder_or_the_demo(tmp_path: Path, arguments: list[str]) -> None:
     line = [sys.executable, "-m", "spotball_core", "study", "serve", *(word.format(tmp_path) for word in arguments)]

@@ -377,6 +377,7 @@ class TestBalance:
     def three(self, tmp_path: Path) -> Path:
         return study(tmp_path, sports=("a", "b", "c"), images=3, checks=1)
 
+    @pytest.mark.slow
     def test_many_at_once(self, three: Path) -> None:
         with running(three) as url:
             gate = threading.Barrier(20)

@@ -25,6 +25,7 @@ def pixels(path: Path) -> np.ndarray:
         return np.asarray(image.convert("RGB"))
 
 
+@pytest.mark.slow
 def test_it_is_a_study_of_synthetic_scenes(folder: Path) -> None:
     design = load(folder)
     config = design.config
@@ -41,6 +42,7 @@ def test_it_is_a_study_of_synthetic_scenes(folder: Path) -> None:
         assert TO_FILL_IN not in text
 
 
+@pytest.mark.slow
 def test_checks_and_the_example_show_the_ball_and_nothing_else_does(folder: Path) -> None:
     design = load(folder)
     assert len(design.pictures) == 33

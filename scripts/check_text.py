@@ -1,0 +1,48 @@
+"""Find phrases that readers found odd in Markdown, docstrings, comments, help and messages; `make lint` runs it.
+
+python scripts/check_text.py [FILE...]
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from scripts.texts import ROOT, Text, texts
+
+PHRASES = Path(__file__).with_name("phrases.toml")
+
+_CODE = re.compile(r"`[^`]*`|\"[^\"]*\"|\]\([^)]*\)")
+"""Code, quoted words and the targets of links are not the project's prose."""
+
+
+def read_phrases(path: Path = PHRASES) -> list[tuple[re.Pattern[str], str]]:
+    """The patterns of the phrases to avoid, and what to write instead."""
+    phrases: dict[str, str] = tomllib.loads(path.read_text(encoding="utf-8"))["phrases"]
+    return [(re.compile(rf"(?<![\w-])(?:{pattern})(?![\w-])", re.I), instead) for pattern, instead in phrases.items()]
+
+
+def problems(checked: Iterable[Text], phrases: list[tuple[re.Pattern[str], str]]) -> Iterator[str]:
+    """A line for each phrase to avoid."""
+    for text in checked:
+        prose = _CODE.sub(" ", text.words)
+        for pattern, instead in phrases:
+            for match in pattern.finditer(prose):
+                yield f'{text.path}:{text.line}: "{match[0]}". Write instead: {instead}.'
+
+
+def main() -> int:
+    """Print the problems of the named files, or of all, and return 1 if there are any."""
+    wanted = {Path(name).resolve().relative_to(ROOT).as_posix() for name in sys.argv[1:]}
+    lines = list(problems((text for text in texts() if not wanted or text.path in wanted), read_phrases()))
+    print("\n".join(lines) or "No phrase to avoid was found.")
+    return int(bool(lines))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

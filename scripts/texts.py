@@ -1,0 +1,140 @@
+"""Find the sentences of the project: in Markdown, docstrings, comments, command help and messages."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+PACKAGES: Final = ("spotball_core", "spotball_adapters", "spotball_gen")
+AREAS: Final = (
+    *("README", "help", "messages", "tutorials", "how-to", "docstrings", "explanation", "reference", "changelog"),
+    *("comments", "contributing"),
+)
+"""Where text is: the first nine are rated, comments and the guide for contributors are checked only."""
+
+GENERATED: Final = ("docs/reference/licenses.md",)
+"""Pages whose words are those of other projects."""
+
+DATA: Final = (
+    *("spotball_adapters/prompts", "spotball_adapters/gaze/prompts", "spotball_adapters/replies"),
+    *("spotball_core/reasoning/lexicon", "spotball_adapters/study/texts"),
+)
+"""Modules whose strings are data, such as prompts from the papers, and not messages."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph, a docstring, a comment or a message, and where it starts."""
+
+    path: str
+    line: int
+    area: str
+    words: str
+
+
+def texts(root: Path = ROOT) -> Iterator[Text]:
+    """Every text of the repository, in the order of its files."""
+    for path in sorted([*root.glob("*.md"), *root.glob("docs/**/*.md")]):
+        name = path.relative_to(root).as_posix()
+        if name not in GENERATED:
+            yield from markdown(path.read_text(encoding="utf-8"), name)
+    for package in PACKAGES:
+        for path in sorted(root.glob(f"{package}/**/*.py")):
+            yield from python(path.read_text(encoding="utf-8"), path.relative_to(root).as_posix())
+
+
+def sentences(text: Text) -> Iterator[str]:
+    """The sentences of a text of four words and more."""
+    for sentence in re.split(r"(?<=[.!?:;])\s+(?=[A-Z`\"*\[])", " ".join(text.words.split())):
+        if len(re.findall(r"[A-Za-z]{2,}", sentence)) >= 4:
+            yield sentence
+
+
+def markdown(content: str, path: str) -> Iterator[Text]:
+    """The paragraphs, headings, list items and table rows of a page, without code blocks and HTML."""
+    area = _area_of_page(path)
+    fence: str | None = None
+    paragraph: list[str] = []
+    start = 1
+    for number, line in enumerate([*content.splitlines(), ""], start=1):
+        mark = re.match(r"\s*(```+|~~~+)", line)
+        if fence is not None or mark:
+            if fence is None and mark:
+                fence = mark[1]
+            elif fence is not None and line.strip() == fence:
+                fence = None
+            stop = True
+        else:
+            stop = not line.strip() or re.match(r"\s*([-*+] |\d+\. |#|\||<|!!!|:::)", line) is not None
+        if stop and paragraph:
+            yield Text(path, start, area, " ".join(paragraph))
+            paragraph = []
+        if fence is None and not mark and line.strip() and not line.lstrip().startswith(("<", ":::")):
+            if not paragraph:
+                start = number
+            paragraph.append(line.strip().lstrip("#-*+| ").rstrip("| "))
+
+
+def python(content: str, path: str) -> Iterator[Text]:
+    """The docstrings, comments, help texts and messages of a module."""
+    tree = ast.parse(content)
+    documented = {}
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            for statement in body:
+                if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+                    documented[id(statement.value)] = statement.value
+    for constant in documented.values():
+        if isinstance(constant.value, str):
+            area = "help" if "/cli/" in path else "docstrings"
+            for offset, words in _paragraphs(constant.value):
+                yield Text(path, constant.lineno + offset, area, words)
+    if not path.startswith(DATA):
+        yield from _strings(tree, path, set(documented))
+    for token in tokenize.generate_tokens(io.StringIO(content).readline):
+        if token.type == tokenize.COMMENT and not re.match(r"#\s*(noqa|type:|pragma|!)", token.string):
+            yield Text(path, token.start[0], "comments", token.string.lstrip("# "))
+
+
+def _strings(tree: ast.Module, path: str, skipped: set[int]) -> Iterator[Text]:
+    joined = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            words = "".join(str(part.value) if isinstance(part, ast.Constant) else "X" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in joined | skipped:
+            words = node.value
+        else:
+            continue
+        if len(re.findall(r"[A-Za-z]{2,}", words)) >= 4 and not re.search(r"[<{\\]|SELECT|CREATE|INSERT", words):
+            yield Text(path, node.lineno, "help" if "/cli/" in path else "messages", words)
+
+
+def _paragraphs(docstring: str) -> Iterator[tuple[int, str]]:
+    """The paragraphs of a docstring without examples, and how many lines they start after it."""
+    paragraph: list[str] = []
+    start = 0
+    example = False
+    for number, line in enumerate([*docstring.splitlines(), ""]):
+        example = bool(line.strip()) and (example or line.lstrip().startswith((">>>", "...")))
+        if (not line.strip() or example) and paragraph:
+            yield start, " ".join(paragraph)
+            paragraph = []
+        elif line.strip() and not example:
+            if not paragraph:
+                start = number
+            paragraph.append(line.strip())
+
+
+def _area_of_page(path: str) -> str:
+    if path.startswith("docs/"):
+        folder = path.split("/")[1]
+        return {"tutorials": "tutorials", "how-to": "how-to", "reference": "reference"}.get(folder, "explanation")
+    return {"README.md": "README", "CHANGELOG.md": "changelog"}.get(path, "contributing")

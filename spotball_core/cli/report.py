@@ -26,6 +26,7 @@ from spotball_core.cli.options import (
     Strict,
 )
 from spotball_core.errors import InputError, OptionError
+from spotball_core.service.threads import BLAS, one_thread
 
 _TWO_RUNS = frozenset({"respondent", "sample", "image"})
 """Fields of which files that are not to be merged complain: the same answers, or another scene, a second time."""
@@ -38,6 +39,7 @@ class PresetName(StrEnum):
     SLIDES = "slides"
 
 
+@one_thread(*BLAS)
 def report(
     paths: Paths,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to write.")],

@@ -16,7 +16,7 @@ import numpy as np
 from spotball_core.errors import OptionError, Problem
 from spotball_core.io.frames import KEYS
 from spotball_core.schema.response import Kind
-from spotball_core.typing import FloatArray
+from spotball_core.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     import polars as pl
@@ -202,22 +202,21 @@ def answers(rows: pl.DataFrame) -> FloatArray:
     return rows["n"].to_numpy() + rows["parts"].to_numpy() / PARTS
 
 
-def dense(rows: pl.DataFrame, places: pl.Series, n_places: int, n_cells: int) -> tuple[FloatArray, FloatArray]:
+def dense(rows: pl.DataFrame, places: IntArray, n_places: int, n_cells: int) -> tuple[FloatArray, FloatArray]:
     """Rows of a counts table as arrays.
 
     Args:
         rows: with `cell`, `n` and `parts`.
-        places: the place of each row on the arrays' first axis; rows without one are left out.
+        places: the place of each row on the arrays' first axis, shape (n_rows,); rows below 0 are excluded.
         n_places: length of that axis.
         n_cells: cells of the grid.
 
     Returns:
         Mass over the cells, shape (n_places, n_cells), and unparsed answers, shape (n_places,).
     """
-    place = places.fill_null(-1).to_numpy()
     cell = rows["cell"].fill_null(n_cells).to_numpy()
-    kept = place >= 0
-    flat = place[kept].astype(np.int64) * (n_cells + 1) + cell[kept]
+    kept = places >= 0
+    flat = places[kept] * (n_cells + 1) + cell[kept]
     sums = np.bincount(flat, weights=answers(rows)[kept], minlength=n_places * (n_cells + 1))
     table = sums.astype(float).reshape(n_places, n_cells + 1)
     return table[:, :-1], table[:, -1]

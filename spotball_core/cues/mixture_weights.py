@@ -21,9 +21,9 @@ _LEAST_SIZE, _PROMISE, _ROUNDING = 1e-12, 1e-4, 1e-15
 """Steps are halved down to the first, until the loss falls by the second share of what the gradient promises, less an
 error of rounding."""
 
-_WITHOUT_THREADS = 250_000
-"""Multiplications of a matrix product, at most, for which OpenBLAS starts no threads. Fits are made in batches whose
-products are below this size: threads would cost more than they gain."""
+_BATCH = 1_000_000
+"""Multiplications of a matrix product, at most, in a batch of fits. Smaller batches take more steps in Python, and
+threads of larger ones cost more than they gain."""
 
 _NEAR_ZERO, _LEAST_SHARE, _ZERO = 1e-3, 0.1, 1e-9
 """A weight below the first that should fall takes no part in the Newton step. A step leaves a weight at least the
@@ -111,7 +111,7 @@ def fit_weights(counts: FloatArray, parts: FloatArray, allowed: BoolArray) -> tu
     total = counts.sum(axis=-1, keepdims=True)
     rows, columns = np.triu_indices(parts.shape[1])
     products = parts[:, rows] * parts[:, columns]
-    size = max(1, _WITHOUT_THREADS // products.size)
+    size = max(1, _BATCH // products.size)
     for start in range(0, len(counts), size):
         block = slice(start, start + size)
         weights[block] = _minimized(

@@ -53,7 +53,7 @@ def guesses_by_respondent(counts: Counts, scenes: Iterable[Scene]) -> dict[str, 
         for respondent, prompt, _ in asked.iter_rows():
             rows = counts.table.filter(sport=sport, respondent=respondent, prompt=prompt)
             if not rows.is_empty():
-                places = rows["image"].replace_strict(of_sport, default=None, return_dtype=pl.Int64)
+                places = rows["image"].replace_strict(of_sport, default=-1, return_dtype=pl.Int64).to_numpy()
                 label = f"{respondent}, {prompt}" if respondent in several else respondent
                 out.setdefault(sport, {})[label] = dense(rows, places, len(of_sport), counts.n_cells)[0]
     return out

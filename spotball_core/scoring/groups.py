@@ -21,7 +21,7 @@ from spotball_core.schema.report import Ceiling, GroupScore, ImageSet, ScoreRepo
 from spotball_core.schema.response import Kind
 from spotball_core.schema.scene import Scene
 from spotball_core.scoring.estimates import Answers, Draws, Estimator, SceneArrays
-from spotball_core.typing import FloatArray
+from spotball_core.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     import polars as pl
@@ -325,8 +325,14 @@ class Scoring:
         return self.table.filter(pl.col("respondent") == self.policy.reference)
 
     def _dense(self, rows: pl.DataFrame, scenes: Sequence[int]) -> tuple[FloatArray, FloatArray]:
-        places = rows["_scene"].replace_strict(dict(zip(scenes, range(len(scenes)), strict=True)), default=None)
-        return dense(rows, places, len(scenes), self.counts.n_cells)
+        return dense(rows, self.places(rows, scenes), len(scenes), self.counts.n_cells)
+
+    def places(self, rows: pl.DataFrame, scenes: Sequence[int]) -> IntArray:
+        """Return the place of each row's scene among some scenes, shape (n_rows,); -1 for other scenes."""
+        places = np.full(len(self.arrays.keys), -1)
+        places[np.asarray(scenes, dtype=int)] = np.arange(len(scenes))
+        of_rows: IntArray = places[rows["_scene"].to_numpy()]
+        return of_rows
 
     @cached_property
     def _data(self) -> str:

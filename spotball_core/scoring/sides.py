@@ -87,7 +87,7 @@ def groups_named(scoring: Scoring, name: str) -> list[Group]:
 
 def answers(scoring: Scoring, rows: pl.DataFrame, scenes: Sequence[int]) -> tuple[FloatArray, FloatArray]:
     """Some rows of the scoring's table as mass, shape (n_images, n_cells), and unparsed answers, shape (n_images,)."""
-    return dense(rows, _places(rows, scenes), len(scenes), scoring.counts.n_cells)
+    return dense(rows, scoring.places(rows, scenes), len(scenes), scoring.counts.n_cells)
 
 
 def people(scoring: Scoring, rows: pl.DataFrame, scenes: Sequence[int]) -> People | None:
@@ -100,14 +100,9 @@ def people(scoring: Scoring, rows: pl.DataFrame, scenes: Sequence[int]) -> Peopl
     ids = rows["participant"].unique().sort()
     if len(ids) < 2:
         return None
-    who = rows["participant"].replace_strict(ids, np.arange(len(ids)))
+    who = rows["participant"].replace_strict(ids, np.arange(len(ids))).to_numpy()
     shape = (len(ids), len(scenes))
-    mass, unparsed = dense(rows, who * shape[1] + _places(rows, scenes), shape[0] * shape[1], scoring.counts.n_cells)
+    places = scoring.places(rows, scenes)
+    places = np.where(places < 0, -1, who * len(scenes) + places)
+    mass, unparsed = dense(rows, places, shape[0] * shape[1], scoring.counts.n_cells)
     return People(tuple(ids), mass.reshape(*shape, -1), unparsed.reshape(shape))
-
-
-def _places(rows: pl.DataFrame, scenes: Sequence[int]) -> pl.Series:
-    import polars as pl
-
-    places = dict(zip(scenes, range(len(scenes)), strict=True))
-    return rows["_scene"].replace_strict(places, default=None, return_dtype=pl.Int64)

@@ -6,48 +6,67 @@ import multiprocessing
 import os
 import pickle
 import signal
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import RLock
 from types import TracebackType
 from typing import Any, Final, TypeVar
 
 from spotball_core.errors import WorkerError
+from spotball_core.service.threads import BLAS, POLARS, one_thread
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Shared = TypeVar("Shared")
 
-_THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
-
 _PARTS: Final = 4
 """Parts per process that items which share an argument are sent in."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """Some work on an item, and its outcome."""
+
+    work: Callable[[Any], Any]
+    item: Any
+    outcome: Future[Any]
+
+    def do(self) -> None:
+        """Do the work in this process."""
+        try:
+            self.outcome.set_result(self.work(self.item))
+        except Exception as error:  # It is raised where the result is used, as another process's error is.
+            self.outcome.set_exception(error)
 
 
 class Workers:
     """Processes that share work, started and ended by a `with` statement.
 
-    With one job, outside of a `with` statement, and where the system cannot start processes, the work is done in this
-    process, when its results are asked for.
+    This process is one of them: while it waits for a result, it does work that no other process has begun. With one
+    job, outside of a `with` statement, and where the system cannot start processes, it does all work.
 
     Args:
-        jobs: how many processes.
+        jobs: how many processes, this one included.
     """
 
     def __init__(self, jobs: int) -> None:
         self._jobs = jobs
         self._pool: ProcessPoolExecutor | None = None
         self._folder: TemporaryDirectory[str] | None = None
-        self._futures: list[Future[Any]] = []
+        self._open: deque[_Task] = deque()
+        self._sent = 0
+        self._lock = RLock()
 
     def __enter__(self) -> Workers:
         if self._jobs > 1:
             try:
-                self._pool = _started(self._jobs)
+                self._pool = _started(self._jobs - 1)
             except (ImportError, NotImplementedError, OSError):
                 self._pool = None  # The system has no semaphores, or allows no further process.
         return self
@@ -55,8 +74,14 @@ class Workers:
     def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> None:
         pool, self._pool = self._pool, None
         if pool is not None:
-            # Processes that are done are ended, too: each would take up to a second to leave by itself.
-            _end(pool, at_once=error is not None or all(future.done() for future in self._futures))
+            with self._lock:
+                rest = list(self._open)
+                self._open.clear()
+                # Idle processes are ended, too: each would take up to a second to leave by itself.
+                at_once = error is not None or not (rest or self._sent)
+            for task in rest if error is None else ():
+                task.do()
+            _end(pool, at_once=at_once)
         if self._folder is not None:
             self._folder.cleanup()
 
@@ -72,12 +97,10 @@ class Workers:
         """
         if self._pool is None:
             return map(work, items)
-        try:
-            futures = [self._pool.submit(work, item) for item in items]
-        except BrokenProcessPool:
-            raise _ended() from None
-        self._futures += futures
-        return _results(futures)
+        tasks = [_Task(work, item, Future()) for item in items]
+        self._open += tasks
+        self._send()
+        return self._results(tasks)
 
     def map_with(
         self, work: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
@@ -95,6 +118,48 @@ class Workers:
         size = -(-len(items) // (_PARTS * self._jobs)) or 1
         parts = [items[start : start + size] for start in range(0, len(items), size)]
         return (result for part in self.map(partial(_each, work, file), parts) for result in part)
+
+    def _results(self, tasks: Sequence[_Task]) -> Iterator[Any]:
+        for task in tasks:
+            while not task.outcome.done():
+                other = self._next()
+                if other is None:
+                    wait([task.outcome])
+                else:
+                    other.do()
+            try:
+                yield task.outcome.result()
+            except BrokenProcessPool:
+                raise _ended() from None
+
+    def _next(self) -> _Task | None:
+        """Take the next task that no process has."""
+        try:
+            return self._open.popleft()
+        except IndexError:
+            return None
+
+    def _send(self) -> None:
+        """Give each other process a task and the next one, so that it never waits."""
+        with self._lock:
+            while self._pool is not None and self._sent < 2 * (self._jobs - 1) and (task := self._next()):
+                try:
+                    sent = self._pool.submit(task.work, task.item)
+                except BrokenProcessPool as error:
+                    task.outcome.set_exception(error)
+                else:
+                    self._sent += 1
+                    sent.add_done_callback(partial(self._received, task))
+
+    def _received(self, task: _Task, sent: Future[Any]) -> None:
+        """Note the outcome of a task that another process did; called in a thread of the pool."""
+        with self._lock:
+            self._sent -= 1
+        self._send()
+        if error := sent.exception():
+            task.outcome.set_exception(error)
+        else:
+            task.outcome.set_result(sent.result())
 
 
 THIS_PROCESS: Final = Workers(1)
@@ -125,7 +190,7 @@ def processors() -> int:
 def _started(jobs: int) -> ProcessPoolExecutor:
     # Forked processes would inherit locks that other threads hold.
     context = multiprocessing.get_context("spawn")
-    with _one_thread_each():
+    with one_thread(*BLAS, POLARS):
         pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_leave_interrupts)
         try:
             # A pool starts its processes with its first tasks. They load this package while this process goes on.
@@ -143,14 +208,6 @@ def _end(pool: ProcessPoolExecutor, *, at_once: bool) -> None:
         for process in list((pool._processes or {}).values()):
             process.terminate()
     pool.shutdown()
-
-
-def _results(futures: Sequence[Future[Result]]) -> Iterator[Result]:
-    for future in futures:
-        try:
-            yield future.result()
-        except BrokenProcessPool:
-            raise _ended() from None
 
 
 def _ended() -> WorkerError:
@@ -174,18 +231,3 @@ def _read(file: Path) -> Any:
 def _leave_interrupts() -> None:
     """Ignore a terminal's interrupts, which reach all processes; the one that started the others ends them."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-@contextmanager
-def _one_thread_each() -> Iterator[None]:
-    """Processes started within get one thread: libraries' own would only wait for each other's cores."""
-    before = {name: os.environ.get(name) for name in _THREADS}
-    os.environ.update(dict.fromkeys(_THREADS, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value

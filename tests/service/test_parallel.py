@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -26,13 +27,23 @@ def to_the_power(exponent: int, n: int) -> int:
     return int(n**exponent)
 
 
-def killed_at_2(n: int) -> int:
-    if n == 2:
+def killed(n: int) -> int:
+    """Ends every process but the test's own."""
+    if multiprocessing.parent_process():
         os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(0.05)
     return n
 
 
 def process_of(_: int) -> int:
+    return os.getpid()
+
+
+def met(folder: str) -> int:
+    """Return this process when another one does the same work."""
+    Path(folder, str(os.getpid())).touch()
+    while len(list(Path(folder).iterdir())) < 2:
+        time.sleep(0.01)
     return os.getpid()
 
 
@@ -71,15 +82,29 @@ def test_work_is_done_here_where_processes_cannot_start(monkeypatch: pytest.Monk
 
 def test_a_killed_worker_is_an_error() -> None:
     with Workers(2) as workers, pytest.raises(WorkerError, match=r"ended from outside.*--jobs 1"):
-        list(workers.map(killed_at_2, range(4)))
+        list(workers.map(killed, range(200)))
 
 
 def test_a_later_work_of_killed_workers_is_an_error() -> None:
     with Workers(2) as workers:
         with pytest.raises(WorkerError):
-            list(workers.map(killed_at_2, range(4)))
+            list(workers.map(killed, range(200)))
         with pytest.raises(WorkerError):
-            workers.map(squared, range(4))
+            list(workers.map(squared, range(4)))
+
+
+def test_this_process_does_what_no_other_has_begun(tmp_path: Path) -> None:
+    with Workers(2) as workers:
+        processes = set(workers.map(met, [str(tmp_path)] * 4))
+    assert len(processes) == 2
+    assert os.getpid() in processes
+
+
+def test_work_whose_results_are_not_read_is_done(tmp_path: Path) -> None:
+    paths = [tmp_path / str(n) for n in range(30)]
+    with Workers(2) as workers:
+        workers.map(Path.touch, paths)
+    assert sorted(tmp_path.iterdir()) == sorted(paths)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

@@ -1,0 +1,34 @@
+"""How many threads libraries start. They read it from environment variables when they are loaded."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+BLAS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+"""Variables for NumPy's and SciPy's matrix products."""
+
+POLARS: Final = "POLARS_MAX_THREADS"
+
+
+@contextmanager
+def one_thread(*variables: str) -> Iterator[None]:
+    """Give one thread to libraries that are loaded, and to processes that are started, in the `with` statement.
+
+    Where processes share the processors, threads of their libraries would wait for each other.
+
+    Args:
+        variables: of the environment.
+    """
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(dict.fromkeys(variables, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

@@ -1,13 +1,13 @@
-"""Claim: with 1,000 participants at people's pace at the human study at once, on two cores that they share with it, 99%
-of clicks are on disk and acknowledged within 250 ms, and the admin page comes within 200 ms; with 200 at eight times
-that pace, clicks take at most 150 ms; none is lost and none is stored twice.
+"""Claim: with 1,000 simultaneous participants at people's pace in the human study, on two cores that they share with it,
+99% of clicks are on disk and acknowledged within 250 ms, and the admin page loads within 200 ms. With 200 participants
+at eight times that pace, clicks take at most 150 ms. No click is lost, and no click is stored twice.
 
-People took 20 s for an image for the paper: one event every 4 s, at random. The 1,000 begin within one minute, and the
-admin page is asked for every 5 s, as a browser does it. The 200 begin in the same second, with one event every half
-second. Participants load each image as they come to it. Pictures are synthetic and as large as those of photos. The
-server is `spotball study serve` as a process of its own; participants are connections of another. Once in a hundred
-events a participant sends one again, as browsers do that had no answer. Afterwards, the store is compared with what was
-acknowledged.
+In the paper's study, people took 20 s per image: one event every 4 s, at random times. The 1,000 participants start
+within one minute, and the admin page is requested every 5 s, as a browser does. The 200 start in the same second, with
+one event every half second. Participants load each image when they reach it. Images are synthetic and as large as
+photos. The server is `spotball study serve` in its own process; participants are connections of another process. Once
+in a hundred events a participant sends an event again, as browsers do if they get no response. Afterwards, the store is
+compared with what was acknowledged.
 """
 
 from __future__ import annotations

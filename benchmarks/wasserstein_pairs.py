@@ -1,13 +1,13 @@
-"""Claim: from 3,000 pairs up, `wasserstein(P, Q)` with the extra `speed` is at least 6 times as fast as a loop over
+"""Claim: for 3,000 or more pairs, `wasserstein(P, Q)` with the extra `speed` is at least 6 times as fast as a loop over
 `ot.emd2` on one core and 10 times on two, for counts and for probabilities. It is at least 250 times as fast as
 `scipy.optimize.linprog` and `scipy.stats.wasserstein_distance_nd`. The results are the same.
 
-Data is synthetic. Sparse: 5 answers against 10. Realistic: 50 answers against 150, clustered around one to three
-spots of each image. Dense: 50 answers against 150, spread evenly over all 60 cells. The probabilities are random
-weights: on the cells of sparse answers, around the same spots, and Dirichlet(1) on all 60 cells. All ways find the
-same to 1e-9, SciPy's to 1e-6. Ways take turns, and the shortest time of each counts. Only the times of whole
-processes include the loading of libraries. They do not include the seconds that Numba needs once, after its
-installation, to compile the solver.
+The data is synthetic. Sparse pairs have 5 responses against 10. Realistic pairs have 50 responses against 150,
+clustered around one to three spots of each image. Dense pairs have 50 responses against 150, spread evenly over all 60
+cells. The probabilities are random weights: on the cells of sparse responses, around the same spots, and Dirichlet(1)
+on all 60 cells. All methods find the same values to 1e-9, SciPy's to 1e-6. Methods take turns, and the shortest time of
+each counts. Only the times of whole processes include the loading of libraries. No time includes the seconds that Numba
+needs once, after its installation, to compile the solver.
 """
 
 from __future__ import annotations

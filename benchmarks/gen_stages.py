@@ -1,5 +1,5 @@
-"""Claim: all stages that need no weights, one item through each of them, together take one core less than twice as long as
-decoding the second of video that the item comes from. `track` is excluded because it decodes again.
+"""Claim: all stages that need no weights, one item through each of them, together take one core less than twice as long
+as decoding the second of video that the item comes from. `track` is excluded because it decodes again.
 
 These are CPU times on one core, so other load on the machine has little effect. The decoded video is H.264 with
 1280x720 pixels at 30 frames per second. The items are 640x360 pixels, come from a synthetic match and pass every stage,

@@ -1,7 +1,7 @@
-"""Claim: starting takes little longer than loading the libraries used: `import spotball_core` takes less than 2 times as
-long as `import numpy, pydantic`, and `spotball --help` less than 2.5 times as long as `import typer, rich`.
-`spotball score` with a file of 1,000 rows takes less than 3 times as long as `import numpy, polars, pydantic`, with and
-without a reference.
+"""Claim: starting takes little longer than loading the libraries used: `import spotball_core` takes less than 2 times
+as long as `import numpy, pydantic`, and `spotball --help` less than 2.5 times as long as `import typer, rich`.
+`spotball score` with a file of 1,000 rows takes less than 3 times as long as `import numpy, polars, pydantic`, with
+and without a reference.
 
 The file is synthetic: 20 responses of a baseline to each of 50 scenes. The reference is another baseline with 100
 responses per scene. Scoring uses its default of 1,000 resamples and prints its table.

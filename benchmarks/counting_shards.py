@@ -80,7 +80,7 @@ def shards(folder: Path) -> None:
     process(count(folder, "shard.counts", [folder / "rows.parquet"]))
     shard = folder / "shard.counts"
     n = len(pl.read_parquet(shard))
-    figure("file of counts", shard.stat().st_size / 1e3, "kB", note=f"{n:,} counts, of however many rows")
+    figure("file of counts", shard.stat().st_size / 1e3, "kB", note=f"{n:,} counts, for any number of rows")
     files = [folder / f"{i}.counts" for i in range(N_SHARDS)]
     for file in files:
         shutil.copy(shard, file)
@@ -101,7 +101,7 @@ def on_ray(folder: Path) -> None:
     cluster.add_node(num_cpus=1)
     commands = {
         "in this process": count(folder, "0.counts", files),
-        "on a Ray cluster that is there": count(
+        "on a running Ray cluster": count(
             folder, "1.counts", files, "--engine", "ray", "--ray-address", cluster.address
         ),
         "on a Ray cluster started for it": count(folder, "2.counts", files, "--engine", "ray"),
@@ -110,7 +110,7 @@ def on_ray(folder: Path) -> None:
     cluster.shutdown()
     assert len({(folder / f"{i}.counts").read_bytes() for i in range(len(commands))}) == 1
     for name, usage in used.items():
-        figure(f"10 million rows {name}", usage.seconds, "s", note="two cores, by the clock")
+        figure(f"10 million rows {name}", usage.seconds, "s", note="two cores, wall-clock time")
 
 
 if __name__ == "__main__":

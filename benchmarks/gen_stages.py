@@ -166,10 +166,10 @@ def main() -> None:
         sizes = [PictureFile.write(folder / "frame.png", item.image).path.stat().st_size for item in items]
         size = (sum(sizes) + sum(path.stat().st_size for path in pictures)) / len(items)
     for stage, took in each.items():
-        figure(f"stage {stage}", took * 1000, "ms", note="of one core, an item")
+        figure(f"stage {stage}", took * 1000, "ms", note="on one core, per item")
     whole = sum(each.values()) - each["track"]
-    figure("all stages but track", whole * 1000, "ms", note="of one core, an item")
-    figure("all stages but track over decoding", whole / decoding, "times", below=2)
+    figure("all stages but track", whole * 1000, "ms", note="on one core, per item")
+    figure("all stages but track relative to decoding", whole / decoding, "times", below=2)
     search = searched()
     figure("near duplicates", search * 1e6, "us", note=f"of one core, a frame among {KNOWN:,}")
     record = {

@@ -109,12 +109,12 @@ def main() -> None:
         below=10,
         note=f"{len(scores)} groups, {wanted} values",
     )
-    note = f"scipy.stats.bootstrap, a call a resample: {times['scipy'] * scale / 60:.1f} minutes"
+    note = f"scipy.stats.bootstrap, one call per resample: {times['scipy'] * scale / 60:.1f} minutes"
     figure(
         "ratio to scipy.stats.bootstrap", times["scipy"] * scale / times["spotball"], "times", at_least=100, note=note
     )
-    note = f"vectorized=True, a call for all {SLICE} resamples: {times['vectorized'] * scale / 60:.1f} minutes"
-    figure("ratio to it vectorized", times["vectorized"] * scale / times["spotball"], "times", note=note)
+    note = f"vectorized=True, one call for all {SLICE} resamples: {times['vectorized'] * scale / 60:.1f} minutes"
+    figure("ratio to scipy.stats.bootstrap, vectorized", times["vectorized"] * scale / times["spotball"], "times", note=note)
     peaks = {}
     with tempfile.TemporaryDirectory() as folder:
         write_scenes(scenes, Path(folder) / "scenes.jsonl")
@@ -132,7 +132,7 @@ def main() -> None:
         ]
         for resamples in (1_000, 10_000, 100_000):
             peaks[resamples] = process([*command, str(resamples)]).megabytes
-            note = "spotball score on counts, a process of its own"
+            note = "spotball score on counts, in its own process"
             figure(f"peak memory at {resamples:,} resamples", peaks[resamples], "MB", note=note)
     figure("growth from 10,000 to 100,000", peaks[100_000] - peaks[10_000], "MB", below=BLOCK_MB, note="one block")
 

@@ -15,8 +15,8 @@ alternatives in the same run. Compared methods take turns. All data is synthetic
 times depend on the machine.
 
 The column *Last kept* shows the stored figure of an earlier run. A figure that differs from it by more than
-{NOISE:.0%} is marked *better*, *worse* or *moved* (no goal states which direction is better). `make bench KEEP=1` stores
-the new figures. [Where the time goes](performance.md) shows the parts of whole commands.
+{NOISE:.0%} is marked *better*, *worse* or *moved* (no goal states which direction is better). `make bench KEEP=1`
+stores the new figures. [Where the time goes](performance.md) shows the parts of whole commands.
 """
 
 

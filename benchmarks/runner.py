@@ -196,7 +196,7 @@ def measure_all() -> None:
                 note = f"{each:.2f} ms of CPU each; best of {ROUNDS} rounds in turn"
                 figure(f"{way}, {concurrency} at a time", rate, "requests/s", note=note)
             ratio = found["runner"][0] / found["httpx"][0]
-            figure(f"runner over httpx, {concurrency} at a time", ratio, "times", at_least=goal)
+            figure(f"runner relative to httpx, {concurrency} at a time", ratio, "times", at_least=goal)
         with tempfile.TemporaryDirectory() as other:
             # Small pictures: what is measured is what grows with requests.
             small = Path(other)
@@ -208,7 +208,7 @@ def measure_all() -> None:
                 note = f"{taken[requests].seconds:.0f} s"
                 figure(f"peak memory, {requests:,} requests", taken[requests].megabytes, "MB", note=note)
             growth = taken[100_000].megabytes / taken[10_000].megabytes
-            figure("memory of 100,000 requests over that of 10,000", growth, "times", below=1.1)
+            figure("memory of 100,000 requests relative to 10,000", growth, "times", below=1.1)
 
 
 if __name__ == "__main__":

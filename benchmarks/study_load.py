@@ -287,12 +287,12 @@ def main() -> None:
         figure(f"click acknowledged, median{name}", float(np.median(clicks)), "ms")
         figure(f"click acknowledged, slowest{name}", float(clicks.max()), "ms")
         together = "all at once" if not load.begin else f"within {load.begin:.0f} s"
-        figure(f"begin acknowledged, slowest{name}", 1000 * max(seen.seconds["start"]), "ms", note=together)
-        figure(f"events a second{name}", events / seconds, "events/s")
+        figure(f"start acknowledged, slowest{name}", 1000 * max(seen.seconds["start"]), "ms", note=together)
+        figure(f"events per second{name}", events / seconds, "events/s")
         if load.begin:
             looks = f"{len(seen.seconds['admin'])} looks"
             figure(f"admin page, slowest{name}", 1000 * max(seen.seconds["admin"]), "ms", below=200.0, note=looks)
-        figure(f"acknowledged and not stored{name}", lost, "events", below=1, note=f"{seen.again} sent twice")
+        figure(f"acknowledged but not stored{name}", lost, "events", below=1, note=f"{seen.again} sent twice")
         figure(f"stored more than once{name}", doubled, "events", below=1)
 
 

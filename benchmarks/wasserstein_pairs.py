@@ -158,7 +158,7 @@ def compare(case: Case, pairs: int) -> None:
             times["ot.emd2"] / times[name],
             "times",
             at_least=GOALS.get(name),
-            note=f"{times[name]:.1f} µs a pair, ot.emd2 {times['ot.emd2']:.1f}",
+            note=f"{times[name]:.1f} µs per pair, ot.emd2 {times['ot.emd2']:.1f}",
         )
 
 
@@ -204,7 +204,7 @@ def main() -> None:
     some = np.linspace(0, PAIRS[0] - 1, SLOW_PAIRS).astype(int)
     # HiGHS accepts constraints that are off by 1e-7.
     for name, each in times_of(SLOW, p[some], q[some], 3, 1e-6).items():
-        note = f"{own:.1f} µs a pair in the batch, {each:.0f} in SciPy, of which {SLOW_PAIRS} pairs are solved"
+        note = f"{own:.1f} µs per pair in the batch, {each:.0f} in SciPy, of which {SLOW_PAIRS} pairs are solved"
         figure(f"realistic counts, one core: ratio to {name}", each / own, "times", at_least=250, note=note)
     whole_processes()
 

@@ -132,7 +132,12 @@ def main() -> None:
             note=f"{SECONDS} items",
         )
         goal = 1.3 if grain else None
-        figure(f"{kind}: one frame per second relative to decoding alone", times["engine"] / times["bare"], "times", below=goal)
+        figure(
+            f"{kind}: one frame per second relative to decoding alone",
+            times["engine"] / times["bare"],
+            "times",
+            below=goal,
+        )
         over = times["every picture"] / times["bare"]
         figure(f"{kind}: an image of every frame relative to decoding alone", over, "times")
 

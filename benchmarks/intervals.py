@@ -114,7 +114,12 @@ def main() -> None:
         "ratio to scipy.stats.bootstrap", times["scipy"] * scale / times["spotball"], "times", at_least=100, note=note
     )
     note = f"vectorized=True, one call for all {SLICE} resamples: {times['vectorized'] * scale / 60:.1f} minutes"
-    figure("ratio to scipy.stats.bootstrap, vectorized", times["vectorized"] * scale / times["spotball"], "times", note=note)
+    figure(
+        "ratio to scipy.stats.bootstrap, vectorized",
+        times["vectorized"] * scale / times["spotball"],
+        "times",
+        note=note,
+    )
     peaks = {}
     with tempfile.TemporaryDirectory() as folder:
         write_scenes(scenes, Path(folder) / "scenes.jsonl")

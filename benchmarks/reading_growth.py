@@ -78,7 +78,9 @@ def main() -> None:
         slower = found[many].seconds / found[few].seconds
         figure("growth of time relative to growth of rows", slower / (many / few), "", below=1.5)
     if many > LEVEL:
-        figure("memory relative to 10 million rows", found[many].megabytes / found[LEVEL].megabytes, "times", below=1.25)
+        figure(
+            "memory relative to 10 million rows", found[many].megabytes / found[LEVEL].megabytes, "times", below=1.25
+        )
     if options.plot:
         draw_plot(options.plot, found)
 

@@ -102,12 +102,21 @@ def main() -> None:
                 )
                 size = path.stat().st_size / 1e6
                 said = f"{times['ours']:.2f} s, Polars {times['polars']:.2f} s; {rows:,} rows, {size:.0f} MB"
-                figure(f"{name}{what}: time relative to Polars", times["ours"] / times["polars"], "times", below=1.5, note=said)
+                figure(
+                    f"{name}{what}: time relative to Polars",
+                    times["ours"] / times["polars"],
+                    "times",
+                    below=1.5,
+                    note=said,
+                )
                 if columns is FULL:
                     checked = in_turn({"polars": lambda p=path: by_polars_checked(p)}, 1)["polars"]
                     said = f"{checked:.2f} s"
                     figure(
-                        f"{name}{what}: speed relative to Polars with the same check", checked / times["ours"], "times", note=said
+                        f"{name}{what}: speed relative to Polars with the same check",
+                        checked / times["ours"],
+                        "times",
+                        note=said,
                     )
                 faster = by_row * rows / times["ours"]
                 said = f"{1 / by_row:,.0f} rows a second by pandas; Polars alone {by_row * rows / times['polars']:.0f}"

@@ -2,8 +2,8 @@
 trials is at least 10 times faster than with lme4's glmer, with the same result. All fits that the tests of ten
 respondents need, including the choice of their random structure, take less than 3 minutes.
 
-The responses are synthetic, for 1,360 stimuli with 16 prompts each. glmer has its default settings. It is timed in the
-same run if Rscript and lme4 are available; its coefficients then agree to 1e-3. Otherwise its times are those of the
+The responses are synthetic, for 1,360 stimuli with 16 prompts each. glmer has its default settings. If Rscript and lme4
+are available, glmer is timed in the same run, and its coefficients agree to 1e-3. Otherwise its times are those of the
 machine and day in the note. The benchmark assumes 15 models per respondent. Each starts with three groups, of which one
 has no variance and is dropped, so each model is fitted twice.
 """

@@ -4,7 +4,7 @@ not grow with the number of resamples beyond one block.
 
 The counts are synthetic: 156 scenes of three sports, 50 of each scored, with people and 12 conditions of models in each
 sport. People are scored by sport, so there are 39 groups. SciPy resamples images and calls the function of each metric.
-Its time is proportional to conditions and resamples, so it is measured on three conditions with 100 resamples and
+SciPy's time is proportional to conditions and resamples, so it is measured on three conditions with 100 resamples and
 extrapolated. Both find the same values to 1e-9.
 """
 

@@ -1,6 +1,6 @@
 """Claim: `spotball replicate` on data of the full release's size takes less than a minute on two cores.
 
-The data is synthetic: 156 images of three sports, 50 people, and four models with three prompts. This gives 37
+The data is synthetic: 156 images of three sports, 50 people, and four models with three prompts. These are 37
 conditions of people and models by sport, and 97,000 responses with free text like that of the real files.
 """
 

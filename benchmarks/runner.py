@@ -1,6 +1,6 @@
 """Claim: with a server that takes 50 ms per request, the runner keeps at least 90% of the throughput of a plain httpx
 loop with the same concurrency, although it writes each reply to disk before it counts, sends images, applies rate
-limits and retries. Its memory for 100,000 requests is the same as for 10,000.
+limits and retries. The runner's memory for 100,000 requests is the same as for 10,000.
 
 The images are synthetic and as large as photos. The server is a separate process on the local machine. It reads each
 request to its end and sends the same response to all.

@@ -1,6 +1,6 @@
 """Claim: for 3,000 or more pairs, `wasserstein(P, Q)` with the extra `speed` is at least 6 times as fast as a loop over
-`ot.emd2` on one core and 10 times on two, for counts and for probabilities. It is at least 250 times as fast as
-`scipy.optimize.linprog` and `scipy.stats.wasserstein_distance_nd`. The results are the same.
+`ot.emd2` on one core and 10 times on two, for counts and for probabilities. `wasserstein` is at least 250 times as
+fast as `scipy.optimize.linprog` and `scipy.stats.wasserstein_distance_nd`. The results are the same.
 
 The data is synthetic. Sparse pairs have 5 responses against 10. Realistic pairs have 50 responses against 150,
 clustered around one to three spots of each image. Dense pairs have 50 responses against 150, spread evenly over all 60

@@ -1,8 +1,8 @@
 """Claim: the time for reading responses from Parquet is proportional to the rows, and memory stays nearly constant: 100
 million rows take less than 2 GB, and at most a quarter more than 10 million.
 
-Each size is read to counts in its own process, with all columns of responses. The time includes the start of Python,
-and the memory is the peak of the process. The data is synthetic. `--plot FILE` plots both against the number of rows.
+Each size is counted in its own process, with all columns of responses. The time includes the start of Python, and the
+memory is the peak of the process. The data is synthetic. `--plot FILE` plots both against the number of rows.
 """
 
 from __future__ import annotations

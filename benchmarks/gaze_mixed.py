@@ -146,11 +146,11 @@ def main() -> None:
     mine = in_turn({name: partial(fitted, model, table) for name, model in COMPARED.items()}, ROUNDS)
     for name, seconds in mine.items():
         figure(
-            f"{name}: ratio to glmer",
+            f"speedup over glmer: {name}",
             theirs[name] / seconds,
             "times",
             at_least=10,
-            note=f"{seconds:.2f} s, glmer {theirs[name]:.1f} s ({where})",
+            note=f"{seconds:.2f} s, glmer: {theirs[name]:.1f} s ({where})",
         )
     start = time.perf_counter()
     for _ in range(MODELS):

@@ -123,10 +123,10 @@ def main() -> None:
             times = in_turn(ways, ROUNDS)
             rate = path.stat().st_size * 8 / SECONDS / 1e6
         frames = SECONDS * RATE
-        for way, said in (("bare", "decoding alone"), ("every picture", "a picture of every frame")):
+        for way, said in (("bare", "decoding alone"), ("every picture", "an image of every frame")):
             figure(f"{kind}: {said}", frames / times[way], "frames/s", note=f"{WIDTH}x{HEIGHT}, {rate:.1f} Mbit/s")
         figure(
-            f"{kind}: one frame a second, into the ledger",
+            f"{kind}: one frame per second, with the ledger",
             frames / times["engine"],
             "frames/s",
             note=f"{SECONDS} items",

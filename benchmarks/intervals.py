@@ -103,7 +103,7 @@ def main() -> None:
     measured = sum(len(statistics) for statistics, _ in slices)
     scale = wanted / measured * RESAMPLES / SLICE
     figure(
-        "every interval, 10,000 resamples",
+        "all intervals, 10,000 resamples",
         times["spotball"],
         "s",
         below=10,
@@ -111,11 +111,15 @@ def main() -> None:
     )
     note = f"scipy.stats.bootstrap, one call per resample: {times['scipy'] * scale / 60:.1f} minutes"
     figure(
-        "ratio to scipy.stats.bootstrap", times["scipy"] * scale / times["spotball"], "times", at_least=100, note=note
+        "speedup over scipy.stats.bootstrap",
+        times["scipy"] * scale / times["spotball"],
+        "times",
+        at_least=100,
+        note=note,
     )
     note = f"vectorized=True, one call for all {SLICE} resamples: {times['vectorized'] * scale / 60:.1f} minutes"
     figure(
-        "ratio to scipy.stats.bootstrap, vectorized",
+        "speedup over scipy.stats.bootstrap, vectorized",
         times["vectorized"] * scale / times["spotball"],
         "times",
         note=note,
@@ -139,7 +143,13 @@ def main() -> None:
             peaks[resamples] = process([*command, str(resamples)]).megabytes
             note = "spotball score on counts, in its own process"
             figure(f"peak memory at {resamples:,} resamples", peaks[resamples], "MB", note=note)
-    figure("growth from 10,000 to 100,000", peaks[100_000] - peaks[10_000], "MB", below=BLOCK_MB, note="one block")
+    figure(
+        "growth of memory from 10,000 to 100,000 resamples",
+        peaks[100_000] - peaks[10_000],
+        "MB",
+        below=BLOCK_MB,
+        note="one block",
+    )
 
 
 if __name__ == "__main__":

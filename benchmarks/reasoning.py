@@ -93,7 +93,7 @@ def main() -> None:
     if given.case:
         case(given.n, given.case, given.out)
         return
-    for what, unique in (("all different", given.n), ("one in ten different", given.n // 10)):
+    for what, unique in (("distinct texts", given.n), ("one text in ten distinct", given.n // 10)):
         seconds, megabytes = [], []
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder, "seconds")
@@ -102,7 +102,7 @@ def main() -> None:
                 megabytes.append(process(command).megabytes)
                 seconds.append(float(out.read_text()))
         n = f"{given.n:,} rationales; median of {ROUNDS} runs"
-        figure(f"after embedding, {what}", statistics.median(seconds), "s", below=5, note=n)
+        figure(f"analysis after embedding, {what}", statistics.median(seconds), "s", below=5, note=n)
         figure(f"peak memory, {what}", statistics.median(megabytes), "MB", below=2000)
 
 

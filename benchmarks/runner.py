@@ -194,9 +194,9 @@ def measure_all() -> None:
             found = throughputs(folder, requests, concurrency)
             for way, (rate, each) in found.items():
                 note = f"{each:.2f} ms of CPU each; best of {ROUNDS} rounds in turn"
-                figure(f"{way}, {concurrency} at a time", rate, "requests/s", note=note)
+                figure(f"{way}, {concurrency} concurrent requests", rate, "requests/s", note=note)
             ratio = found["runner"][0] / found["httpx"][0]
-            figure(f"runner relative to httpx, {concurrency} at a time", ratio, "times", at_least=goal)
+            figure(f"runner relative to httpx, {concurrency} concurrent requests", ratio, "times", at_least=goal)
         with tempfile.TemporaryDirectory() as other:
             # Small pictures: what is measured is what grows with requests.
             small = Path(other)

@@ -101,7 +101,7 @@ def main() -> None:
                     {"ours": lambda p=path: by_us(p), "polars": lambda p=path: by_polars(p)}, ROUNDS[ending]
                 )
                 size = path.stat().st_size / 1e6
-                said = f"{times['ours']:.2f} s, Polars {times['polars']:.2f} s; {rows:,} rows, {size:.0f} MB"
+                said = f"{times['ours']:.2f} s; Polars: {times['polars']:.2f} s; {rows:,} rows, {size:.0f} MB"
                 figure(
                     f"{name}{what}: time relative to Polars",
                     times["ours"] / times["polars"],
@@ -119,7 +119,7 @@ def main() -> None:
                         note=said,
                     )
                 faster = by_row * rows / times["ours"]
-                said = f"{1 / by_row:,.0f} rows a second by pandas; Polars alone {by_row * rows / times['polars']:.0f}"
+                said = f"{1 / by_row:,.0f} rows per second by pandas; Polars alone: {by_row * rows / times['polars']:.0f} times"
                 goal = 120 if columns is BARE else None
                 figure(f"{name}{what}: speed relative to pandas row by row", faster, "times", at_least=goal, note=said)
                 path.unlink()

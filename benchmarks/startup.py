@@ -55,7 +55,7 @@ def main() -> None:
         ("spotball score", "import numpy, polars, pydantic", 3.0),
         ("spotball score with a reference", "import numpy, polars, pydantic", 3.0),
     ):
-        note = f"{taken[name] * 1000:.0f} ms to {taken[beside] * 1000:.0f} ms for {beside}; medians of {ROUNDS} runs"
+        note = f"{taken[name] * 1000:.0f} ms; {beside}: {taken[beside] * 1000:.0f} ms; medians of {ROUNDS} runs"
         figure(name, taken[name] / taken[beside], "times", below=below, note=note)
 
 

@@ -283,17 +283,25 @@ def main() -> None:
         note = f"{load.participants:,} participants, {events:,} events and {images:,} images in {seconds:.0f} s"
         busy = f"load average {before:.1f} before, {os.getloadavg()[0]:.1f} after"
         p99 = float(np.quantile(clicks, 0.99))
-        figure(f"click acknowledged, 99%{name}", p99, "ms", below=load.goal, note=f"{note}; {busy}")
-        figure(f"click acknowledged, median{name}", float(np.median(clicks)), "ms")
-        figure(f"click acknowledged, slowest{name}", float(clicks.max()), "ms")
+        figure(
+            f"time to acknowledge a click, 99th percentile{name}", p99, "ms", below=load.goal, note=f"{note}; {busy}"
+        )
+        figure(f"time to acknowledge a click, median{name}", float(np.median(clicks)), "ms")
+        figure(f"time to acknowledge a click, maximum{name}", float(clicks.max()), "ms")
         together = "all at once" if not load.begin else f"within {load.begin:.0f} s"
-        figure(f"start acknowledged, slowest{name}", 1000 * max(seen.seconds["start"]), "ms", note=together)
+        figure(f"time to acknowledge the start, maximum{name}", 1000 * max(seen.seconds["start"]), "ms", note=together)
         figure(f"events per second{name}", events / seconds, "events/s")
         if load.begin:
-            looks = f"{len(seen.seconds['admin'])} looks"
-            figure(f"admin page, slowest{name}", 1000 * max(seen.seconds["admin"]), "ms", below=200.0, note=looks)
-        figure(f"acknowledged but not stored{name}", lost, "events", below=1, note=f"{seen.again} sent twice")
-        figure(f"stored more than once{name}", doubled, "events", below=1)
+            looks = f"{len(seen.seconds['admin'])} requests"
+            figure(
+                f"time to load the admin page, maximum{name}",
+                1000 * max(seen.seconds["admin"]),
+                "ms",
+                below=200.0,
+                note=looks,
+            )
+        figure(f"events acknowledged but not stored{name}", lost, "events", below=1, note=f"{seen.again} sent twice")
+        figure(f"events stored more than once{name}", doubled, "events", below=1)
 
 
 if __name__ == "__main__":

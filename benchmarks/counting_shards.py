@@ -1,10 +1,11 @@
-"""Claim: counting is all the work that grows with the rows, and it divides: a core counts at least 2 million rows of
-Parquet a second, and adds the counts of 1,000 shards in less than two minutes.
+"""Claim: only counting depends on the number of rows, and it can be divided among machines: one core counts at least 2
+million rows of Parquet per second, and adds the counts of 1,000 shards in less than two minutes.
 
-Each count is a whole `spotball count` on one thread, start included, in seconds of a core: what the machine does beside
-it does not tell. On Ray Data (extra `ray`), 10 million rows are counted by a cluster of two workers that is there
-already, and by one that is started for it, beside two cores of this process, by the clock; all counts are equal to the
-byte. The data is synthetic. docs/how-to/many-machines.md computes from these figures what a trillion rows would take.
+Each count is a complete `spotball count` on one thread, including its start, in CPU seconds of one core, so other load
+on the machine has little effect. With Ray Data (extra `ray`), 10 million rows are counted by a running cluster of two
+workers and by a cluster that is started for the count. Both are compared in wall-clock time with two cores of this
+process. All counts are identical byte for byte. The data is synthetic. docs/how-to/many-machines.md computes from these
+figures how long a trillion rows would take.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def shards(folder: Path) -> None:
     process(count(folder, "shard.counts", [folder / "rows.parquet"]))
     shard = folder / "shard.counts"
     n = len(pl.read_parquet(shard))
-    figure("file of counts", shard.stat().st_size / 1e3, "kB", note=f"{n:,} counts, of however many rows")
+    figure("file of counts", shard.stat().st_size / 1e3, "kB", note=f"{n:,} counts, for any number of rows")
     files = [folder / f"{i}.counts" for i in range(N_SHARDS)]
     for file in files:
         shutil.copy(shard, file)
@@ -100,7 +101,7 @@ def on_ray(folder: Path) -> None:
     cluster.add_node(num_cpus=1)
     commands = {
         "in this process": count(folder, "0.counts", files),
-        "on a Ray cluster that is there": count(
+        "on a running Ray cluster": count(
             folder, "1.counts", files, "--engine", "ray", "--ray-address", cluster.address
         ),
         "on a Ray cluster started for it": count(folder, "2.counts", files, "--engine", "ray"),
@@ -109,7 +110,7 @@ def on_ray(folder: Path) -> None:
     cluster.shutdown()
     assert len({(folder / f"{i}.counts").read_bytes() for i in range(len(commands))}) == 1
     for name, usage in used.items():
-        figure(f"10 million rows {name}", usage.seconds, "s", note="two cores, by the clock")
+        figure(f"10 million rows {name}", usage.seconds, "s", note="two cores, wall-clock time")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Claim: `spotball gaze analyze` takes ten respondents of 21,760 trials each through the whole battery, the cue model,
-the other checks and the report in less than 60 seconds on two cores.
+"""Claim: `spotball gaze analyze` runs the whole battery, the cue model, the other checks and the report for ten
+respondents with 21,760 trials each in less than 60 seconds on two cores.
 
-The respondents are synthetic, on a made-up design of the main study's shape with 16 prompts: they look at the eyes, the
-head, between, at one of the two by chance, or guess.
+The respondents are synthetic. Their design is synthetic too and has the size of the main study, with 16 prompts. The
+respondents follow the eyes, the head, a position between them, or one of the two at random, or they guess.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Claim: all stages that need no weights together, an item through each of them, take a core less than twice as
-long as decoding the second of video that the item is from; `track`, which decodes again, excluded.
+"""Claim: all stages that need no weights, one item through each of them, together take one core less than twice as long
+as decoding the second of video that the item comes from. `track` is excluded because it decodes again.
 
-These are CPU times on one core, so other load on the machine has little effect. Decoded is H.264 of 1280x720 at
-30 frames a second; items are 640x360, of a synthetic match, and pass every stage, so that each does all of its work.
-`detect` is the kind `color`, which finds drawn balls only; a detector with weights is not among these. `track` reads
-the frames around each item from the video, and links detections that take no time. Frames are written as PNG and noted
-in the ledger, as are the results of stages. Writes docs/assets/gen-stages.json, from which the documentation computes
-what a million items would take.
+These are CPU times on one core, so other load on the machine has little effect. The decoded video is H.264 with
+1280x720 pixels at 30 frames per second. The items are 640x360 pixels, come from a synthetic match and pass every stage,
+so each stage does all of its work. `detect` is the kind `color`, which finds only drawn balls; no detector with weights
+is included. `track` reads the frames around each item from the video, and links detections that take no time. Frames
+are written as PNG and recorded in the ledger, as are the results of stages. Writes docs/assets/gen-stages.json, from
+which the documentation computes the time for a million items.
 """
 
 from __future__ import annotations
@@ -166,10 +166,10 @@ def main() -> None:
         sizes = [PictureFile.write(folder / "frame.png", item.image).path.stat().st_size for item in items]
         size = (sum(sizes) + sum(path.stat().st_size for path in pictures)) / len(items)
     for stage, took in each.items():
-        figure(f"stage {stage}", took * 1000, "ms", note="of one core, an item")
+        figure(f"stage {stage}", took * 1000, "ms", note="on one core, per item")
     whole = sum(each.values()) - each["track"]
-    figure("all stages but track", whole * 1000, "ms", note="of one core, an item")
-    figure("all stages but track over decoding", whole / decoding, "times", below=2)
+    figure("all stages but track", whole * 1000, "ms", note="on one core, per item")
+    figure("all stages but track relative to decoding", whole / decoding, "times", below=2)
     search = searched()
     figure("near duplicates", search * 1e6, "us", note=f"of one core, a frame among {KNOWN:,}")
     record = {

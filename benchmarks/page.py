@@ -1,4 +1,4 @@
-"""The documentation's page of benchmarks, written by `make bench`."""
+"""Write the documentation's page of benchmarks for `make bench`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from results import NOISE, Result, amount, moved, summary, verdict
 
 HEAD = f"""# Benchmarks
 
-Written by `make bench`, which ran `benchmarks/`: one file a claim, measured beside what one would use instead, in the
-same run. Ways that are compared take turns. Data is synthetic. A ratio says more than a time: times are this machine's.
-Figures that differ from those last kept by more than {NOISE:.0%} are called better, worse or moved; `make bench KEEP=1`
-keeps. [Where the time goes](performance.md) takes whole commands apart.
+`make bench` runs the files in `benchmarks/` and writes this page. Each file tests one claim and measures the usual
+alternatives in the same run. Compared methods take turns. All data is synthetic. Trust ratios more than times, because
+times depend on the machine.
+
+The column *Last kept* shows the stored figure of an earlier run. A figure that differs from it by more than
+{NOISE:.0%} is marked *better*, *worse* or *moved* (no goal states which direction is better). `make bench KEEP=1`
+stores the new figures. [Where the time goes](performance.md) shows the parts of whole commands.
 """
 
 
@@ -32,14 +35,14 @@ def write_page(
     lines = [HEAD, f"**{'; '.join(summary(results))}.**", ""]
     lines += ["| | |", "| --- | --- |", f"| Date | {setting.date} |", f"| Machine | {setting.machine} |"]
     lines += [f"| Versions | {setting.versions} |"]
-    lines += [f"| Took | {sum(result.seconds for result in results) / 60:.0f} minutes |"]
+    lines += [f"| Duration | {sum(result.seconds for result in results) / 60:.0f} minutes |"]
     for result in results:
         lines += ["", *_section(result, kept)]
         plot = plots.get(result.name)
         if plot and (file.parent / plot).exists():
             lines += [
                 "",
-                f"![Plot of {result.name.replace('_', ' ')}; its numbers are in the table]({plot.as_posix()})",
+                f"![Plot of {result.name.replace('_', ' ')}. The table contains its numbers.]({plot.as_posix()})",
             ]
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
@@ -49,10 +52,10 @@ def _section(result: Result, kept: Mapping[str, Result]) -> list[str]:
     lines = [f"## {result.name.replace('_', ' ').capitalize()}", "", f"`benchmarks/{result.name}.py` claims: {claim}"]
     lines += [line for paragraph in more for line in ("", paragraph)]
     if not result.finished:
-        lines += ["", f"**FAILED after {result.seconds:.0f} s; its figures are missing or incomplete.**"]
+        lines += ["", f"**This benchmark FAILED after {result.seconds:.0f} s. Its figures are missing or incomplete.**"]
     if not result.figures:
         return lines
-    lines += ["", "| Figure | Value | Goal | Last kept | Compared |", "| --- | ---: | --- | --- | --- |"]
+    lines += ["", "| Figure | Value | Goal | Last kept | Details |", "| --- | ---: | --- | --- | --- |"]
     for move in moved(result, kept):
         figure, before = move.now, move.before
         said = "**MISSED**" if figure.met is False else verdict(figure)

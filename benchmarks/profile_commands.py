@@ -27,7 +27,7 @@ PLACES = {
     "imports": ("<frozen importlib",),
     "optimal transport": ("/metrics/transport",),
     "random draws": ("/metrics/sampling.py",),
-    "mixtures": ("/cues/em.py", "/cues/mixture.py"),
+    "mixtures": ("/cues/mixture_weights.py", "/cues/mixture.py"),
     "noise ceiling": ("/scoring/ceiling.py",),
     "resampling": ("/stats/bootstrap.py", "/scoring/estimates.py:_resampled"),
     "threshold fit": ("/cues/thresholds.py", "/replication/thresholds.py"),

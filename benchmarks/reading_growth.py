@@ -1,8 +1,8 @@
-"""Claim: reading responses from Parquet takes time in proportion to the rows, and memory that stays flat: 100 million
-rows take less than 2 GB, and at most a quarter more than 10 million.
+"""Claim: the time for reading responses from Parquet is proportional to the rows, and memory stays nearly constant: 100
+million rows take less than 2 GB, and at most a quarter more than 10 million.
 
-Each size is read to counts in a process of its own, with all columns of responses; its time includes Python's start and
-its memory is the process's peak. The data is synthetic. `--plot FILE` draws both against rows.
+Each size is counted in its own process, with all columns of responses. The time includes the start of Python, and the
+memory is the peak of the process. The data is synthetic. `--plot FILE` plots both against the number of rows.
 """
 
 from __future__ import annotations
@@ -76,9 +76,11 @@ def main() -> None:
     few, many = min(found), max(found)
     if few < many:
         slower = found[many].seconds / found[few].seconds
-        figure("growth of time over that of rows", slower / (many / few), "", below=1.5)
+        figure("growth of time relative to growth of rows", slower / (many / few), "", below=1.5)
     if many > LEVEL:
-        figure("memory beyond 10 million rows", found[many].megabytes / found[LEVEL].megabytes, "times", below=1.25)
+        figure(
+            "memory relative to 10 million rows", found[many].megabytes / found[LEVEL].megabytes, "times", below=1.25
+        )
     if options.plot:
         draw_plot(options.plot, found)
 

@@ -1,9 +1,9 @@
-"""Claim: what comes after the embedding of 100,000 rationales takes less than 5 seconds and 2 GB.
+"""Claim: the analysis of 100,000 rationales after their embedding takes less than 5 seconds and 2 GB.
 
-That is everything `analyze` does: cosines with 24 templates and 12 neutral sentences in 384 dimensions, categories by
-both statistics, 1,000 resamples of the images, 1,000 random labelings, each template left out, keywords, contrasts. The
-texts and the embeddings are synthetic: 156 made-up scenes, people and 4 made-up models with 3 prompts, noise for
-embeddings. Each case runs in a process of its own, whose memory includes the embeddings (single precision).
+The time includes everything that `analyze` does: cosines with 24 templates and 12 neutral sentences in 384 dimensions,
+categories by both statistics, 1,000 resamples of the images, 1,000 random labelings, leave-one-template-out, keywords
+and contrasts. The texts and the embeddings are synthetic: 156 scenes, people and 4 models with 3 prompts, and noise as
+embeddings. Each case runs in its own process. The memory includes the embeddings in single precision.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def main() -> None:
     if given.case:
         case(given.n, given.case, given.out)
         return
-    for what, unique in (("all different", given.n), ("one in ten different", given.n // 10)):
+    for what, unique in (("distinct texts", given.n), ("one text in ten distinct", given.n // 10)):
         seconds, megabytes = [], []
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder, "seconds")
@@ -102,7 +102,7 @@ def main() -> None:
                 megabytes.append(process(command).megabytes)
                 seconds.append(float(out.read_text()))
         n = f"{given.n:,} rationales; median of {ROUNDS} runs"
-        figure(f"after embedding, {what}", statistics.median(seconds), "s", below=5, note=n)
+        figure(f"analysis after embedding, {what}", statistics.median(seconds), "s", below=5, note=n)
         figure(f"peak memory, {what}", statistics.median(megabytes), "MB", below=2000)
 
 

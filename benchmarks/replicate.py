@@ -1,7 +1,7 @@
 """Claim: `spotball replicate` on data of the full release's size takes less than a minute on two cores.
 
-The data is synthetic: 156 images of three sports, 50 people and four models with three prompts on each, 37 conditions
-of a sport's people and models, 97,000 answers with the free text that the real files carry.
+The data is synthetic: 156 images of three sports, 50 people, and four models with three prompts. These are 37
+conditions of people and models by sport, and 97,000 responses with free text like that of the real files.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Claim: `spotball report` on data of the full release's size takes less than a minute on two cores.
 
-The data is synthetic: 156 made-up scenes with pictures, 50 made-up participants and 4 made-up models with 3 prompts
-each, 37 conditions in all: people, and 12 of models in 3 sports. The command uses one process per core. Peak memory is
-that of the largest of its processes.
+The data is synthetic: 156 scenes with images, 50 participants and 4 models with 3 prompts each. These are 37
+conditions: people, and 12 of models in each of 3 sports. The command uses one process per core. Peak memory is that of
+its largest process.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class Setting:
         """A warning where other work took a share of the cores; nothing on a quiet machine."""
         if self.load < QUIET * self.cores:
             return ""
-        return f"the machine was busy: other work used {self.load:.1f} cores before anything was measured"
+        return f"the machine was busy: other processes used {self.load:.1f} cores before the first measurement"
 
 
 @dataclass(frozen=True)

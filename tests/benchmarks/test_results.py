@@ -72,7 +72,7 @@ def test_a_busy_machine_is_told_once() -> None:
     busy = replace(SETTING, cores=2, load=3.0)
     results = [replace(result(name), setting=busy) for name in ("one", "two")]
     (said,) = (line for line in summary(results) if "busy" in line)
-    assert "other work used 3.0 cores" in said
+    assert "other processes used 3.0 cores" in said
     assert not any("busy" in line for line in summary([result("quiet")]))
 
 

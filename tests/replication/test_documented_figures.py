@@ -90,4 +90,4 @@ def test_balls_near_players(real_release: Path) -> None:
 def test_people_near_players(soccer: Scoring) -> None:
     people = soccer.report().group("human").metrics["near_player_rate"].value
     assert people is not None
-    assert f"people are near a player in {people:.0%} of their guesses and not in 77%" in prose("replication.md")
+    assert f"people are near a player in {people:.0%} of their guesses, not in 77%" in prose("replication.md")

@@ -37,8 +37,8 @@ RECIPES: dict[str, tuple[Callable[[], Speaks], str]] = {
     "LM Studio": (lambda: OpenAIProtocol(give=1), "/v1"),
     "OpenRouter": (lambda: OpenAIProtocol(keys={KEY}), "/v1"),
     "Azure OpenAI": (lambda: OpenAIProtocol(keys={KEY}), "/v1"),
-    "Models that need the Responses API": (lambda: ResponsesProtocol(), "/v1"),
-    "Reasoning effort and other fields": (lambda: OpenAIProtocol(), "/v1"),
+    "Use the Responses API": (lambda: ResponsesProtocol(), "/v1"),
+    "Set the reasoning effort or other request fields": (lambda: OpenAIProtocol(), "/v1"),
 }
 
 

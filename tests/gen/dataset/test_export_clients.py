@@ -186,7 +186,8 @@ def test_the_how_to_shows_what_the_libraries_print(tmp_path: Path) -> None:
     """The Python of the section on exports, run on the exports of the demo that the section makes."""
     for name in ("datasets", "pycocotools", "mlcroissant"):
         pytest.importorskip(name, reason=REASON.format(name))
-    text = (ROOT / "docs/how-to/generate.md").read_text(encoding="utf-8").partition("## Exports\n")[2]
+    page = (ROOT / "docs/how-to/generate.md").read_text(encoding="utf-8")
+    text = page.partition("\n## Export the dataset\n")[2].partition("\n## ")[0]
     examples = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
     assert len(examples) == text.count("```python") == 3
     generate(write_demo_config(tmp_path / "demo"), tmp_path / "items")

@@ -219,14 +219,12 @@ class TestDense:
     def test_a_loop_fills_the_same_arrays(self, rows: list[dict[str, Any]], n_places: int) -> None:
         made = count(rows).table
         images = ["1", "2", "12"][:n_places]
-        places = pl.Series(
-            [images.index(image) if image in images else None for image in made["image"]], dtype=pl.Int64
-        )
+        places = np.array([images.index(image) if image in images else -1 for image in made["image"]], dtype=np.int64)
         mass, unparsed = np.zeros((n_places, 60)), np.zeros(n_places)
         for row, place in zip(made.iter_rows(named=True), places, strict=True):
-            if place is not None and row["cell"] is None:
+            if place >= 0 and row["cell"] is None:
                 unparsed[place] += row["n"]
-            elif place is not None:
+            elif place >= 0:
                 mass[place, row["cell"]] += row["n"]
         found = dense(made, places, n_places, 60)
         np.testing.assert_array_equal(found[0], mass)

@@ -1,4 +1,4 @@
-"""The file formats of this package that are made of records; see `spotball_core.schema.published`."""
+"""List the file formats of this package that consist of records; see `spotball_core.schema.published`."""
 
 from __future__ import annotations
 

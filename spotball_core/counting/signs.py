@@ -33,7 +33,7 @@ LEAST_ANSWERS = 3
 """With fewer points, or whole replies, files are not checked for these signs."""
 
 LEAST_IMAGES, CHANCE = 10, 1e-6
-"""Minimum number of images for a sign about all answers of a unit, and the probability of that sign by chance.
+"""Minimum number of images for a sign about all answers of a unit, and the maximum probability of the sign by chance.
 
 Chance only concerns answers in one line of cells: random answers show it with about this probability.
 """

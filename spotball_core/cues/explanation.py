@@ -1,4 +1,4 @@
-"""Which cues do guesses follow? A conditional logit for each group of guesses, cross-validated by image."""
+"""Explain guesses by cues, with a conditional logit for each group of guesses, cross-validated by image."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from spotball_core.stats.bootstrap import expanded
 from spotball_core.typing import FloatArray, IntArray
 
 MANY_GROUPS = 12
-"""From so many groups, several processes save more time than it takes to start them."""
+"""From this number of groups on, several processes save more time than they take to start."""
 
 POWER_Z = 1.959964 + 0.841621
-"""Normal quantiles of a two-sided test at 5% and of a power of 80%, added."""
+"""Sum of the normal quantiles of a two-sided test at 5% and of a power of 80%."""
 
 TOO_FEW = f"fewer than {LEAST_IMAGES} images with guesses"
 NO_BODY = "no cue of bodies applies to these images"
@@ -40,24 +40,24 @@ def explain_cues(
 ) -> CueReport:
     """Explain the guesses of each group by cues.
 
-    The guesses of a group are modeled by a conditional logit over the cells of each image, with the cues' standardized
-    scores as covariates. Gains are held out: each image is predicted by weights fitted on the other images (up to 100
-    images; by 20 folds beyond that). Intervals draw images.
+    A conditional logit over the cells of each image models a group's guesses, with the cues' standardized scores as
+    covariates. Gains are held out: each image is predicted by weights fitted on the other images (leave-one-out up to
+    100 images, 20 folds beyond that). Intervals come from a bootstrap over images.
 
     Args:
-        scoring: of groups by sport, respondent and prompt. Its policy says which images enter, the reference, and how
-            many resamples the intervals rest on.
-        cues: keys of the cues; all by default.
+        scoring: groups by sport, respondent and prompt. Its policy sets the images, the reference, and the number of
+            resamples for the intervals.
+        cues: keys of the cues (default: all).
         ridge: strength of the penalty on the squared standardized weights, per guess; above 0.
-        mirrors: how many times the keypoints of random players are mirrored, for a permutation test of whether guesses
-            follow the sides that bodies turn to; 0 for no test.
-        jobs: how many processes share the groups. The numbers are the same. A script that passes more than 1 needs
-            `if __name__ == "__main__":` around its work, as processes load it.
-        on_progress: called with how many groups are done, and of how many.
+        mirrors: number of times that the keypoints of random players are mirrored, for a permutation test of whether
+            guesses follow the sides that bodies turn to; 0 for no test.
+        jobs: number of processes that share the groups. The results do not depend on it. A script that passes more than
+            1 needs `if __name__ == "__main__":` around its code, because worker processes import the script.
+        on_progress: called with the number of finished groups, and their total.
 
     Raises:
-        OptionError: for unknown cues, cues in more than 10 groups, a ridge that is not above 0, or groups that are not
-            of one sport each.
+        OptionError: for unknown cues, cues in more than 10 groups, a ridge that is not above 0, or groups that span
+            several sports.
 
     Examples:
         >>> from spotball_core import ScorePolicy, baseline_responses, read_counts, synthetic_scenes
@@ -81,7 +81,7 @@ def explain_with(
     mirrors: int = 0,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> CueReport:
-    """As `explain_cues`, with processes that do other work, too."""
+    """Compute `explain_cues` with existing worker processes."""
     if not ridge > 0:
         raise OptionError(f"ridge is {ridge:g}, expected above 0")
     if mirrors < 0:
@@ -99,7 +99,7 @@ def explain_with(
         on_progress(len(fitted), len(scoring.groups))
     signature = scoring.signature()
     used = "all" if keys is None else ",".join(keys)
-    # The digest of the data excludes keypoints, since scores do not depend on them.
+    # The digest of the data excludes keypoints, because scores do not depend on them.
     poses = hashlib.sha256(b"".join(scene.keypoints.astype("<f8").tobytes() for scene in scoring.arrays.scenes))
     return CueReport(
         signature=f"{signature}|poses:{poses.hexdigest()[:8]}|cues:{used}|ridge:{ridge:g}|mirrors:{mirrors}",
@@ -168,7 +168,8 @@ def _mirror_test(fitted: GroupFit, base: FloatArray) -> dict[str, float]:
     n_guesses = fitted.sizes.sum()
     gains = fitted.turned.sum(axis=-1) / n_guesses
     whole = fitted.subsets.whole.sum() / n_guesses
-    # The true keypoints are one of the mirrorings, so that a test at level alpha errs no more often than that.
+    # The true keypoints count as one of the mirrorings, so that a test at level alpha has an error rate of at most
+    # alpha.
     as_large = int((gains >= whole - 1e-12).sum())
     return {"mirror_p": (1 + as_large) / (1 + len(gains)), "mirrored": float(gains.mean() - base.sum() / n_guesses)}
 
@@ -206,7 +207,7 @@ def _differences(scoring: Scoring, fitted: Sequence[GroupFit | None]) -> Iterato
 
 
 def _paired(scoring: Scoring, one: GroupFit, other: GroupFit) -> dict[str, object] | None:
-    """The differences between two groups on the images that both answered; None for too few images."""
+    """Return the differences between two groups on the images that both answered; None for too few images."""
     images, first, second = np.intersect1d(one.scenes, other.scenes, return_indices=True)
     if len(images) < LEAST_IMAGES:
         return None
@@ -229,7 +230,7 @@ def _paired(scoring: Scoring, one: GroupFit, other: GroupFit) -> dict[str, objec
 
 
 def _weight_differences(one: GroupFit, other: GroupFit, first: IntArray, second: IntArray) -> dict[str, MetricValue]:
-    """Differences of the weights. The intervals take into account that an image moves the weights of both."""
+    """Return differences of the weights, with intervals that account for images shared by both groups."""
     values = {}
     for place, key in enumerate(one.keys):
         if key not in other.keys:

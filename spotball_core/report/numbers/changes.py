@@ -1,4 +1,4 @@
-"""What changed from an earlier run to a later one: paired differences of the groups that both runs have."""
+"""Compute what changed from an earlier run to a later one: paired differences of the groups in both runs."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ from spotball_core.stats.permutation import Swaps, holm
 from spotball_core.text.p_values import ALPHA
 
 _BEFORE, _AFTER = "1:", "2:"
-"""Respondents of the two runs get these prefixes, so that the counts of both can be scored together."""
+"""Prefixes of the respondents in the two runs, so that the counts of both can be scored together."""
 
 _SCORED_FIELDS = {"ball_cells": "ball cells", "grid": "grid", "width": "size", "height": "size", "control": "control"}
-"""The fields of a scene that change a headline metric, and what the report calls them."""
+"""The scene fields that affect a headline metric, and their names in the report."""
 
 ImageKey = tuple[str, str]
 
 
 def run_changes(before: Scoring, after: Scoring) -> RunChanges:
-    """Compare the groups that two runs have in common, by the headline metrics, on the same images.
+    """Compare the groups in both runs, by the headline metrics, on the same images.
 
     A group is compared on the images that it is scored on in the later run, that it answered in the earlier run, and
-    whose scene is the same in both. P values swap the runs' labels within images, as `spotball compare` does. Holm's
-    adjustment is over all changes of a metric, those of groups with the same answers in both runs excluded. Intervals
-    resample images.
+    whose scene is the same in both. P values come from swapping the runs' labels within images, as in `spotball
+    compare`. Holm's adjustment covers all changes of a metric, except those of groups with the same answers in both
+    runs. Intervals come from a bootstrap over images.
 
     Args:
-        before: the earlier run. Its responses and scenes are used; its reference and its choice of images are not.
+        before: the earlier run. Its responses and scenes are used, but not its reference or its choice of images.
         after: the later run. Both runs are scored under its policy and against its reference's responses.
 
     Raises:
-        OptionError: if the runs' grids differ, if groups are made in another way than the report's, or if no group
-            has an image that can be compared.
+        OptionError: if the runs' grids differ, if groups are not by sport, respondent and prompt, or if no group has an
+            image that can be compared.
     """
     if any(tuple(run.policy.by) != PARTS for run in (before, after)):
         raise OptionError(f"runs are compared by {', '.join(PARTS)}; make the groups of both by these")
@@ -106,9 +106,9 @@ class _ComparedPair:
     """A group of the later run with its answers in both runs.
 
     Attributes:
-        group: of the later run.
+        group: the group of the later run.
         scenes: positions of the images among the scenes of both runs.
-        answers: of the earlier run and of the later run, on these images.
+        answers: answers of the earlier run and of the later run, on these images.
     """
 
     group: Group
@@ -135,10 +135,10 @@ def _parts(key: _Key) -> dict[str, str | None]:
 
 
 def _images(before: Scoring, after: Scoring) -> tuple[ImageChanges, list[ImageKey]]:
-    """Return how the answered images differ, and those that can be compared."""
+    """Return how the answered images differ, and the images that can be compared."""
     earlier, later = _answered(before), _answered(after)
     if after.policy.controls == "out":
-        # An image that became a control, or is one no longer, is listed as a changed scene.
+        # An image that became a control, or stopped being one, is listed as a changed scene.
         controls = {key for run in (earlier, later) for key, scene in run.items() if scene.control}
         unscored = {key for key in controls if all(run[key].control for run in (earlier, later) if key in run)}
         earlier, later = ({key: run[key] for key in run if key not in unscored} for run in (earlier, later))
@@ -198,7 +198,7 @@ def _scored_together(before: Scoring, after: Scoring, same: Sequence[ImageKey]) 
 
 
 def _both_groups(both: Scoring, key: _Key) -> tuple[Group, Group] | None:
-    """Return a group of the earlier and of the later run; None if either answered no image that can be compared."""
+    """Return a group of the earlier and of the later run; None if either answered no comparable image."""
     sport, respondent, prompt = key
     found = [
         group
@@ -249,7 +249,7 @@ def _compared_group(pair: _ComparedPair) -> ComparedGroup:
 
 
 def _changes(after: Scoring, compared: Iterable[_ComparedPair]) -> tuple[list[Change], list[NotCompared]]:
-    """Return each group's changes, not yet adjusted, and the metrics that a group has no value of."""
+    """Return each group's changes, not yet adjusted, and the metrics without a value."""
     changes: list[Change] = []
     undefined: list[NotCompared] = []
     reference, bootstrap, seed = after.policy.reference, after.policy.bootstrap, after.policy.seed
@@ -304,7 +304,7 @@ def _why_undefined(answers: Matched, key: str) -> str:
 
 
 def _tested(changes: Sequence[Change], groups: Iterable[ComparedGroup]) -> dict[str, list[int]]:
-    """Return, for each metric, the places of the changes that Holm's adjustment is over.
+    """Return, for each metric, the indices of the changes in Holm's adjustment.
 
     Groups with the same answers in both runs are excluded; the p values of their changes are 1. Swapping the runs does
     not change which groups these are, so the p values of the others stay valid.

@@ -1,4 +1,4 @@
-"""The section on cues: what places, players and bodies explain of the guesses, with maps on the photos."""
+"""Write the section on cues: how places, players and bodies explain the guesses, with maps on photos."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from spotball_core.service.paths import find_file
 from spotball_core.text.numbers import plural
 
 _SHOWN = ("feet", "head", "torso", "view")
-"""Cues whose maps are shown: each is a function of one scene."""
+"""Cues whose maps are shown; each depends on one scene only."""
 
 _N_PHOTOS, _PHOTO_WIDTH = 3, 200
-"""Photos on the page, and their width in pixels."""
+"""Number of photos on the page, and their width in pixels."""
 
 
 def cues(view: PageView, report: CueReport, folders: Sequence[Path] = ()) -> Section:
-    """Show which cues the guesses follow.
+    """Return the section on which cues the guesses follow.
 
     Args:
-        view: what is shown.
+        view: the report's view.
         report: the explanations.
-        folders: where the scenes' image files may be.
+        folders: folders that may contain the scenes' image files.
     """
     title = "Which cues do guesses follow?"
     groups = [group for group in report.groups if group.gain.value is not None]
@@ -82,7 +82,7 @@ def _bits_of(found: CueExplanation) -> str:
 
 
 def _photos(view: PageView, folders: Sequence[Path]) -> list[PagePicture]:
-    """Maps on the photos that reveal most about the directions of heads."""
+    """Return maps on the photos that reveal most about the directions of heads."""
     shown = view.page.gallery.images if view.page.gallery else ()
     revealing = sorted(shown, key=lambda image: -float(head_directions(image.scene).reliability.sum()))
     photos = tuple(

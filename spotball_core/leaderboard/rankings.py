@@ -1,4 +1,4 @@
-"""Rankings: entries of the same task, ranked by each metric, and their averages over sports."""
+"""Make rankings: entries of the same task, ranked by each metric, and their averages over sports."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from spotball_core.text.numbers import listed, plural
 
 @dataclass(frozen=True)
 class RankTable:
-    """Entries that compare, with the ranks of some of them.
+    """Comparable entries, with the ranks of some of them.
 
     Attributes:
-        number: from 1 on.
-        tasks: the task, or one for each of several sports, over which the values are averaged.
-        entries: all of them.
-        ranks: for each metric that ranks entries, the ranks by the entry's position; entries without a rank are absent.
-        ranked: who has ranks: models, or baselines if there is no model.
-        uniform: what uniform guessing gets, by metric.
-        columns: every metric, by its key.
-        differs: why its entries are not in another ranking of the same sport; empty if there is none.
+        number: number of the ranking, from 1.
+        tasks: the task; or one task per sport if values are averaged over sports.
+        entries: all entries.
+        ranks: for each ranked metric, the ranks by the entry's position; entries without a rank are missing.
+        ranked: the kind of entries with ranks: models, or baselines if there are no models.
+        uniform: scores of uniform guessing, by metric.
+        columns: every metric, by key.
+        differs: why its entries are not in another ranking of the same sport; empty if there is no other one.
     """
 
     number: int
@@ -59,19 +59,19 @@ class RankTable:
 
     @property
     def n_images(self) -> int:
-        """How many images the entries are scored on."""
+        """The number of images that the entries are scored on."""
         return sum(task.n_images for task in self.tasks)
 
     @property
     def title(self) -> str:
-        """The sport, or what is averaged."""
+        """The sport, or the number of sports that are averaged."""
         if self.is_average:
             return f"Average over {plural(len(self.tasks), 'sport')}"
         return self.tasks[0].sport or "All images"
 
     @property
     def signature(self) -> str:
-        """What all entries share, in the short form of a signature."""
+        """The properties that all entries share, in the short form of a signature."""
         first = self.tasks[0]
         grids = list(dict.fromkeys(task.grid for task in self.tasks))
         whole = Signature(
@@ -89,7 +89,7 @@ class RankTable:
         return short_form(own | {key: value for key, value in whole.fields().items() if key not in ("v", "data")})
 
     def order(self, key: str) -> list[int]:
-        """The positions of the entries from the best on, by a metric; those without a value last."""
+        """Return the positions of the entries by a metric, the best first; entries without a value are last."""
         goal = self.goal(key) or "lower"
 
         def place(position: int) -> tuple[float, str, str]:
@@ -106,18 +106,18 @@ class RankTable:
         return sorted(range(len(self.entries)), key=place)
 
     def goal(self, key: str) -> Goal | None:
-        """Which values of a metric are better; None if that is not known."""
+        """Return which values of a metric are better; None if that is not known."""
         return _goal(self.columns[key], self.entries)
 
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """Every ranking.
+    """All rankings.
 
     Attributes:
-        rankings: averages over sports, then sport by sport.
-        reports: where the entries come from.
-        notes: what was skipped or counted once, in sentences.
+        rankings: averages over sports first, then one sport after the other.
+        reports: the sources of the entries.
+        notes: sentences about entries that were skipped or merged.
     """
 
     rankings: tuple[RankTable, ...]
@@ -126,31 +126,31 @@ class Leaderboard:
 
     @property
     def metrics(self) -> list[str]:
-        """The keys of all metrics that have a value."""
+        """Return the keys of all metrics that have a value."""
         found = {key for ranking in self.rankings for entry in ranking.entries for key in entry.metrics}
         found = {key for key in found if any(has_value(ranking, key) for ranking in self.rankings)}
         return _in_order(found)
 
 
 def has_value(ranking: RankTable, key: str) -> bool:
-    """Whether any entry of a ranking has a value of a metric."""
+    """Return whether any entry of a ranking has a value of a metric."""
     return any(value_of(entry, key) is not None for entry in ranking.entries)
 
 
 def value_of(entry: Entry, key: str) -> float | None:
-    """An entry's value of a metric."""
+    """Return an entry's value of a metric."""
     return entry.metrics[key].value if key in entry.metrics else None
 
 
 def make_leaderboard(
     collection: Collection, *, sports: Sequence[str] | None = None, prompts: Sequence[str] | None = None
 ) -> Leaderboard:
-    """Rank the entries of reports that compare.
+    """Rank the comparable entries of reports.
 
     Args:
         collection: the reports.
-        sports: the sports to include; all of them by default.
-        prompts: the prompts to include; all of them by default. The reference is included with each prompt.
+        sports: the sports to include (default: all).
+        prompts: the prompts to include (default: all). The reference is included with each prompt.
 
     Raises:
         OptionError: for a sport or a prompt that no report has, or if there is nothing to rank.
@@ -172,7 +172,7 @@ def make_leaderboard(
 def _only(
     tasks: Mapping[ScoredTask, TaskEntries], sports: Sequence[str] | None, prompts: Sequence[str] | None
 ) -> dict[ScoredTask, TaskEntries]:
-    """The tasks of some sports, and their entries with some prompts."""
+    """Return the tasks of some sports, and their entries with some prompts."""
     known_sports = {str(task.sport) for task in tasks}
     known_prompts = {str(entry.prompt) for found in tasks.values() for entry in found.entries}
     for option, wanted, known in (("--sport", sports, known_sports), ("--prompt", prompts, known_prompts)):
@@ -187,7 +187,7 @@ def _only(
 
 
 def _by_sport(tasks: Mapping[ScoredTask, TaskEntries]) -> list[tuple[ScoredTask, TaskEntries]]:
-    """Sport by sport, tasks with more entries first."""
+    """Sort tasks by sport, and those with more entries first."""
     return sorted(tasks.items(), key=lambda item: (item[0].sport or "", -len(item[1].entries)))
 
 
@@ -223,7 +223,7 @@ def _goal(by: MetricColumn, entries: Sequence[Entry]) -> Goal | None:
         return Estimate(1.0, (1.0, 1.0), 1)
     if by.better == "reference":
         estimates = [found for entry in entries if entry.is_reference and (found := _estimate(entry, by))]
-        # A reference with several prompts is several targets.
+        # A reference with several prompts would be several targets.
         return estimates[0] if len(estimates) == 1 else None
     return by.better
 
@@ -236,7 +236,7 @@ def _estimate(entry: Entry, by: MetricColumn) -> Estimate | None:
 
 
 def _in_order(keys: Iterable[str]) -> list[str]:
-    """Keys of metrics in the order of tables."""
+    """Return keys of metrics in the order of tables."""
     places = {key: place for place, key in enumerate((*METRICS, CEILING_SCORE))}
     return sorted(keys, key=lambda key: (places.get(key, len(places)), key))
 
@@ -245,11 +245,11 @@ def _in_order(keys: Iterable[str]) -> list[str]:
 
 
 Average = tuple[tuple[ScoredTask, ...], TaskEntries]
-"""Entries that are averaged over several tasks, one a sport."""
+"""Entries that are averaged over several tasks, one per sport."""
 
 
 def _averages(tasks: Mapping[ScoredTask, TaskEntries]) -> tuple[list[Average], list[str]]:
-    """The entries that have scores in every sport, averaged; and which entries have none, in sentences."""
+    """Return averages of the entries with scores in every sport, and sentences about the other entries."""
     by_setting: dict[object, dict[ScoredTask, TaskEntries]] = {}
     for task, of_task in tasks.items():
         if task.sport is not None:
@@ -273,7 +273,7 @@ def _averages(tasks: Mapping[ScoredTask, TaskEntries]) -> tuple[list[Average], l
 
 
 def _averages_over(sports: Sequence[str], tasks: Mapping[ScoredTask, TaskEntries]) -> tuple[list[Average], list[str]]:
-    """The averages of one setting, and the respondents with several scores of a sport that fit none of them."""
+    """Return the averages of one setting, and respondents whose several scores of a sport cannot be averaged."""
     of_respondents: dict[tuple[str, str | None], dict[ScoredTask, list[Entry]]] = {}
     for task, found in tasks.items():
         for entry in found.entries:
@@ -293,7 +293,7 @@ def _averages_over(sports: Sequence[str], tasks: Mapping[ScoredTask, TaskEntries
     together = {whole: entries for whole, entries in together.items() if not all(e.is_reference for e in entries)}
     ambiguous = []
     for name in several:
-        # The reference may be part of several averages: with each of its versions, others were scored.
+        # The reference may be part of several averages, because different entries were scored with each version of it.
         fits = False
         for whole, entries in together.items():
             if parts := _one_each(of_respondents[name], whole):
@@ -309,16 +309,16 @@ def _averages_over(sports: Sequence[str], tasks: Mapping[ScoredTask, TaskEntries
 
 
 def _one_each(entries: Mapping[ScoredTask, list[Entry]], tasks: Sequence[ScoredTask]) -> list[Entry]:
-    """A respondent's entry in each of some tasks; nothing if it has none or several in one of them."""
+    """Return a respondent's entry in each task; empty if a task has none or several."""
     found = [entries.get(task, []) for task in tasks]
     return [entry for (entry,) in found] if all(len(of_task) == 1 for of_task in found) else []
 
 
 def _average(parts: Sequence[Entry], tasks: Sequence[ScoredTask]) -> Entry:
-    """The unweighted mean over sports."""
+    """Return the unweighted mean over sports."""
     first = parts[0]
     shared = [key for key in first.metrics if all(key in part.metrics for part in parts)]
-    # Participants answer images of several sports, so that their resamples are not independent.
+    # Participants answer images of several sports, so resamples of participants are not independent.
     independent = tasks[0].policy.cluster == "image"
     return Entry(
         respondent=first.respondent,
@@ -353,7 +353,8 @@ def _mean_value(parts: Sequence[Entry], tasks: Sequence[ScoredTask], key: str, *
 def mean_interval(values: Sequence[float], intervals: Sequence[Interval]) -> Interval:
     """Compute the interval of the mean of independent estimates from their intervals.
 
-    The distances of the ends from the values add as standard errors do, each side by itself (Zou and Donner, 2008).
+    The distances of the ends from the values are combined like standard errors, separately for each side (Zou and
+    Donner, 2008).
 
     Examples:
         >>> mean_interval([1.0, 2.0], [(0.4, 1.3), (1.2, 2.4)])
@@ -370,11 +371,11 @@ def _mean_uniform(parts: Sequence[TaskEntries]) -> dict[str, float]:
     return {key: sum(part.uniform[key] for part in parts) / len(parts) for key in shared}
 
 
-# Why rankings are apart ---------------------------------------------------------------------------------------
+# Differences between rankings ----------------------------------------------------------------------------------
 
 
 def _with_differences(rankings: Sequence[RankTable]) -> Iterator[RankTable]:
-    """Rankings that say what keeps them apart from others of the same sports."""
+    """Yield rankings with a sentence on how they differ from others of the same sports."""
     alike: dict[tuple[str | None, ...], list[tuple[int, dict[str, str]]]] = {}
     for ranking in rankings:
         alike.setdefault(ranking.sports, []).append((ranking.number, _attributes(ranking)))
@@ -393,7 +394,7 @@ def _sentence(others: Sequence[int], different: Mapping[str, str]) -> str:
 
 
 def _attributes(ranking: RankTable) -> dict[str, str]:
-    """What has to agree, in words."""
+    """Return the properties that must agree, in words."""
     policy = ranking.policy.model_dump(mode="json")
     tasks = ranking.tasks
     return {

@@ -1,4 +1,4 @@
-"""The cue model for every respondent of a file: the contract of `spotball gaze weights --format json`."""
+"""Fit the cue model to all respondents in a file; this defines the format of `spotball gaze weights --format json`."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ SCHEMA_VERSION: Final = 1
 
 
 class RespondentWeights(Record):
-    """One respondent.
+    """The result for one respondent.
 
     Attributes:
         respondent: its name.
-        n_trials: all of its trials; `mechanism` states how many the cue model uses.
+        n_trials: number of its trials; `mechanism` states how many the cue model uses.
         mechanism: the cue model; None if the trials do not allow one.
-        reason: why there is none.
+        reason: why there is no cue model.
     """
 
     respondent: str
@@ -41,7 +41,7 @@ class GazeWeights(Record):
     """The cue model of every respondent.
 
     Attributes:
-        respondents: in the order of the file.
+        respondents: the respondents, in the order of the file.
         warnings: respondents without a cue model, with the reason.
         signature: version, data and seed.
     """
@@ -65,10 +65,10 @@ def estimate_weights(
     """Fit the cue model to each respondent's trials.
 
     Args:
-        trials: of one respondent or several.
-        seed: of the folds of the cross-validation and of the simulations of the check.
-        jobs: processes.
-        on_progress: called with how many respondents are done, and of how many.
+        trials: trials of one or more respondents.
+        seed: seed of the folds of the cross-validation and of the simulations in the check.
+        jobs: number of processes.
+        on_progress: called with the number of finished respondents, and their total.
 
     Raises:
         OptionError: if there are no trials.
@@ -93,17 +93,17 @@ def _weights(task: _WeightsTask) -> RespondentWeights:
 
 
 def weights_as_text(weights: GazeWeights, *, to_terminal: bool = False) -> str:
-    """Return the result as tables in text.
+    """Return the result as text tables.
 
     Args:
         weights: the result.
-        to_terminal: whether tables are as wide as the terminal; otherwise they are as wide as they need.
+        to_terminal: whether tables use the width of the terminal; otherwise they have full width.
     """
     return tables_as_text(_tables(weights), "\n".join(_foot(weights)), to_terminal=to_terminal)
 
 
 def weights_as_markdown(weights: GazeWeights) -> str:
-    """Return the result as Markdown tables, with the signature at the foot."""
+    """Return the result as Markdown tables, followed by the signature."""
     return tables_as_markdown(_tables(weights), "\n".join(_foot(weights)))
 
 

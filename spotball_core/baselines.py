@@ -281,12 +281,12 @@ def _shares(mass: FloatArray) -> FloatArray:
 
 
 _ALL = (
-    Baseline("uniform", "every cell alike", _uniform),
-    Baseline("center", "a Gaussian about the image's center", _center),
+    Baseline("uniform", "all cells equally", _uniform),
+    Baseline("center", "a Gaussian around the image's center", _center),
     Baseline("nearest-player", "close to the nearest player's box", _nearest_player),
     Baseline("prior", "where the ball is in the sport's other scenes", _prior),
-    Baseline("oracle", "the ball's own cells", _oracle),
-    Baseline("social", "the cues that people follow: places, players, and where bodies turn to", _social),
+    Baseline("oracle", "the ball's cells", _oracle),
+    Baseline("social", "the cues that people follow: places, players, and the directions of bodies", _social),
 )
 
 BASELINES: Mapping[str, Baseline] = MappingProxyType({baseline.name: baseline for baseline in _ALL})

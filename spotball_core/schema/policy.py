@@ -41,9 +41,9 @@ class ScorePolicy(Record):
         reference: the respondent that others are compared with; None for no comparison.
         images: "shared" keeps, within each sport, the images that every scored group and the reference answered; "all"
             keeps each group's own images.
-        controls: whether images with a visible ball are included. "out" excludes them. "paper" includes them in all
-            metrics except accuracy, the scoring rules and the Wasserstein distance, which use the images that the
-            reference answered.
+        controls: whether images with a visible ball are included. "out" excludes them. "paper" includes them in the
+            metrics that were published with them (`Metric.published_with_controls`); other metrics exclude them, and
+            images that the reference did not answer.
         prior: the images whose ground truth the center measures compare with: "scored", or "all" images of the sport.
         tau: a guess is near a player if the distance is at most this share of the image's diagonal (eq. 5).
         theta: a cell overlaps a player if at least this share of its area is covered (eq. 6).

@@ -116,7 +116,10 @@ class Search:
             self.theta, self.beta, self.value, self._free = zero, self._none, value, zero.astype(bool)
 
     def _newton(self) -> str:
-        """Take Newton steps, by absolute eigenvalues if the Hessian has negative ones. Steps share Hessians."""
+        """Take Newton steps, by absolute eigenvalues if the Hessian has negative ones.
+
+        If all eigenvalues are positive, up to three steps use the same Hessian.
+        """
         decrement, positive = np.inf, False
         for _ in range(POLISHES):
             value, slope = self._at(self._origin())

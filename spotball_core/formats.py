@@ -15,7 +15,8 @@ from spotball_core.schema.published import FileFormat
 
 SCENE = FileFormat("A line of scenes.jsonl.", Scene)
 RESPONSE = FileFormat(
-    "A line of responses*.jsonl as this package writes it; readers accept fewer fields.", Response | PredictionDistribution
+    "A line of responses*.jsonl as this package writes it; readers accept fewer fields.",
+    Response | PredictionDistribution,
 )
 SCORES = FileFormat("The output of `spotball score --format json`.", ScoreReport)
 REPORT = FileFormat("The file report.json of `spotball report`.", PageReport)

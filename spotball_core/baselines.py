@@ -224,8 +224,8 @@ def _uniform(scenes: Sequence[Scene]) -> FloatArray:
 
 def _center(scenes: Sequence[Scene]) -> FloatArray:
     grid = scenes[0].layout
-    one = np.outer(_gaussian_shares(grid.rows), _gaussian_shares(grid.cols)).ravel()
-    return np.tile(one, (len(scenes), 1))
+    distribution = np.outer(_gaussian_shares(grid.rows), _gaussian_shares(grid.cols)).ravel()
+    return np.tile(distribution, (len(scenes), 1))
 
 
 def _gaussian_shares(n: int) -> FloatArray:

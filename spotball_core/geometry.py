@@ -93,7 +93,7 @@ def polygons_of_shape(shape: Any) -> tuple[Polygon, ...]:
     """
     import shapely
 
-    parts = [part for whole in shapely.get_parts(shape) for part in _without_holes(whole)]
+    parts = [part for part_with_holes in shapely.get_parts(shape) for part in _without_holes(part_with_holes)]
     return tuple(tuple((float(x), float(y)) for x, y in part.exterior.coords[:-1]) for part in parts)
 
 

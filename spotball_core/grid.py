@@ -286,8 +286,8 @@ class Grid:
         """
         weights = np.asarray(weights, dtype=float)
         if self.n_cells <= MOST_DENSE:
-            whole: FloatArray = weights @ self.distances
-            return whole
+            weighted: FloatArray = weights @ self.distances
+            return weighted
         flat = weights.reshape(-1, self.n_cells)
         used, cells = np.flatnonzero(flat.any(axis=0)), np.arange(self.n_cells)
         sums = np.zeros(flat.shape)

@@ -66,9 +66,9 @@ class MetricPair:
 
     @property
     def effect_size(self) -> float | None:
-        """Return the mean over the standard deviation (n - 1) of the images' differences;
+        """The mean over the standard deviation (n - 1) of the images' differences.
 
-        None without values or spread.
+        It is None without values or spread.
         """
         if self.values is None or self.enters.sum() < 2:
             return None

@@ -41,10 +41,10 @@ def to_summary(comparison: Comparison, *, to_terminal: bool = False) -> str:
 def _cells(comparison: Comparison, key: str, difference: Difference) -> list[str]:
     unit = unit_of(key, comparison.policy)
     title = METRICS[key].title_under(comparison.policy).replace("Wasserstein distance", "Wasserstein")
-    said = {"share": " (%)", "none": "", "ratio": ""}.get(unit, f" ({unit})")
+    unit_label = {"share": " (%)", "none": "", "ratio": ""}.get(unit, f" ({unit})")
     p = "-" if difference.p_holm is None else say_p(difference.p_holm).removeprefix("= ")
     return [
-        title + said,
+        title + unit_label,
         *("-" if value is None else number(value, unit) for value in (difference.a, difference.b)),
         "-" if difference.difference is None else signed(number(difference.difference, unit)),
         interval(difference.ci95, unit) or "-",

@@ -66,20 +66,20 @@ def out_of_order(groups: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """
     import polars as pl
 
-    whole = groups.filter(pl.col("samples") > 0).group_by(keys).agg(**summed())
+    totals = groups.filter(pl.col("samples") > 0).group_by(keys).agg(**summed())
     low = pl.col("low")
-    orderly = whole.filter((low.is_between(1, _EXACT) & (low == low.floor())).fill_null(False))
+    orderly = totals.filter((low.is_between(1, _EXACT) & (low == low.floor())).fill_null(False))
     if orderly.is_empty():
-        return whole.select(keys)
+        return totals.select(keys)
     n = orderly["samples"].to_numpy().astype(np.int64)
     first = orderly["low"].to_numpy().astype(np.int64)
     start, end = first.min(), (first + n).max()
     if end - start > 10 * n.sum():
-        return whole.select(keys)  # Numbers so far apart would need a long list of hashes.
+        return totals.select(keys)  # Numbers so far apart would need a long list of hashes.
     hashes = pl.Series(np.arange(start, end, dtype=np.float64)).hash().to_numpy()
     running = np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashes, dtype=np.uint64)])
     ordered = orderly["hashes"].to_numpy().astype(np.uint64) == running[first - start + n] - running[first - start]
-    return whole.join(orderly.filter(pl.Series(ordered)), on=keys, how="anti", nulls_equal=True).select(keys)
+    return totals.join(orderly.filter(pl.Series(ordered)), on=keys, how="anti", nulls_equal=True).select(keys)
 
 
 def repeated(rows: pl.LazyFrame) -> pl.DataFrame:

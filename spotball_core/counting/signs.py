@@ -264,20 +264,20 @@ def signs(sums: pl.DataFrame, scenes: Sequence[Scene], grid: Grid) -> list[Sign]
         "reply": (replies, pl.col("reply")),
         "unparsed": (unparsed, unread),
     }
-    found = []
+    found_signs = []
     for name, (condition, number) in conditions.items():
         for (source,), shown in units.filter(condition).group_by("_source", maintain_order=True):
             total, of = shown.select(number.sum(), n.sum()).row(0)
-            found.append(Sign(name, source, shown.select(UNIT), round(total), round(of)))
+            found_signs.append(Sign(name, source, shown.select(UNIT), round(total), round(of)))
     others = units.filter(~shares & ~swapped.fill_null(False))
-    return [*found, *_lines(others, sums, scenes, grid)]
+    return [*found_signs, *_lines(others, sums, scenes, grid)]
 
 
 def _lines(units: pl.DataFrame, sums: pl.DataFrame, scenes: Sequence[Scene], grid: Grid) -> Iterator[Sign]:
     """Yield units with all answers in one row or one column, unless the ball is there, too."""
     import polars as pl
 
-    told = set()
+    reported = set()
     for axis, size, places in (("row", grid.rows, "places_across"), ("col", grid.cols, "places_down")):
         low, high = pl.col(f"{axis}_low"), pl.col(f"{axis}_high")
         unlikely = float(size) ** (1 - pl.col("images").cast(pl.Float64)) < CHANCE
@@ -288,9 +288,9 @@ def _lines(units: pl.DataFrame, sums: pl.DataFrame, scenes: Sequence[Scene], gri
             line = int(unit[f"{axis}_low"])
             this = candidates.filter(_is(unit)).select(UNIT)
             answered = sums.join(this, on=UNIT, how="semi")
-            if unit["_source"] in told or _ball_is_there(answered, scenes, axis, line):
+            if unit["_source"] in reported or _ball_is_there(answered, scenes, axis, line):
                 continue
-            told.add(unit["_source"])
+            reported.add(unit["_source"])
             name = f"row {row_name(line + 1)}" if axis == "row" else f"column {line + 1}"
             yield Sign("line", unit["_source"], this, round(unit["n"]), round(unit["n"]), name)
 
@@ -309,8 +309,8 @@ def _ball_is_there(answered: pl.DataFrame, scenes: Sequence[Scene], axis: str, l
         for scene in scenes
         if scene.key in keys and scene.truth
     ]
-    there = [mask[line].any() if axis == "row" else mask[:, line].any() for mask in known]
-    return bool(there) and float(np.mean(there)) > 0.8
+    reaches = [mask[line].any() if axis == "row" else mask[:, line].any() for mask in known]
+    return bool(reaches) and float(np.mean(reaches)) > 0.8
 
 
 def _swapped(sums: pl.DataFrame, scenes: Sequence[Scene]) -> pl.DataFrame:

@@ -94,8 +94,8 @@ def explain_with(
     on_progress(0, len(scoring.groups))
     turned = {sport: mirrored_body(scoring, places, scores, mirrors) for sport, (places, scores) in by_sport.items()}
     shared = (scoring, by_sport, turned, ridge)
-    for found in workers.map_with(fit_group, shared, list(range(len(scoring.groups)))):
-        fitted.append(found)
+    for fit in workers.map_with(fit_group, shared, list(range(len(scoring.groups)))):
+        fitted.append(fit)
         on_progress(len(fitted), len(scoring.groups))
     signature = scoring.signature()
     used = "all" if keys is None else ",".join(keys)
@@ -108,7 +108,7 @@ def explain_with(
         mirrors=mirrors,
         cues=tuple(info for sport, scores in by_sport.items() for info in _infos(sport, scores[1])),
         groups=tuple(
-            _explanation(scoring, group, found, by_sport) for group, found in zip(scoring.groups, fitted, strict=True)
+            _explanation(scoring, group, fit, by_sport) for group, fit in zip(scoring.groups, fitted, strict=True)
         ),
         differences=tuple(_differences(scoring, fitted)),
     )
@@ -151,7 +151,7 @@ def _explanation(
             "gain": sums.mean(subsets.whole),
             "base_gain": sums.mean(base),
             "body_gain": sums.mean(body) if fitted.body else MetricValue(value=None, reason=NO_BODY),
-            "added": {one: sums.mean(subsets.of([*fitted.base, one]) - base) for one in fitted.body},
+            "added": {cue_group: sums.mean(subsets.of([*fitted.base, cue_group]) - base) for cue_group in fitted.body},
             "shapley": dict(zip(subsets.groups, map(sums.mean, subsets.shapley()), strict=True)),
             "explainable": sums.mean(fitted.explainable),
             "explained": sums.quotient(subsets.whole, fitted.explainable),
@@ -167,10 +167,10 @@ def _mirror_test(fitted: GroupFit, base: FloatArray) -> dict[str, float]:
         return {}
     n_guesses = fitted.sizes.sum()
     gains = fitted.turned.sum(axis=-1) / n_guesses
-    whole = fitted.subsets.whole.sum() / n_guesses
+    gain = fitted.subsets.whole.sum() / n_guesses
     # The true keypoints count as one of the mirrorings, so that a test at level alpha has an error rate of at most
     # alpha.
-    as_large = int((gains >= whole - 1e-12).sum())
+    as_large = int((gains >= gain - 1e-12).sum())
     return {"mirror_p": (1 + as_large) / (1 + len(gains)), "mirrored": float(gains.mean() - base.sum() / n_guesses)}
 
 
@@ -206,26 +206,26 @@ def _differences(scoring: Scoring, fitted: Sequence[GroupFit | None]) -> Iterato
             )
 
 
-def _paired(scoring: Scoring, one: GroupFit, other: GroupFit) -> dict[str, object] | None:
+def _paired(scoring: Scoring, group_fit: GroupFit, other: GroupFit) -> dict[str, object] | None:
     """Return the differences between two groups on the images that both answered; None for too few images."""
-    images, first, second = np.intersect1d(one.scenes, other.scenes, return_indices=True)
+    images, first, second = np.intersect1d(group_fit.scenes, other.scenes, return_indices=True)
     if len(images) < LEAST_IMAGES:
         return None
-    sums = ImageSums(one.sizes[first], scoring.policy.bootstrap, scoring.policy.seed)
+    sums = ImageSums(group_fit.sizes[first], scoring.policy.bootstrap, scoring.policy.seed)
 
     def difference(mine: FloatArray, theirs: FloatArray) -> MetricValue:
         return sums.difference(mine[first], theirs[second], other.sizes[second])
 
-    groups = [group for group in one.subsets.groups if group in other.subsets.groups]
-    shares, their_shares = (dict(zip(x.subsets.groups, x.subsets.shapley(), strict=True)) for x in (one, other))
-    both_body = bool(one.body) and bool(other.body)
-    bodies = (x.subsets.whole - x.subsets.of(x.base) for x in (one, other))
+    groups = [group for group in group_fit.subsets.groups if group in other.subsets.groups]
+    shares, their_shares = (dict(zip(x.subsets.groups, x.subsets.shapley(), strict=True)) for x in (group_fit, other))
+    both_body = bool(group_fit.body) and bool(other.body)
+    bodies = (x.subsets.whole - x.subsets.of(x.base) for x in (group_fit, other))
     return {
         "n_images": len(images),
-        "gain": difference(one.subsets.whole, other.subsets.whole),
+        "gain": difference(group_fit.subsets.whole, other.subsets.whole),
         "body_gain": difference(*bodies) if both_body else MetricValue(value=None, reason=NO_BODY),
         "shapley": {group: difference(shares[group], their_shares[group]) for group in groups},
-        "weights": _weight_differences(one, other, first, second),
+        "weights": _weight_differences(group_fit, other, first, second),
     }
 
 
@@ -235,8 +235,8 @@ def _weight_differences(one: GroupFit, other: GroupFit, first: IntArray, second:
     for place, key in enumerate(one.keys):
         if key not in other.keys:
             continue
-        mine, theirs = one.fit.influence[:, place], other.fit.influence[:, other.keys.index(key)]
-        variance = (mine**2).sum() + (theirs**2).sum() - 2 * mine[first] @ theirs[second]
+        own, theirs = one.fit.influence[:, place], other.fit.influence[:, other.keys.index(key)]
+        variance = (own**2).sum() + (theirs**2).sum() - 2 * own[first] @ theirs[second]
         value = float(one.fit.weights[place] - other.fit.weights[other.keys.index(key)])
         reach = expanded(1.959964, len(first)) * float(np.sqrt(max(variance, 0.0)))
         values[key] = MetricValue(value=value, ci95=(value - reach, value + reach), n_images=len(first))

@@ -123,16 +123,19 @@ def _tables(report: CueReport) -> Iterator[Titled]:
         heads = ["Images", "All cues", "Bodies", *shared]
         rows = [
             [
-                *_name(one),
-                f"{one.n_images}",
-                _cell(one.gain),
-                _cell(one.body_gain),
-                *(_cell(one.shapley.get(key)) for key in shared),
+                *_name(difference),
+                f"{difference.n_images}",
+                _cell(difference.gain),
+                _cell(difference.body_gain),
+                *(_cell(difference.shapley.get(key)) for key in shared),
             ]
-            for one in report.differences
+            for difference in report.differences
         ]
         yield f"Gains and shares less those of {reference}, on the same images", 3, [*_NAMES, *heads], rows
-        rows = [[*_name(one), *(_cell(one.weights.get(key), 2) for key in cues)] for one in report.differences]
+        rows = [
+            [*_name(difference), *(_cell(difference.weights.get(key), 2) for key in cues)]
+            for difference in report.differences
+        ]
         yield f"Weights less those of {reference}", 3, [*_NAMES, *cues], rows
     if report.stated:
         yield _stated_table(report)
@@ -142,13 +145,19 @@ def _stated_table(report: CueReport) -> Titled:
     heads = ["Category", "Cues", "Images", "Rationales", "Mean share", "Rank correlation", "p"]
     rows = [
         [
-            *(one.sport or "", one.respondent or "", one.prompt or "", one.category, ", ".join(one.cues) or _NOTHING),
-            *(f"{one.n_images}", f"{one.n_rationales:,}"),
-            _NOTHING if one.share is None else f"{one.share:.0%}",
-            one.reason or "" if one.correlation is None else f"{one.correlation:.2f}",
-            _NOTHING if one.p is None else say_p(one.p).removeprefix("= "),
+            *(
+                stated.sport or "",
+                stated.respondent or "",
+                stated.prompt or "",
+                stated.category,
+                ", ".join(stated.cues) or _NOTHING,
+            ),
+            *(f"{stated.n_images}", f"{stated.n_rationales:,}"),
+            _NOTHING if stated.share is None else f"{stated.share:.0%}",
+            stated.reason or "" if stated.correlation is None else f"{stated.correlation:.2f}",
+            _NOTHING if stated.p is None else say_p(stated.p).removeprefix("= "),
         ]
-        for one in report.stated
+        for stated in report.stated
     ]
     return (
         "Stated and followed cues: do guesses follow a cue on images where rationales mention it?",
@@ -159,7 +168,7 @@ def _stated_table(report: CueReport) -> Titled:
 
 
 def _keys(values: Sequence[dict[str, MetricValue]]) -> list[str]:
-    return list(dict.fromkeys(key for one in values for key in one))
+    return list(dict.fromkeys(key for value_by_key in values for key in value_by_key))
 
 
 def _foot(report: CueReport) -> str:

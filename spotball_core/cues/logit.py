@@ -223,12 +223,12 @@ def _newton(data: ChoiceData, kept: FloatArray, start: FloatArray, ridge: float)
         step, size = _solve(curvature, gradient), 1.0
         # The objective is concave, so halving a step ends at an increase, up to rounding.
         while True:
-            found = _objective(part, weights + size * step, ridge, n)
-            if found[0] >= value - 1e-12 * abs(value) or size < 1e-6:
+            reached = _objective(part, weights + size * step, ridge, n)
+            if reached[0] >= value - 1e-12 * abs(value) or size < 1e-6:
                 break
             size /= 2
         weights = weights + size * step
-        value, gradient, curvature = found
+        value, gradient, curvature = reached
     raise OptionError("the weights of the cues have no maximum of the likelihood; use a ridge above 0")
 
 

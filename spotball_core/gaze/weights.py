@@ -82,7 +82,7 @@ def estimate_weights(
     results = tuple(counted(in_processes(_weights, tasks, jobs), len(tasks), on_progress))
     return GazeWeights(
         respondents=results,
-        warnings=tuple(f"{one.respondent}: {one.reason}" for one in results if one.reason),
+        warnings=tuple(f"{result.respondent}: {result.reason}" for result in results if result.reason),
         signature=f"spotball-gaze-weights|v:{version()}|data:{trials.digest()[:8]}|seed:{seed}",
     )
 
@@ -115,16 +115,23 @@ def mechanism_table(named: list[tuple[str, Mechanism | None]]) -> Titled:
     """
     heads = ["respondent", "mechanism", "head's weight w (%)", "one cue alone q (%)", "noise (steps)", "lapses (%)"]
     rows = [
-        [name, one.kind, _percent(one.w), _percent(one.q), _steps(one.noise), _percent(one.lapse)]
-        if one
+        [
+            name,
+            cue_model.kind,
+            _percent(cue_model.w),
+            _percent(cue_model.q),
+            _steps(cue_model.noise),
+            _percent(cue_model.lapse),
+        ]
+        if cue_model
         else [name, "-", "-", "-", "-", "-"]
-        for name, one in named
+        for name, cue_model in named
     ]
     return "Cue model", 2, heads, rows
 
 
 def _tables(weights: GazeWeights) -> Iterator[Titled]:
-    yield mechanism_table([(one.respondent, one.mechanism) for one in weights.respondents])
+    yield mechanism_table([(result.respondent, result.mechanism) for result in weights.respondents])
 
 
 def _foot(weights: GazeWeights) -> Iterator[str]:

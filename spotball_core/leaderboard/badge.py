@@ -31,7 +31,7 @@ def as_svg(text: str) -> str:
     """Return the badge as self-contained SVG."""
     label, shown = html.escape(LABEL), html.escape(printable(text))
     left, right = (round(len(words) * _CHARACTER) + _PADDING for words in (LABEL, text))
-    whole, font = left + right, 'font-family="Verdana,Geneva,DejaVu Sans,sans-serif" font-size="11"'
+    full, font = left + right, 'font-family="Verdana,Geneva,DejaVu Sans,sans-serif" font-size="11"'
     name = f"{label}: {shown}"
 
     def words(middle: float, width: int, inner: str) -> str:
@@ -40,8 +40,8 @@ def as_svg(text: str) -> str:
         return f'<text x="{middle:g}" y="14" {fit}>{inner}</text>'
 
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{whole}" height="{_HEIGHT}" role="img" aria-label="{name}">'
-        f'<title>{name}</title><clipPath id="r"><rect width="{whole}" height="{_HEIGHT}" rx="3"/></clipPath>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{full}" height="{_HEIGHT}" role="img" aria-label="{name}">'
+        f'<title>{name}</title><clipPath id="r"><rect width="{full}" height="{_HEIGHT}" rx="3"/></clipPath>'
         f'<g clip-path="url(#r)"><rect width="{left}" height="{_HEIGHT}" fill="#555"/>'
         f'<rect x="{left}" width="{right}" height="{_HEIGHT}" fill="{_COLOR}"/></g>'
         f'<g fill="#fff" text-anchor="middle" {font}>'

@@ -63,7 +63,7 @@ def page(board: Leaderboard, keys: tuple[str, ...]) -> str:
         board: the leaderboard.
         keys: the metrics to show.
     """
-    whole = Page(
+    parts = Page(
         title=f"{LABEL}: leaderboard",
         generator=GENERATOR,
         intro=_intro(board),
@@ -77,7 +77,7 @@ def page(board: Leaderboard, keys: tuple[str, ...]) -> str:
         ),
     )
     sections = [*(_ranking(ranking, keys) for ranking in board.rankings), _reading(), _reports(board.reports)]
-    return render_page(whole, sections, {})
+    return render_page(parts, sections, {})
 
 
 def _intro(board: Leaderboard) -> list[str]:

@@ -74,7 +74,7 @@ class RankTable:
         """The properties that all entries share, in the short form of a signature."""
         first = self.tasks[0]
         grids = list(dict.fromkeys(task.grid for task in self.tasks))
-        whole = Signature(
+        shared = Signature(
             version=first.version,
             data="",
             grid="+".join(grids),
@@ -86,7 +86,7 @@ class RankTable:
         own = {"v": first.version, "scenes": "+".join(task.scenes[:8] for task in self.tasks)}
         if first.reference is not None:
             own["refdata"] = "+".join(str(task.reference)[:8] for task in self.tasks)
-        return short_form(own | {key: value for key, value in whole.fields().items() if key not in ("v", "data")})
+        return short_form(own | {key: value for key, value in shared.fields().items() if key not in ("v", "data")})
 
     def order(self, key: str) -> list[int]:
         """Return the positions of the entries by a metric, the best first; entries without a value are last."""
@@ -160,8 +160,8 @@ def make_leaderboard(
         raise OptionError(" ".join(["the reports have nothing to rank.", *notes]))
     tasks = _only(tasks, sports, prompts)
     averages, more = _averages(tasks)
-    drafts = [*averages, *(((task,), found) for task, found in _by_sport(tasks))]
-    rankings = [_ranking(number, of, found) for number, (of, found) in enumerate(drafts, start=1)]
+    drafts = [*averages, *(((task,), entries) for task, entries in _by_sport(tasks))]
+    rankings = [_ranking(number, of, entries) for number, (of, entries) in enumerate(drafts, start=1)]
     return Leaderboard(
         tuple(_with_differences(rankings)),
         collection.reports,
@@ -191,13 +191,15 @@ def _by_sport(tasks: Mapping[ScoredTask, TaskEntries]) -> list[tuple[ScoredTask,
     return sorted(tasks.items(), key=lambda item: (item[0].sport or "", -len(item[1].entries)))
 
 
-def _ranking(number: int, tasks: tuple[ScoredTask, ...], found: TaskEntries) -> RankTable:
-    entries = tuple(found.entries)
+def _ranking(number: int, tasks: tuple[ScoredTask, ...], of_tasks: TaskEntries) -> RankTable:
+    entries = tuple(of_tasks.entries)
     keys = _in_order({key for entry in entries for key in entry.metrics})
     columns = {key: column(key, tasks[0].policy) for key in keys}
     ranked: Kind = "model" if any(entry.is_model for entry in entries) else "baseline"
     competing = [
-        place for place, one in enumerate(entries) if (one.is_model if ranked == "model" else one.kind == ranked)
+        place
+        for place, candidate in enumerate(entries)
+        if (candidate.is_model if ranked == "model" else candidate.kind == ranked)
     ]
     return RankTable(
         number=number,
@@ -205,7 +207,7 @@ def _ranking(number: int, tasks: tuple[ScoredTask, ...], found: TaskEntries) -> 
         entries=entries,
         ranks={key: dict(_ranks(columns[key], entries, competing)) for key in keys},
         ranked=ranked,
-        uniform=found.uniform,
+        uniform=of_tasks.uniform,
         columns=columns,
     )
 
@@ -214,7 +216,7 @@ def _ranks(by: MetricColumn, entries: Sequence[Entry], competing: Iterable[int])
     goal = _goal(by, entries)
     if goal is None:
         return
-    estimates = {place: found for place in competing if (found := _estimate(entries[place], by))}
+    estimates = {place: estimate for place in competing if (estimate := _estimate(entries[place], by))}
     yield from zip(estimates, ranks(list(estimates.values()), goal), strict=True)
 
 
@@ -222,17 +224,17 @@ def _goal(by: MetricColumn, entries: Sequence[Entry]) -> Goal | None:
     if by.better == "one":
         return Estimate(1.0, (1.0, 1.0), 1)
     if by.better == "reference":
-        estimates = [found for entry in entries if entry.is_reference and (found := _estimate(entry, by))]
+        estimates = [estimate for entry in entries if entry.is_reference and (estimate := _estimate(entry, by))]
         # A reference with several prompts would be several targets.
         return estimates[0] if len(estimates) == 1 else None
     return by.better
 
 
 def _estimate(entry: Entry, by: MetricColumn) -> Estimate | None:
-    found = entry.metrics.get(by.key)
-    if found is None or found.value is None:
+    score = entry.metrics.get(by.key)
+    if score is None or score.value is None:
         return None
-    return Estimate(found.value, found.ci95, found.n_images or entry.n_images, by.bounds)
+    return Estimate(score.value, score.ci95, score.n_images or entry.n_images, by.bounds)
 
 
 def _in_order(keys: Iterable[str]) -> list[str]:
@@ -260,9 +262,9 @@ def _averages(tasks: Mapping[ScoredTask, TaskEntries]) -> tuple[list[Average], l
         sports = sorted({str(task.sport) for task in of_setting})
         if len(sports) < 2:
             continue
-        found, ambiguous = _averages_over(sports, of_setting)
-        averages += found
-        if not found:
+        of_setting_averages, ambiguous = _averages_over(sports, of_setting)
+        averages += of_setting_averages
+        if not of_setting_averages:
             reason = f"No respondent has scores in all of {listed(sports)}, so there is no average over them."
             notes[f"{reason} `--sport` selects some."] = None
         notes |= {
@@ -275,8 +277,8 @@ def _averages(tasks: Mapping[ScoredTask, TaskEntries]) -> tuple[list[Average], l
 def _averages_over(sports: Sequence[str], tasks: Mapping[ScoredTask, TaskEntries]) -> tuple[list[Average], list[str]]:
     """Return the averages of one setting, and respondents whose several scores of a sport cannot be averaged."""
     of_respondents: dict[tuple[str, str | None], dict[ScoredTask, list[Entry]]] = {}
-    for task, found in tasks.items():
-        for entry in found.entries:
+    for task, of_task_entries in tasks.items():
+        for entry in of_task_entries.entries:
             of_respondents.setdefault((entry.respondent, entry.prompt), {}).setdefault(task, []).append(entry)
     together: dict[tuple[ScoredTask, ...], list[Entry]] = {}
     several = []
@@ -290,28 +292,28 @@ def _averages_over(sports: Sequence[str], tasks: Mapping[ScoredTask, TaskEntries
             together.setdefault(tuple(by_sport), []).append(_average(parts, by_sport))
         else:
             several.append(name)
-    together = {whole: entries for whole, entries in together.items() if not all(e.is_reference for e in entries)}
+    together = {averaged: entries for averaged, entries in together.items() if not all(e.is_reference for e in entries)}
     ambiguous = []
     for name in several:
         # The reference may be part of several averages, because different entries were scored with each version of it.
         fits = False
-        for whole, entries in together.items():
-            if parts := _one_each(of_respondents[name], whole):
-                entries.append(_average(parts, whole))
+        for averaged, entries in together.items():
+            if parts := _one_each(of_respondents[name], averaged):
+                entries.append(_average(parts, averaged))
                 fits = True
         if not fits:
             ambiguous.append(name[0])
     averages = [
-        (whole, TaskEntries(entries, _mean_uniform([tasks[task] for task in whole])))
-        for whole, entries in together.items()
+        (averaged, TaskEntries(entries, _mean_uniform([tasks[task] for task in averaged])))
+        for averaged, entries in together.items()
     ]
     return averages, ambiguous
 
 
 def _one_each(entries: Mapping[ScoredTask, list[Entry]], tasks: Sequence[ScoredTask]) -> list[Entry]:
     """Return a respondent's entry in each task; empty if a task has none or several."""
-    found = [entries.get(task, []) for task in tasks]
-    return [entry for (entry,) in found] if all(len(of_task) == 1 for of_task in found) else []
+    by_task = [entries.get(task, []) for task in tasks]
+    return [entry for (entry,) in by_task] if all(len(of_task) == 1 for of_task in by_task) else []
 
 
 def _average(parts: Sequence[Entry], tasks: Sequence[ScoredTask]) -> Entry:
@@ -336,17 +338,17 @@ def _average(parts: Sequence[Entry], tasks: Sequence[ScoredTask]) -> Entry:
 
 
 def _mean_value(parts: Sequence[Entry], tasks: Sequence[ScoredTask], key: str, *, independent: bool) -> MetricValue:
-    found = [part.metrics[key] for part in parts]
-    missing = [str(task.sport) for task, one in zip(tasks, found, strict=True) if one.value is None]
+    scores = [part.metrics[key] for part in parts]
+    missing = [str(task.sport) for task, score in zip(tasks, scores, strict=True) if score.value is None]
     if missing:
         return MetricValue(value=None, reason=f"no value in {listed(missing)}")
-    values = [one.value for one in found if one.value is not None]
-    ends = [one.ci95 for one in found if one.ci95 is not None]
+    values = [score.value for score in scores if score.value is not None]
+    ends = [score.ci95 for score in scores if score.ci95 is not None]
     return MetricValue(
         value=sum(values) / len(values),
         ci95=mean_interval(values, ends) if independent and len(ends) == len(values) else None,
-        n_images=min(one.n_images or part.n_images for one, part in zip(found, parts, strict=True)),
-        reference=found[0].reference,
+        n_images=min(score.n_images or part.n_images for score, part in zip(scores, parts, strict=True)),
+        reference=scores[0].reference,
     )
 
 
@@ -380,10 +382,10 @@ def _with_differences(rankings: Sequence[RankTable]) -> Iterator[RankTable]:
     for ranking in rankings:
         alike.setdefault(ranking.sports, []).append((ranking.number, _attributes(ranking)))
     for ranking in rankings:
-        found = alike[ranking.sports]
-        own = dict(found)[ranking.number]
-        others = [number for number, _ in found if number != ranking.number]
-        different = [name for name, value in own.items() if any(other[name] != value for _, other in found)]
+        same_sports = alike[ranking.sports]
+        own = dict(same_sports)[ranking.number]
+        others = [number for number, _ in same_sports if number != ranking.number]
+        different = [name for name, value in own.items() if any(other[name] != value for _, other in same_sports)]
         yield replace(ranking, differs=_sentence(others, {name: own[name] for name in different}) if others else "")
 
 

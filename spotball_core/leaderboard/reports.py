@@ -129,11 +129,11 @@ def _json_files(folder: Path, exclude: Path | None) -> Iterator[Path]:
 
 def _names(paths: Sequence[Path]) -> list[str]:
     """Name each file by its path, starting with the last folder that contains all files."""
-    whole = [path.absolute() for path in paths]
-    if not whole:
+    absolute = [path.absolute() for path in paths]
+    if not absolute:
         return []
-    shared = Path(os.path.commonpath([path.parent for path in whole])).parent
-    return [printable(path.relative_to(shared).as_posix()) for path in whole]
+    shared = Path(os.path.commonpath([path.parent for path in absolute])).parent
+    return [printable(path.relative_to(shared).as_posix()) for path in absolute]
 
 
 def _read(path: Path, must_be: bool) -> ScoreReport | None:

@@ -216,11 +216,13 @@ def _from_table(p: FloatArray, q: FloatArray, cost: FloatArray, threads: int | N
 def _are_counts(p: FloatArray, q: FloatArray) -> BoolArray:
     """Return which pairs are integers small enough for `transport` to solve exactly."""
     p_sum, q_sum = p.sum(axis=-1), q.sum(axis=-1)
-    whole: BoolArray = (
+    are_counts: BoolArray = (
         (p == np.floor(p)).all(axis=-1) & (q == np.floor(q)).all(axis=-1) & (np.maximum(p_sum, q_sum) <= MOST_COUNTED)
     )
-    whole[whole] = np.lcm(p_sum[whole].astype(np.int64), q_sum[whole].astype(np.int64)) <= MOST_COUNTED
-    return whole
+    are_counts[are_counts] = (
+        np.lcm(p_sum[are_counts].astype(np.int64), q_sum[are_counts].astype(np.int64)) <= MOST_COUNTED
+    )
+    return are_counts
 
 
 def _differences_of_counts(p: FloatArray, q: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -250,7 +252,7 @@ def _differences(p: FloatArray, q: FloatArray) -> FloatArray:
     differences[np.abs(differences) <= _NOISE] = 0.0
     sizes = np.abs(differences).sum(axis=-1)
     for i in np.flatnonzero((sizes > 0) & (sizes < _CLOSE)):
-        ones, others = list(map(Fraction, p[i].tolist())), list(map(Fraction, q[i].tolist()))
-        p_sum, q_sum = sum(ones), sum(others)
-        differences[i] = [float(a / p_sum - b / q_sum) for a, b in zip(ones, others, strict=True)]
+        own_masses, others = list(map(Fraction, p[i].tolist())), list(map(Fraction, q[i].tolist()))
+        p_sum, q_sum = sum(own_masses), sum(others)
+        differences[i] = [float(a / p_sum - b / q_sum) for a, b in zip(own_masses, others, strict=True)]
     return differences

@@ -491,9 +491,9 @@ def normalized_entropy_additive(
     sums = np.concatenate([*parts, np.stack(sizes, axis=-1)], axis=-1) * usable[..., None]
 
     def combine(added: FloatArray) -> FloatArray:
-        whole, half, images = np.moveaxis(added[..., -3:], -1, 0)
+        n_all, half, images = np.moveaxis(added[..., -3:], -1, 0)
         entropies = strategy.normalized_entropy(added[..., :-3].reshape(*added.shape[:-1], -1, n_cells))
-        weight = np.where(whole > half, ratio(half, whole - half), 0.0)
+        weight = np.where(n_all > half, ratio(half, n_all - half), 0.0)
         value: FloatArray = entropies[..., 0] + weight * (entropies[..., 0] - entropies[..., 1:].mean(axis=-1))
         return np.where(images > 0, value, np.nan)
 

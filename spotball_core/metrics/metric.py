@@ -111,22 +111,22 @@ class MetricInput:
             yield np.arange(self.mass.shape[-2]), self
             return
         for number, grid in enumerate(self.grids):
-            here = np.flatnonzero(self.grid_of == number)
-            yield here, self._at(here, grid)
+            images = np.flatnonzero(self.grid_of == number)
+            yield images, self._at(images, grid)
 
-    def _at(self, here: IntArray, grid: Grid) -> MetricInput:
+    def _at(self, images: IntArray, grid: Grid) -> MetricInput:
         return replace(
             self,
-            mass=self.mass[..., here, :],
-            unparsed=self.unparsed[..., here],
-            truth=self.truth[here],
-            reference=self.reference[here],
-            near=self.near[here],
-            overlap=self.overlap[here],
-            has_players=self.has_players[here],
-            boxes=lambda: [self.boxes()[int(image)] for image in here],
+            mass=self.mass[..., images, :],
+            unparsed=self.unparsed[..., images],
+            truth=self.truth[images],
+            reference=self.reference[images],
+            near=self.near[images],
+            overlap=self.overlap[images],
+            has_players=self.has_players[images],
+            boxes=lambda: [self.boxes()[int(image)] for image in images],
             grids=(grid,),
-            grid_of=np.zeros(len(here), dtype=int),
+            grid_of=np.zeros(len(images), dtype=int),
         )
 
 
@@ -295,17 +295,17 @@ class Sums:
 
     def statistic(self, data: MetricInput) -> Statistic:
         """Compute what each image adds."""
-        found = [(here, *self.additive(part)) for here, part in data.parts()]
-        sums = np.zeros((*data.mass.shape[:-1], found[0][1].shape[-1]))
-        for here, part, _ in found:
-            sums[..., here, :] = part
-        return Statistic(sums, found[0][2], sums[..., -1] > 0, data.mass.sum(axis=-1), self.grows, None)
+        computed = [(images, *self.additive(part)) for images, part in data.parts()]
+        sums = np.zeros((*data.mass.shape[:-1], computed[0][1].shape[-1]))
+        for images, part, _ in computed:
+            sums[..., images, :] = part
+        return Statistic(sums, computed[0][2], sums[..., -1] > 0, data.mass.sum(axis=-1), self.grows, None)
 
 
 def _by_grid(function: Callable[[MetricInput], FloatArray], data: MetricInput) -> FloatArray:
     values = np.full(data.mass.shape[:-1], np.nan)
-    for here, part in data.parts():
-        values[..., here] = function(part)
+    for images, part in data.parts():
+        values[..., images] = function(part)
     return values
 
 

@@ -98,10 +98,10 @@ def are_counts(mass: FloatArray) -> BoolArray:
 
     If one image has other numbers, all images are probabilities: among them, (1, 0, 0) is not one response.
     """
-    whole = (mass == np.floor(mass)).all(axis=-1)
-    if whole.ndim:
-        whole = np.broadcast_to(whole.all(axis=-1, keepdims=True), whole.shape)
-    return np.asarray(whole)
+    is_integer = (mass == np.floor(mass)).all(axis=-1)
+    if is_integer.ndim:
+        is_integer = np.broadcast_to(is_integer.all(axis=-1, keepdims=True), is_integer.shape)
+    return np.asarray(is_integer)
 
 
 def drawn(mass: FloatArray, n: IntArray, generator: np.random.Generator, draws: int) -> FloatArray:
@@ -142,10 +142,10 @@ def halves(mass: FloatArray, generator: np.random.Generator, draws: int) -> tupl
         Two arrays of shape (draws, *mass.shape), of different responses. Probabilities are returned unchanged, twice.
     """
     counts = are_counts(mass)
-    whole = np.where(counts[..., None], mass, 0.0)
-    total = whole.sum(axis=-1).astype(np.int64)
-    first = drawn(whole, total // 2, generator, draws)
-    second = whole - first
+    integers = np.where(counts[..., None], mass, 0.0)
+    total = integers.sum(axis=-1).astype(np.int64)
+    first = drawn(integers, total // 2, generator, draws)
+    second = integers - first
     # Pick a random response of the second half by its index.
     dropped = generator.integers(0, np.maximum(total - total // 2, 1), size=(draws, *total.shape))
     cell = (second.cumsum(axis=-1) > dropped[..., None]).argmax(axis=-1)[..., None]
@@ -255,9 +255,9 @@ def _few_of(mass: FloatArray, *, seed: int, draws: int) -> Iterator[FloatArray]:
     counts, usable = are_counts(mass), _has_few(mass)
     safe = np.where(usable[..., None], mass, 1.0)
     shares = safe / safe.sum(axis=-1, keepdims=True)
-    whole = np.where((counts & usable)[..., None], mass, float(FEW))
+    countable = np.where((counts & usable)[..., None], mass, float(FEW))
     for some in _in_batches(draws, mass):
-        without = drawn(whole, np.asarray(FEW), generator, some)
+        without = drawn(countable, np.asarray(FEW), generator, some)
         if not counts.all():
             with_replacement = generator.multinomial(FEW, shares, size=(some, *counts.shape))
             without = np.where(counts[..., None], without, with_replacement)
@@ -309,8 +309,8 @@ def _tail(b: FloatArray, n: IntArray) -> FloatArray:
     """Return the sum of b^(r - n + 1) / r over all r from n on, for b in [0, 1)."""
     out: FloatArray = np.zeros(b.shape)
     for size in np.unique(n[(n >= LEAST) & (b > 0)]):
-        here = (n == size) & (b > 0)
-        base = b[here]
+        selected = (n == size) & (b > 0)
+        base = b[selected]
         # Subtract the first terms from the logarithm, unless the remainder is so small that rounding would be visible.
         if size <= _MOST_TERMS:
             close = base**size > 1e-6
@@ -322,7 +322,7 @@ def _tail(b: FloatArray, n: IntArray) -> FloatArray:
             close, values = np.zeros(len(base), dtype=bool), np.zeros(len(base))
         r = np.arange(1, min(2 * size + 20, 2000))
         values[~close] = (base[~close][:, None] ** r / (r + size - 1)).sum(axis=-1)
-        out[here] = values
+        out[selected] = values
     return out
 
 

@@ -211,7 +211,9 @@ def _by_numba(rows: IntArray, cost: IntArray, threads: int) -> FloatArray:
     # Use more parts than threads, so that the threads finish together.
     parts = np.array_split(rows, 4 * threads)
     with ThreadPoolExecutor(threads) as pool:
-        return np.concatenate([_whole(*found) for found in pool.map(lambda part: least_costs(part, cost), parts)])
+        return np.concatenate(
+            [_whole(*costs_of_part) for costs_of_part in pool.map(lambda part: least_costs(part, cost), parts)]
+        )
 
 
 def _whole(remainders: IntArray, rounded: FloatArray) -> FloatArray:
@@ -231,8 +233,8 @@ class _Table:
         return float(self.cost.max())
 
     def between(self, sources: IntArray, sinks: IntArray) -> FloatArray:
-        found: FloatArray = self.cost.take(sources, 0).take(sinks, 1)
-        return found
+        chosen: FloatArray = self.cost.take(sources, 0).take(sinks, 1)
+        return chosen
 
 
 def _by_pot(rows: FloatArray, costs: Costs, sizes: IntArray, threads: int, *, whole: bool = False) -> FloatArray:

@@ -61,9 +61,9 @@ def _least_cost(supply: list[int], demand: list[int], cost: list[list[int]]) -> 
     for start in sources:
         while supply[start]:
             end, from_source, from_sink = _shortest_path(start, demand, cost, flow, of_source, of_sink)
-            there, back = _arcs(start, end, from_source, from_sink)
+            gaining, back = _arcs(start, end, from_source, from_sink)
             amount = min(supply[start], demand[end], *(flow[i][j] for i, j in back))
-            for i, j in there:
+            for i, j in gaining:
                 flow[i][j] += amount
             for i, j in back:
                 flow[i][j] -= amount
@@ -122,9 +122,9 @@ def _arcs(
     start: int, end: int, from_source: list[int], from_sink: dict[int, int]
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """Return the arcs of a path from `start` to `end` that gain flow if it is used, and those that lose flow."""
-    there, back = [(from_source[end], end)], []
-    while there[-1][0] != start:
-        source = there[-1][0]
+    gaining, back = [(from_source[end], end)], []
+    while gaining[-1][0] != start:
+        source = gaining[-1][0]
         back.append((source, from_sink[source]))
-        there.append((from_source[from_sink[source]], from_sink[source]))
-    return there, back
+        gaining.append((from_source[from_sink[source]], from_sink[source]))
+    return gaining, back

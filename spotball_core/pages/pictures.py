@@ -27,12 +27,12 @@ def as_data(path: Path, grid: Grid) -> str | None:
 
     Row and column names next to the image, which grids with many cells get, are omitted.
     """
-    whole = upright(path)
-    if whole is None:
+    image = upright(path)
+    if image is None:
         return None
     try:
         plan = layout(grid)
-        drawn = gridded(whole.resize((round(grid.width), round(grid.height))), grid)
+        drawn = gridded(image.resize((round(grid.width), round(grid.height))), grid)
     except (ValueError, OSError, MemoryError, GridError):
         return None
     (left, top), (width, height) = plan.margin, plan.size

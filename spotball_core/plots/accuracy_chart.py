@@ -65,7 +65,7 @@ def _asked_several(groups: Iterable[GroupScore]) -> set[str | None]:
     prompts: dict[str | None, set[str | None]] = {}
     for group in groups:
         prompts.setdefault(group.respondent, set()).add(group.prompt)
-    return {respondent for respondent, asked in prompts.items() if len(asked) > 1}
+    return {respondent for respondent, names in prompts.items() if len(names) > 1}
 
 
 def _caption(report: ScoreReport) -> str:

@@ -215,8 +215,10 @@ def _draw_people(axes: Axes, scene: Scene, key: str) -> None:
     shown = {"head": [head_directions], "torso": [torso_directions], "view": [head_directions, torso_directions]}
     reach = 0.2 * scene.width
     for directions, color in zip(shown.get(key, []), (_DIRECTION, _SECOND), strict=False):
-        found = directions(scene)
-        for (x, y), (dx, dy), length in zip(found.origins, found.vectors, found.reliability * reach, strict=True):
+        known_directions = directions(scene)
+        for (x, y), (dx, dy), length in zip(
+            known_directions.origins, known_directions.vectors, known_directions.reliability * reach, strict=True
+        ):
             if length > 0:
                 look: dict[str, Any] = {"arrowstyle": "->", "color": color, "linewidth": 1.3}
                 axes.annotate("", (x + dx * length, y + dy * length), (x, y), arrowprops={**look, "shrinkA": 0})

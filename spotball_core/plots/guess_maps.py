@@ -46,11 +46,11 @@ def guesses_by_respondent(counts: Counts, scenes: Iterable[Scene]) -> dict[str, 
             of_sport = images.setdefault(scene.sport, {})
             of_sport[scene.image] = len(of_sport)
     kind = pl.col("kind").replace_strict({kind: place for place, kind in enumerate(get_args(Kind))})
-    asked = counts.table.select("respondent", "prompt", kind).unique().sort("kind", "respondent", "prompt")
-    several = set(asked.filter(pl.col("respondent").is_duplicated())["respondent"])
+    respondents = counts.table.select("respondent", "prompt", kind).unique().sort("kind", "respondent", "prompt")
+    several = set(respondents.filter(pl.col("respondent").is_duplicated())["respondent"])
     out: dict[str, dict[str, FloatArray]] = {}
     for sport, of_sport in images.items():
-        for respondent, prompt, _ in asked.iter_rows():
+        for respondent, prompt, _ in respondents.iter_rows():
             rows = counts.table.filter(sport=sport, respondent=respondent, prompt=prompt)
             if not rows.is_empty():
                 places = rows["image"].replace_strict(of_sport, default=-1, return_dtype=pl.Int64).to_numpy()

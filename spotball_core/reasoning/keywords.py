@@ -11,9 +11,9 @@ from spotball_core.typing import FloatArray, IntArray
 
 
 def keyword_categories(texts: Sequence[str], keywords: Mapping[str, Sequence[str]]) -> IntArray:
-    """Return the category with most keywords in each text;
+    """Return the category with most keywords in each text.
 
-    TIE if several have the same number, EMPTY if there are none.
+    It is TIE if several categories have the same number of keywords, and EMPTY if there are no keywords.
 
     Args:
         texts: n texts.

@@ -107,11 +107,11 @@ def example_rationales(
         sources = sources_of(paths, (COLUMN,)) if paths else []
         # Read the responses a second time only if there are rationales.
         with_words = [source for source in sources if COLUMN in source.frame.collect_schema()]
-        found = _read(with_words, scenes) if with_words else None
-    if found is None or not found.texts:
+        read = _read(with_words, scenes) if with_words else None
+    if read is None or not read.texts:
         return {}
     keys = ("sport", "image", "respondent", "prompt")
-    named = found.rows.filter(pl.col("cell").is_not_null() & pl.col("text").is_not_null())
+    named = read.rows.filter(pl.col("cell").is_not_null() & pl.col("text").is_not_null())
     often = named.group_by(*keys, "cell").agg(n=pl.len()).sort("n", "cell", descending=[True, False])
     top = often.group_by(*keys, maintain_order=True).agg(pl.col("cell").first())
     examples = (
@@ -122,7 +122,7 @@ def example_rationales(
     )
     out = {}
     for sport, image, respondent, prompt, places in examples.iter_rows():
-        texts = [found.texts[place] for place in places]
+        texts = [read.texts[place] for place in places]
         out[sport, image, respondent, prompt] = [t if len(t) <= most else f"{t[:most].rstrip()} …" for t in texts]
     return out
 

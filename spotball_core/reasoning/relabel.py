@@ -167,11 +167,11 @@ def kept_without(cosines: FloatArray, sizes: Sequence[int]) -> list[FloatArray |
     number = np.array(sizes, dtype=float)
     before, _ = closest(sums / number)
     out: list[FloatArray | None] = []
-    for place, its in enumerate(sets):
-        if sizes[its] == 1:
+    for place, own_set in enumerate(sets):
+        if sizes[own_set] == 1:
             out.append(None)
             continue
         similarity = sums / number
-        similarity[:, its] = (sums[:, its] - cosines[:, place]) / (sizes[its] - 1)
+        similarity[:, own_set] = (sums[:, own_set] - cosines[:, place]) / (sizes[own_set] - 1)
         out.append((closest(similarity)[0] == before).astype(float))
     return out

@@ -62,18 +62,18 @@ def stated_cues(
         raise OptionError(f"{len(category)} categories for {len(rationales.texts)} texts")
     if permutations < 1:
         raise OptionError(f"permutations is {permutations}, expected at least 1")
-    said = _shares(scoring, rationales, category, len(names))
-    sports = dict.fromkeys(str(group.sport) for group in said)
+    by_group = _shares(scoring, rationales, category, len(names))
+    sports = dict.fromkeys(str(group.sport) for group in by_group)
     by_sport = {sport: scores_of_sport(scoring, sport, None) for sport in sports}
     turned = {sport: mirrored_body(scoring, *by_sport[sport], 0) for sport in sports}
-    found: list[StatedCue] = []
-    for group, (number, shares) in said.items():
+    tests: list[StatedCue] = []
+    for group, (number, shares) in by_group.items():
         fit = fit_group((scoring, by_sport, turned, ridge), scoring.groups.index(group))
         for place, name in enumerate(names):
             if name in FOLLOWED:
                 test = _Test(group, name, permutations, seed)
-                found.append(test.of(fit, number, shares[:, place]))
-    return tuple(found)
+                tests.append(test.of(fit, number, shares[:, place]))
+    return tuple(tests)
 
 
 class _Test:
@@ -139,15 +139,15 @@ def _shares(
     position = {key: place for place, key in enumerate(scoring.arrays.keys)}
     places = np.array([position[sport, image] for sport, image in rows.select("sport", "image").iter_rows()], dtype=int)
     kinds = category[rows["text"].to_numpy()]
-    said = {}
+    by_group = {}
     for group in scoring.groups:
-        mine = ((rows["sport"] == group.sport) & (rows["respondent"] == group.respondent)).to_numpy()
-        mine &= (rows["prompt"] == group.prompt).to_numpy()
-        if mine.any():
-            number = np.bincount(places[mine], minlength=len(position)).astype(float)
-            counts = np.stack(list(_counts(places[mine], kinds[mine], n_categories, len(position))), axis=-1)
-            said[group] = (number, counts / np.maximum(number, 1)[:, None])
-    return said
+        of_group = ((rows["sport"] == group.sport) & (rows["respondent"] == group.respondent)).to_numpy()
+        of_group &= (rows["prompt"] == group.prompt).to_numpy()
+        if of_group.any():
+            number = np.bincount(places[of_group], minlength=len(position)).astype(float)
+            counts = np.stack(list(_counts(places[of_group], kinds[of_group], n_categories, len(position))), axis=-1)
+            by_group[group] = (number, counts / np.maximum(number, 1)[:, None])
+    return by_group
 
 
 def _counts(places: IntArray, kinds: IntArray, n_categories: int, n_scenes: int) -> Iterator[FloatArray]:

@@ -157,9 +157,9 @@ def _in_window(material: Material, figure: Published) -> ReplicatedFigure:
 
 
 def window_share(scenes: list[Scene]) -> float | None:
-    """Return the percentage of ball cells in the center window, counting each cell of each image;
+    """Return the percentage of ball cells in the center window, counting each cell of each image.
 
-    None without cells.
+    It is None without cells.
     """
     inside = [scene.layout.mask(scene.ball_cells)[window_mask(scene.layout)] for scene in scenes if scene.ball_cells]
     n_cells = sum(len(scene.ball_cells) for scene in scenes if scene.ball_cells)

@@ -204,12 +204,10 @@ class Material:
         return round(float(accuracy.sums[:, 1].sum()))
 
     def compared(self, way: Way, condition: Condition) -> tuple[FloatArray, FloatArray] | None:
-        """Return a condition's and people's parsed answers to the images on which they are compared;
-
-        None if there are none.
+        """Return a condition's and people's parsed answers to the images on which they are compared.
 
         Returns:
-            Two arrays of shape (n_images, n_cells).
+            Two arrays of shape (n_images, n_cells); None if there are no answers.
         """
         estimator = self._estimator(way, condition)
         if estimator is None or estimator.answers.reference is None:

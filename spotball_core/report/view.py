@@ -139,7 +139,7 @@ class PageView:
         prompts: dict[str | None, set[str | None]] = {}
         for group in self.report.groups:
             prompts.setdefault(group.respondent, set()).add(group.prompt)
-        return {respondent: len(asked) for respondent, asked in prompts.items()}
+        return {respondent: len(prompts_asked) for respondent, prompts_asked in prompts.items()}
 
     def prompt(self, group: OfGroup) -> str:
         """Return a group's prompt if its respondent has several, else an empty text."""

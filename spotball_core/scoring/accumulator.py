@@ -126,7 +126,7 @@ class Accumulator:
 
     @property
     def counts(self) -> Counts:
-        """Return the counts, in the form that `score` and `spotball count` use."""
+        """The counts, in the form that `score` and `spotball count` use."""
         import polars as pl
 
         place, cell = np.nonzero((self._whole > 0) | (self._parts > 0))
@@ -136,7 +136,7 @@ class Accumulator:
             {
                 "sport": pl.Series([scene.sport for scene in scenes], dtype=pl.String),
                 "image": pl.Series([scene.image for scene in scenes], dtype=pl.String),
-                "cell": pl.Series([None if one == n_cells else one for one in cell.tolist()], dtype=pl.Int64),
+                "cell": pl.Series([None if index == n_cells else index for index in cell.tolist()], dtype=pl.Int64),
                 "n": self._whole[place, cell],
                 "parts": self._parts[place, cell],
             }
@@ -158,15 +158,17 @@ class Accumulator:
         return score(self.counts if others is None else self.counts + others, self.scenes, **choices)
 
     def compute(self, others: Counts | None = None, **choices: Unpack[ScoreChoices]) -> dict[str, float]:
-        """Return each metric's value by its key, without intervals;
+        """Return each metric's value by its key, without intervals.
 
-        NaN where undefined. Arguments and errors are those of `report`.
+        Undefined values are NaN. Arguments and errors are those of `report`.
         """
         choices.setdefault("by", ("respondent", "prompt"))
         choices.setdefault("bootstrap", 0)
         report = self.report(others, **choices)
-        (group,) = [one for one in report.groups if (one.respondent, one.prompt) == (self.respondent, self.prompt)]
-        return {key: float("nan") if one.value is None else one.value for key, one in group.metrics.items()}
+        (group,) = [
+            value for value in report.groups if (value.respondent, value.prompt) == (self.respondent, self.prompt)
+        ]
+        return {key: float("nan") if value.value is None else value.value for key, value in group.metrics.items()}
 
     def _found(self, image: object) -> int:
         if isinstance(image, (int, np.integer)):

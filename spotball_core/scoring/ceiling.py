@@ -59,8 +59,8 @@ def start_noise_ceiling(
         raise OptionError("a noise ceiling needs a reference, the respondent that others are compared with")
     scored = {scene for group in scoring.groups for scene in scoring.images(group)} & scoring.reference
     sports = dict.fromkeys(scoring.arrays.sports[scene] for scene in sorted(scored))
-    found = workers.map_with(_ceiling, (scoring, sorted(scored), splits, seed), list(sports))
-    return (ceiling for ceiling in found if ceiling is not None)
+    ceilings = workers.map_with(_ceiling, (scoring, sorted(scored), splits, seed), list(sports))
+    return (ceiling for ceiling in ceilings if ceiling is not None)
 
 
 def _ceiling(given: tuple[Scoring, list[int], int, int], sport: str) -> Ceiling | None:
@@ -81,14 +81,14 @@ def _ceiling(given: tuple[Scoring, list[int], int, int], sport: str) -> Ceiling 
     for group in scoring.groups:
         if group.respondent == reference:
             continue
-        answers, its = np.zeros_like(crowd.mass), set(scoring.images(group))
-        mine = [place for place, scene in enumerate(scenes) if scene in its]
-        if mine:
-            answers[mine] = scoring.estimator(group, [scenes[place] for place in mine]).answers.mass
-        here = answers.any(axis=-1) & np.isfinite(halves)
-        if not here.any():
+        answers, group_scenes = np.zeros_like(crowd.mass), set(scoring.images(group))
+        columns = [place for place, scene in enumerate(scenes) if scene in group_scenes]
+        if columns:
+            answers[columns] = scoring.estimator(group, [scenes[place] for place in columns]).answers.mass
+        usable = answers.any(axis=-1) & np.isfinite(halves)
+        if not usable.any():
             continue
-        floors[group.name] = float(crowd.sampling_floor(answers)[here].mean())
+        floors[group.name] = float(crowd.sampling_floor(answers)[usable].mean())
         scores[group.name] = _score(crowd.matched_sums(answers), uniform_sums, scoring.policy.bootstrap, seed)
 
     def estimate(values: FloatArray, weights: FloatArray) -> MetricValue:
@@ -111,12 +111,12 @@ def _ceiling(given: tuple[Scoring, list[int], int, int], sport: str) -> Ceiling 
     )
 
 
-def _score(mine: FloatArray, uniform: FloatArray, resamples: int, seed: int) -> MetricValue:
+def _score(group_sums: FloatArray, uniform: FloatArray, resamples: int, seed: int) -> MetricValue:
     """Return a group's score between uniform guessing (0) and answering like people (1), from both matched sums."""
-    enters = (mine[:, -1] > 0) & (uniform[:, -1] > 0)
+    enters = (group_sums[:, -1] > 0) & (uniform[:, -1] > 0)
     if not enters.any():
         return MetricValue(value=None, reason="too few responses per image to be matched")
-    sums = np.concatenate([mine, uniform], axis=-1)[enters]
+    sums = np.concatenate([group_sums, uniform], axis=-1)[enters]
 
     def combine(added: FloatArray) -> FloatArray:
         group, even = (distance_at_any_size(part) for part in np.split(added, 2, axis=-1))
@@ -150,18 +150,18 @@ class _Crowd:
         second = np.broadcast_to(self.mass, first.shape) if second is None else second
         out = np.empty(first.shape[:-1])
         for number in np.unique(self.grid_of):
-            here = np.flatnonzero(self.grid_of == number)
-            out[:, here] = wasserstein(first[:, here], second[:, here], unit=self.unit, grid=self.grids[number])
+            images = np.flatnonzero(self.grid_of == number)
+            out[:, images] = wasserstein(first[:, images], second[:, images], unit=self.unit, grid=self.grids[number])
         return out
 
     def matched_sums(self, answers: FloatArray) -> FloatArray:
         """Return each image's sums for the matched distance of answers, shape (n_images, 7)."""
         out = np.zeros((len(answers), COLUMNS))
         for number in np.unique(self.grid_of):
-            here = np.flatnonzero(self.grid_of == number)
+            images = np.flatnonzero(self.grid_of == number)
             grid = self.grids[number]
-            out[here], _ = wasserstein_additive(
-                answers[here], self.mass[here], unit=self.unit, grid=grid, seed=self.seed
+            out[images], _ = wasserstein_additive(
+                answers[images], self.mass[images], unit=self.unit, grid=grid, seed=self.seed
             )
         return out
 

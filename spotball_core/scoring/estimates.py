@@ -66,8 +66,8 @@ class SceneArrays:
     def _digests(self) -> tuple[str, list[str]]:
         """Compute the SHA-256 of all scenes together, and of each scene."""
         texts = [scene.model_dump_json(exclude={"path", "player_keypoints"}) for scene in self.scenes]
-        whole = hashlib.sha256("\n".join(sorted(texts)).encode()).hexdigest()
-        return whole, [hashlib.sha256(text.encode()).hexdigest() for text in texts]
+        digest = hashlib.sha256("\n".join(sorted(texts)).encode()).hexdigest()
+        return digest, [hashlib.sha256(text.encode()).hexdigest() for text in texts]
 
 
 @dataclass(frozen=True)
@@ -128,42 +128,42 @@ class Estimator:
 
     def estimates_with_draws(self, metrics: Iterable[Metric]) -> tuple[dict[str, MetricValue], dict[str, Draws]]:
         """Return several metrics' values by key, and the resamples behind the intervals of those with a value."""
-        found: dict[str, MetricValue] = {}
+        values_by_key: dict[str, MetricValue] = {}
         statistics: dict[str, Statistic] = {}
-        asked = {metric.key: metric for metric in metrics}
+        by_key = {metric.key: metric for metric in metrics}
         shared = sampling.SharedDraws()
-        for key, metric in asked.items():
+        for key, metric in by_key.items():
             if reason := self._undefined(metric):
-                found[key] = MetricValue(value=None, reason=reason)
+                values_by_key[key] = MetricValue(value=None, reason=reason)
                 continue
             try:
                 statistics[key] = self.statistic(metric, self.answers.mass, self.answers.unparsed, shared=shared)
             except OptionError as error:
-                found[key] = MetricValue(value=None, reason=str(error))
+                values_by_key[key] = MetricValue(value=None, reason=str(error))
                 continue
             if not np.isfinite(statistics[key].total()):
                 del statistics[key]
-                found[key] = MetricValue(value=None, reason=self._no_value(metric))
-        resampled = self._resampled({key: asked[key] for key in statistics}, statistics)
-        without = self._without({key: asked[key] for key in statistics}, statistics) if self.policy.bootstrap else {}
+                values_by_key[key] = MetricValue(value=None, reason=self._no_value(metric))
+        resampled = self._resampled({key: by_key[key] for key in statistics}, statistics)
+        without = self._without({key: by_key[key] for key in statistics}, statistics) if self.policy.bootstrap else {}
         for key, statistic in statistics.items():
             n_images = int(statistic.enters.sum())
-            found[key] = MetricValue(
+            values_by_key[key] = MetricValue(
                 value=float(statistic.total()),
-                sd=statistic.sd if asked[key].over == "images" else None,
+                sd=statistic.sd if by_key[key].over == "images" else None,
                 ci95=bootstrap_interval(
                     float(statistic.total()),
                     resampled[key],
                     without.get(key, ()),
-                    bounds=(asked[key].lowest, asked[key].highest),
+                    bounds=(by_key[key].lowest, by_key[key].highest),
                 ),
                 n_images=n_images if n_images != len(self.scenes) else None,
-                reference=self.policy.reference if "reference" in asked[key].needs else None,
-                **self._samples(asked[key]),
-                reason=self._why_fewer(asked[key], statistic.enters),
+                reference=self.policy.reference if "reference" in by_key[key].needs else None,
+                **self._samples(by_key[key]),
+                reason=self._why_fewer(by_key[key], statistic.enters),
             )
         draws = {key: Draws(resampled[key], np.atleast_1d(values)) for key, values in without.items()}
-        return {key: found[key] for key in asked}, draws
+        return {key: values_by_key[key] for key in by_key}, draws
 
     def samples(self) -> float:
         """Return the median number of parsed responses per image."""
@@ -173,10 +173,10 @@ class Estimator:
         """Return the numbers of responses per image behind a metric whose value depends on them."""
         if not metric.by_size:
             return {}
-        found = {"samples": self.samples()}
+        sizes = {"samples": self.samples()}
         if "reference" in metric.needs and self.answers.reference is not None:
-            found["reference_samples"] = float(np.median(self.answers.reference[self.answers.compared].sum(axis=-1)))
-        return found
+            sizes["reference_samples"] = float(np.median(self.answers.reference[self.answers.compared].sum(axis=-1)))
+        return sizes
 
     # What is defined -----------------------------------------------------------------------------------------
 
@@ -224,12 +224,12 @@ class Estimator:
             (metric.is_matched, self.answers.mass.any(axis=-1), "with too few responses to be matched"),
             (True, np.ones(len(enters), dtype=bool), "without parsed responses"),
         ]
-        said, left = [], ~enters
+        reasons, left = [], ~enters
         for applies, has, what in causes:
             if applies and (n := int((left & has).sum())):
-                said.append(f"{n} image{'s' if n > 1 else ''} {what} left out")
+                reasons.append(f"{n} image{'s' if n > 1 else ''} {what} left out")
                 left = left & ~has
-        return "; ".join(said) or None
+        return "; ".join(reasons) or None
 
     # From images to one number -------------------------------------------------------------------------------
 
@@ -289,8 +289,8 @@ class Estimator:
         if self.policy.prior == "scored":
             return None
         sports = {self.arrays.sports[scene] for scene in self.scenes}
-        here = np.array([sport in sports for sport in self.arrays.sports])
-        prior: FloatArray = self.arrays.truth[here].sum(axis=0).astype(float)
+        of_sports = np.array([sport in sports for sport in self.arrays.sports])
+        prior: FloatArray = self.arrays.truth[of_sports].sum(axis=0).astype(float)
         return prior
 
     # Intervals -----------------------------------------------------------------------------------------------

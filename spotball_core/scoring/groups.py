@@ -143,27 +143,27 @@ class Scoring:
         with_reference = by_reference and self.policy.reference is not None
         shared = set(self.reference) if with_reference else set(range(len(sports)))
         for group in groups:
-            mine = {sports[scene] for scene in group.answered}
-            shared = {scene for scene in shared if sports[scene] not in mine or scene in group.answered}
+            answered_sports = {sports[scene] for scene in group.answered}
+            shared = {scene for scene in shared if sports[scene] not in answered_sports or scene in group.answered}
         return shared
 
     def _warnings(self) -> list[str]:
         if self.policy.images != "shared":
             return []
-        said = []
+        warnings = []
         uncontrolled = {scene for scene in range(len(self.arrays.keys)) if not self.arrays.control[scene]}
         for sport in sorted(set(self.arrays.sports)):
-            here = {s for s in uncontrolled if self.arrays.sports[s] == sport}
-            groups = [g for g in self.groups if g.answered & here]
-            left = len(self._shared(groups) & here)
+            of_sport = {s for s in uncontrolled if self.arrays.sports[s] == sport}
+            groups = [g for g in self.groups if g.answered & of_sport]
+            left = len(self._shared(groups) & of_sport)
             for name, others, advice in self._left_out_in_turn(groups):
-                without = len(others & here)
+                without = len(others & of_sport)
                 if without - left > COSTLY_GAP * without:
-                    said.append(
+                    warnings.append(
                         f"{name} did not answer {without - left} of the {without} {sport} images that the others "
                         f"share, so all are scored on {left}; {advice}"
                     )
-        return said
+        return warnings
 
     def _left_out_in_turn(self, groups: list[Group]) -> Iterator[tuple[str, set[int], str]]:
         """Yield each respondent or group, the images that remain shared without it, and how to avoid a costly gap."""
@@ -269,7 +269,7 @@ class Scoring:
         estimator = Estimator(self.arrays, np.asarray(scenes, dtype=int), answers, policy)
         metrics = [m for m in METRICS.values() if not m.by_size and ("reference" in m.needs or not m.is_matched)]
         values = estimator.estimates(metrics)
-        return {key: found.value for key, found in values.items() if found.value is not None}
+        return {key: metric_value.value for key, metric_value in values.items() if metric_value.value is not None}
 
     def images(self, group: Group) -> list[int]:
         """Return the positions of the scenes that a group is scored on."""
@@ -377,8 +377,8 @@ def _uneven_samples(groups: Sequence[GroupScore]) -> Iterator[str]:
     """Warn about each sport whose groups differ in their numbers of responses, which affect some metrics."""
     by_size = [key for key, metric in METRICS.items() if metric.by_size]
     for sport in dict.fromkeys(group.sport for group in groups):
-        found = (group.metrics[key].samples for group in groups if group.sport == sport for key in by_size)
-        sizes = [size for size in found if size]
+        samples = (group.metrics[key].samples for group in groups if group.sport == sport for key in by_size)
+        sizes = [size for size in samples if size]
         if sizes and max(sizes) > UNEVEN * min(sizes):
             where = f"{sport}: " if sport else ""
             yield f"{where}{min(sizes):g} to {max(sizes):g} responses per image: compare groups by matched metrics"

@@ -94,11 +94,11 @@ def summary_rows(report: ScoreReport) -> list[SummaryRow]:
 def headline(report: ScoreReport, rows: Sequence[SummaryRow]) -> str:
     """Return one sentence that states how often respondents find the ball."""
     name = partial(_name, rows)
-    found = [row for row in rows if row.value("accuracy").value is not None]
-    if not found:
+    valued = [row for row in rows if row.value("accuracy").value is not None]
+    if not valued:
         return "No accuracy: the ball's cells are not known for these images."
-    of_reference = [row for row in found if row.groups[0].respondent == report.policy.reference]
-    others = [row for row in found if row not in of_reference]
+    of_reference = [row for row in valued if row.groups[0].respondent == report.policy.reference]
+    others = [row for row in valued if row not in of_reference]
     models = [row for row in others if row.groups[0].kind == "model"] or others
     best = max(models or of_reference, key=lambda row: row.value("accuracy").value or 0.0)
     rate = told(best.value("accuracy"), "share")

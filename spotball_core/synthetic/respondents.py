@@ -40,10 +40,10 @@ def cue_distributions(scenes: Sequence[Scene], weights: Mapping[str, float]) -> 
         raise OptionError("there are no scenes to guess on")
     utility = np.zeros((len(scenes), scenes[0].layout.n_cells))
     for sport in dict.fromkeys(scene.sport for scene in scenes):
-        here = [place for place, scene in enumerate(scenes) if scene.sport == sport]
-        scores = cue_scores([scenes[place] for place in here], [*weights, *CUES])
+        places = [place for place, scene in enumerate(scenes) if scene.sport == sport]
+        scores = cue_scores([scenes[place] for place in places], [*weights, *CUES])
         strengths = np.array([weights.get(cue.key, 0.0) for cue in scores.cues])
-        utility[here] = scores.standardized() @ strengths
+        utility[places] = scores.standardized() @ strengths
     mass = np.exp(utility - utility.max(axis=-1, keepdims=True))
     distributions: FloatArray = mass / mass.sum(axis=-1, keepdims=True)
     return distributions

@@ -129,20 +129,21 @@ class Gathered:
         self._paths: dict[str, int] = {}
         self._files_of: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
 
-    def add(self, one: Counted) -> None:
+    def add(self, piece: Counted) -> None:
         """Add a piece's counts to the others, or record its error."""
         import polars as pl
 
-        if one.error is not None:
-            self.errors[one.path] = one.error
+        if piece.error is not None:
+            self.errors[piece.path] = piece.error
             return
-        counts = Counts(self.rows, self.cols, _unpacked(one.table))
+        counts = Counts(self.rows, self.cols, _unpacked(piece.table))
         for respondent, kind in counts.table.select("respondent", "kind").unique().iter_rows():
-            self._files_of[respondent][kind].add(one.path)
+            self._files_of[respondent][kind].add(piece.path)
         self._parts.append(counts)
-        file = pl.lit(self._paths.setdefault(one.path, len(self._paths)), pl.UInt32)
-        self._sums.append(_unpacked(one.sums).with_columns(_source=file))
-        self._across.append(_unpacked(one.across).with_columns(pieces=pl.lit(1, pl.UInt32), files=pl.concat_list(file)))
+        file = pl.lit(self._paths.setdefault(piece.path, len(self._paths)), pl.UInt32)
+        self._sums.append(_unpacked(piece.sums).with_columns(_source=file))
+        across = _unpacked(piece.across)
+        self._across.append(across.with_columns(pieces=pl.lit(1, pl.UInt32), files=pl.concat_list(file)))
         if len(self._parts) >= MERGED_TOGETHER:
             self._parts = [self.counts()]
             self._across = [self._given()]
@@ -191,16 +192,16 @@ class Gathered:
     def suspects(self, *, pool: bool = False) -> set[str]:
         """Return files that have, or together with others may have, a problem. They must be read again.
 
-        These are files that could not be counted, that call one respondent two kinds, or that have samples of one
+        These are files that could not be counted, that give one respondent two kinds, or that have samples of one
         respondent for one image which are not low, low + 1, ..., high, or, without `pool`, answers of a respondent that
         may come from independent sources.
         """
         import polars as pl
 
         kinds = (files for files in self._files_of.values() if len(files) > 1)
-        found = set(self.errors).union(*(paths for files in kinds for paths in files.values()))
+        files_to_check = set(self.errors).union(*(paths for files in kinds for paths in files.values()))
         if not self._across:
-            return found
+            return files_to_check
         given = self._given()
         # Problems within one piece were already checked when it was counted.
         several = given.filter(pl.col("pieces") > 1)
@@ -210,10 +211,10 @@ class Gathered:
         together = unsure["files"].explode()
         if not pool:
             files = given.group_by(GIVEN).agg(pl.col("files").explode().unique())
-            whole = given_by(given, *GIVEN).join(files, on=GIVEN)
-            together = together.append(doubtful(whole, [Path(name) for name in names])["files"].explode())
+            all_given = given_by(given, *GIVEN).join(files, on=GIVEN)
+            together = together.append(doubtful(all_given, [Path(name) for name in names])["files"].explode())
         together = together.unique().drop_nulls()
-        return found.union(names[file] for file in together)
+        return files_to_check.union(names[file] for file in together)
 
     def _given(self) -> pl.DataFrame:
         """Return who answered what, each combination once, and in which files."""

@@ -162,17 +162,17 @@ def read_predictions(path: str | Path) -> tuple[FollowPrediction, ...]:
         if not (0 <= x <= 1 and 0 <= y <= 1):
             raise InputError([Problem(str(path), line, "x, y", f"{x:g}, {y:g}", "shares of width and height, 0 to 1")])
         heatmap = values.get("heatmap")
-        one = FollowPrediction(
+        new = FollowPrediction(
             values.get("respondent") or path.stem,
             values["image"],
             values.get("person") or "1",
             (x, y),
             path.parent / heatmap if heatmap else None,
         )
-        if (identity := (one.respondent, one.image, one.person)) in seen:
+        if (identity := (new.respondent, new.image, new.person)) in seen:
             raise InputError([Problem(str(path), line, "image", ", ".join(identity), "one prediction per person")])
         seen.add(identity)
-        predictions.append(one)
+        predictions.append(new)
     return tuple(predictions)
 
 

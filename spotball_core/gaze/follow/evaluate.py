@@ -106,15 +106,15 @@ def evaluate_following(
             )
     results = []
     for name in names:
-        own = [one for one in predictions if one.respondent == name and (one.image, one.person) in inside]
-        pairs = [(inside[one.image, one.person], one) for one in own]
+        own = [guess for guess in predictions if guess.respondent == name and (guess.image, guess.person) in inside]
+        pairs = [(inside[guess.image, guess.person], guess) for guess in own]
         images = [target.image for target, _ in pairs]
         means = {
-            "average_distance": [scores.average_distance(one.point, target.points) for target, one in pairs],
-            "minimum_distance": [scores.minimum_distance(one.point, target.points) for target, one in pairs],
+            "average_distance": [scores.average_distance(guess.point, target.points) for target, guess in pairs],
+            "minimum_distance": [scores.minimum_distance(guess.point, target.points) for target, guess in pairs],
         }
-        angles = [scores.angle(t.eye, one.point, t.points, t.size) if t.size else None for t, one in pairs]
-        aucs = [_auc(target, one, benchmark) for target, one in pairs]
+        angles = [scores.angle(t.eye, guess.point, t.points, t.size) if t.size else None for t, guess in pairs]
+        aucs = [_auc(target, guess, benchmark) for target, guess in pairs]
         results.append(
             FollowScores(
                 respondent=name,
@@ -207,15 +207,15 @@ def _tables(report: FollowReport) -> Iterator[Titled]:
     heads = ["respondent", "average distance", "minimum distance", "angle (degrees)", "AUC", "people", "missing"]
     rows = [
         [
-            one.respondent,
-            _cell(one.average_distance, 3),
-            _cell(one.minimum_distance, 3),
-            _cell(one.angle, 1),
-            _cell(one.auc, 3),
-            f"{one.average_distance.n:,}",
-            f"{one.n_missing:,}",
+            score.respondent,
+            _cell(score.average_distance, 3),
+            _cell(score.minimum_distance, 3),
+            _cell(score.angle, 1),
+            _cell(score.auc, 3),
+            f"{score.average_distance.n:,}",
+            f"{score.n_missing:,}",
         ]
-        for one in report.respondents
+        for score in report.respondents
     ]
     yield f"Following gaze, {report.n_targets:,} people in images", 1, heads, rows
 

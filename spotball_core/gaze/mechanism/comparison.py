@@ -59,7 +59,11 @@ def compare(fits: Mapping[StructureName, CueFit[ModelT]], *, seed: int = 0, fold
     differences = {name: by_scene[best] - values for name, values in by_scene.items()}
     behind = {name: float(values.sum()) for name, values in differences.items()}
     errors = {name: float(values.std(ddof=1) * np.sqrt(len(values))) for name, values in differences.items()}
-    close = [one for one in STRUCTURES if one.name in scores and _close(behind[one.name], errors[one.name])]
+    close = [
+        candidate
+        for candidate in STRUCTURES
+        if candidate.name in scores and _close(behind[candidate.name], errors[candidate.name])
+    ]
     simplest = min(structure.complexity for structure in close)
     chosen = max(
         (structure.name for structure in close if structure.complexity == simplest), key=lambda name: scores[name]
@@ -69,7 +73,7 @@ def compare(fits: Mapping[StructureName, CueFit[ModelT]], *, seed: int = 0, fold
 
 def _plausible(fits: Mapping[StructureName, CueFit[ModelT]]) -> list[StructureName]:
     """Return the structures whose fit to all scenes is good enough to be cross-validated."""
-    by_scene = {name: _by_scene(one, one.model.per_photo(one.parameters)) for name, one in fits.items()}
+    by_scene = {name: _by_scene(fitted, fitted.model.per_photo(fitted.parameters)) for name, fitted in fits.items()}
     best = max(by_scene.values(), key=lambda values: float(values.sum()))
     behind = {name: best - values for name, values in by_scene.items()}
     return [

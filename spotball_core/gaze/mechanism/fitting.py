@@ -214,7 +214,7 @@ def fit_structures(full: CueFit[ModelT]) -> dict[StructureName, CueFit[ModelT]]:
             [fit(full.model, structure, start) for start in _around(full.parameters, structure)]
         )
     better = [fits[name] for name in fits if fits[name].log_likelihood > full.log_likelihood]
-    return {**fits, "mixed": _best([full, *(fit(full.model, MIXED, one.parameters) for one in better)])}
+    return {**fits, "mixed": _best([full, *(fit(full.model, MIXED, fitted.parameters) for fitted in better)])}
 
 
 def _around(parameters: FloatArray, structure: Structure) -> Sequence[FloatArray]:

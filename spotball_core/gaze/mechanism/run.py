@@ -164,8 +164,8 @@ def _curve(fitted: CueFit[CueLikelihood]) -> tuple[CurvePoint, ...]:
     offset = data.head - data.gaze
     points = []
     for n_objects, step in sorted(set(zip(data.n_objects.tolist(), offset.tolist(), strict=True))):
-        here = (data.n_objects == n_objects) & (offset == step)
-        head = float(np.average(expected[here], weights=trials[here]))
+        cells = (data.n_objects == n_objects) & (offset == step)
+        head = float(np.average(expected[cells], weights=trials[cells]))
         points.append(CurvePoint(n_objects=n_objects, offset=step, head=head))
     return tuple(points)
 

@@ -225,12 +225,12 @@ def _prompt_means(scores: Iterable[GroupScore]) -> Iterator[PromptMeans]:
     prompts: dict[tuple[str | None, str | None], list[GroupScore]] = {}
     for score in scores:
         prompts.setdefault((score.sport, score.respondent), []).append(score)
-    for (sport, respondent), asked in prompts.items():
-        if len(asked) > 1:
+    for (sport, respondent), of_respondent in prompts.items():
+        if len(of_respondent) > 1:
             means = {}
             for key in MEAN_OVER_PROMPTS:
-                values = [value for score in asked if (value := score.metrics[key].value) is not None]
-                means[key] = sum(values) / len(values) if len(values) == len(asked) else None
+                values = [value for score in of_respondent if (value := score.metrics[key].value) is not None]
+                means[key] = sum(values) / len(values) if len(values) == len(of_respondent) else None
             yield PromptMeans(sport=sport, respondent=respondent, metrics=means)
 
 

@@ -200,13 +200,13 @@ def _scored_together(before: Scoring, after: Scoring, same: Sequence[ImageKey]) 
 def _both_groups(both: Scoring, key: _Key) -> tuple[Group, Group] | None:
     """Return a group of the earlier and of the later run; None if either answered no comparable image."""
     sport, respondent, prompt = key
-    found = [
+    both_groups = [
         group
         for prefix in (_BEFORE, _AFTER)
         for group in both.groups
         if _key(group) == (sport, f"{prefix}{respondent}", prompt)
     ]
-    return (found[0], found[1]) if len(found) == 2 else None
+    return (both_groups[0], both_groups[1]) if len(both_groups) == 2 else None
 
 
 def _scenes(both: Scoring, after: Scoring, group: Group, pair: tuple[Group, Group]) -> list[int]:
@@ -253,23 +253,26 @@ def _changes(after: Scoring, compared: Iterable[_ComparedPair]) -> tuple[list[Ch
     changes: list[Change] = []
     undefined: list[NotCompared] = []
     reference, bootstrap, seed = after.policy.reference, after.policy.bootstrap, after.policy.seed
-    for one in compared:
-        group = _parts(_key(one.group))
+    for compared_pair in compared:
+        group = _parts(_key(compared_pair.group))
         for key in HEADLINE:
             metric = METRICS[key]
-            if "reference" in metric.needs and reference in (None, one.group.respondent):
+            if "reference" in metric.needs and reference in (None, compared_pair.group.respondent):
                 continue
-            pair = one.answers.pair(metric)
+            pair = compared_pair.answers.pair(metric)
             before_value, after_value = (float(total) for total in pair.totals)
             if not np.isfinite((before_value, after_value)).all():
-                undefined.append(NotCompared(**group, metric=key, reason=_why_undefined(one.answers, key)))
+                undefined.append(NotCompared(**group, metric=key, reason=_why_undefined(compared_pair.answers, key)))
                 continue
             ci95 = None
             difference = after_value - before_value
             if bootstrap:
-                drawn, left_out = pair.drawn(resample_weights(len(one.scenes), bootstrap, seed)), pair.left_out()
+                drawn, left_out = (
+                    pair.drawn(resample_weights(len(compared_pair.scenes), bootstrap, seed)),
+                    pair.left_out(),
+                )
                 ci95 = bootstrap_interval(difference, drawn[1] - drawn[0], left_out[1] - left_out[0])
-            p = pair.p_value(Swaps(len(one.scenes), PERMUTATIONS, seed))
+            p = pair.p_value(Swaps(len(compared_pair.scenes), PERMUTATIONS, seed))
             n_images = int(pair.enters.sum())
             changes.append(
                 Change(
@@ -331,6 +334,6 @@ def _adjusted(changes: Sequence[Change], tested: Mapping[str, Sequence[int]]) ->
 
 def _smallest_p(tested: Mapping[str, Sequence[int]], compared: Sequence[_ComparedPair]) -> dict[str, float]:
     """Return, for each metric, the smallest adjusted p value that the images of any group allow."""
-    most = Swaps(max(len(one.scenes) for one in compared), PERMUTATIONS)
+    most = Swaps(max(len(pair.scenes) for pair in compared), PERMUTATIONS)
     smallest = 2 / len(most) if most.exact else 1 / (1 + len(most))
     return {metric: min(1.0, smallest * len(places)) for metric, places in tested.items()}

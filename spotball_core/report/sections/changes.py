@@ -91,7 +91,7 @@ def _signed(text: str, value: float) -> str:
 def _name(numbers: RunChanges, group: GroupKey) -> str:
     """Return a respondent's name, with the prompt if the runs have several of its prompts."""
     known = (*numbers.groups, *numbers.not_compared, *numbers.only_before, *numbers.only_after)
-    prompts = {one.prompt for one in known if one.respondent == group.respondent}
+    prompts = {key.prompt for key in known if key.respondent == group.respondent}
     return f"{group.respondent} {group.prompt}" if len(prompts) > 1 else str(group.respondent)
 
 

@@ -50,21 +50,21 @@ def cues(view: PageView, report: CueReport, folders: Sequence[Path] = ()) -> Sec
     panels, alts = [], []
     for sport in view.sports:
         dots = tuple(
-            Dot(*view.labels(g), view.color(g), view.marker(g), found.body_gain.value, found.body_gain.ci95)
+            Dot(*view.labels(g), view.color(g), view.marker(g), explanation.body_gain.value, explanation.body_gain.ci95)
             for g in view.of_sport(sport)
-            for found in groups
-            if (found.sport, found.respondent, found.prompt) == (g.sport, g.respondent, g.prompt)
+            for explanation in groups
+            if (explanation.sport, explanation.respondent, explanation.prompt) == (g.sport, g.respondent, g.prompt)
         )
         if dots:
             panels.append(
                 DotPanel(sport, "gain of bodies over places and players", dots, (ReferenceLine(0.0, "no gain"),))
             )
-            alts.append("; ".join(_bits_of(found) for found in groups if found.sport == sport))
+            alts.append("; ".join(_bits_of(explanation) for explanation in groups if explanation.sport == sport))
     chart = DotChart(tuple(panels), "bits per guess", "bits", start=None)
     caption = "Dots: what bodies add to the prediction of guesses. Lines: 95% bootstrap intervals over images."
     pictures = [PagePicture("cues", "What bodies explain", caption, chart, tuple(alts))]
     pictures += _photos(view, folders)
-    points = tuple(f"{view.name(found)}, {found.sport}: {headline(found)}" for found in groups)
+    points = tuple(f"{view.name(explanation)}, {explanation.sport}: {headline(explanation)}" for explanation in groups)
     return Section(
         "cues",
         title,
@@ -76,9 +76,11 @@ def cues(view: PageView, report: CueReport, folders: Sequence[Path] = ()) -> Sec
     )
 
 
-def _bits_of(found: CueExplanation) -> str:
-    value = found.body_gain.value
-    return f"{found.respondent} {found.prompt or ''}: " + ("no value" if value is None else f"{value:.3f} bits")
+def _bits_of(explanation: CueExplanation) -> str:
+    value = explanation.body_gain.value
+    return f"{explanation.respondent} {explanation.prompt or ''}: " + (
+        "no value" if value is None else f"{value:.3f} bits"
+    )
 
 
 def _photos(view: PageView, folders: Sequence[Path]) -> list[PagePicture]:

@@ -223,7 +223,7 @@ def _finding(view: PageView, sport: str, key: str, best: str) -> str:
     ]
     if others:
         ascending = best in ("lowest", "closest")
-        order = sorted(others, key=lambda one: one[0], reverse=not ascending)
+        order = sorted(others, key=lambda pair: pair[0], reverse=not ascending)
         first, last = order[0], order[-1]
         word = f"{best} of the others " if parts else f"{best} "
         parts.append(f"{word if len(order) > 1 else ''}{view.name(first[1])} {told(first[2], unit)}")

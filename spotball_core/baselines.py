@@ -166,7 +166,7 @@ def drawn_responses(
         seed: as for `baseline_responses`.
 
     Returns:
-        As `baseline_responses`.
+        Rows in the format of `baseline_responses`.
     """
     import polars as pl
 

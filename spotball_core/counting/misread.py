@@ -129,11 +129,11 @@ def _examples(reader: Reader, sign: Sign) -> pl.DataFrame:
     elif sign.name == "shares":
         rows = rows.filter(point)
     else:
-        shown = shown_by_cells(reader.said.columns, reader.grid)
+        shown = shown_by_cells(reader.grouped_rows.columns, reader.grid)
         shown |= dict.fromkeys(("line", "swapped", "from 0"), shown["numbers"])
         shown["unparsed"] = shown["other"] | shown["nothing"]
         spelled = [column for column in ("cell", "row", "col") if column in columns]
-        groups = reader.said.filter(pl.col("_source") == sign.source, shown[sign.name])
+        groups = reader.grouped_rows.filter(pl.col("_source") == sign.source, shown[sign.name])
         by = [*UNIT, "sport", "image", *spelled]
         named = rows.join(groups.lazy().select(by).unique(), on=by, how="semi", nulls_equal=True).filter(~point)
         points = rows.filter(point if sign.name in ("line", "swapped") else pl.lit(False))

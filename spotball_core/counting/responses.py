@@ -83,8 +83,8 @@ def read_part(
         answers, the columns of `samples.sums`, and whether answers were `nameless`; and the sums of `signs`.
 
     Raises:
-        InputError: as `read_counts`, for problems within the part.
-        OptionError: as `read_counts`.
+        InputError: in the cases of `read_counts`, for problems within the part.
+        OptionError: in the cases of `read_counts`.
     """
     reader = Reader(sources, scenes, participants)
     return reader.counts(), reader.across(), reader.sums
@@ -111,11 +111,11 @@ class Reader:
     """Read sources once; `counts` raises InputError with all problems.
 
     Attributes:
-        said: the grouped rows, by source and with all keys filled in; available after counting.
+        grouped_rows: the grouped rows, by source and with all keys filled in; available after counting.
         sums: the sums of `signs` that show whether sources were misread; available after counting.
     """
 
-    said: pl.DataFrame
+    grouped_rows: pl.DataFrame
     sums: pl.DataFrame
 
     def __init__(self, sources: Sequence[Source], scenes: Sequence[Scene], participants: bool) -> None:
@@ -152,10 +152,11 @@ class Reader:
         spelt = pl.concat(of, how="diagonal_relaxed")
         ids = spelt["image"].str.strip_chars().drop_nulls()
         self.with_extensions = bool((~ids.is_in(self.images.implode()) & ids.str.contains(EXTENSION)).any())
-        self.said = self.identified(spelt.lazy().with_columns(nameless=nameless(spelt.columns))).collect()
-        self.said = located(self.said, self.grid)
+        self.grouped_rows = self.identified(spelt.lazy().with_columns(nameless=nameless(spelt.columns))).collect()
+        self.grouped_rows = located(self.grouped_rows, self.grid)
         frames: dict[str, pl.DataFrame] = {}
-        with_points, with_spread = (self.said.filter(form)["_source"].unique().sort() for form in ("point", "spread"))
+        forms = ("point", "spread")
+        with_points, with_spread = (self.grouped_rows.filter(form)["_source"].unique().sort() for form in forms)
         if len(with_points):
             points = self.identified(self.rows_of(with_points).filter(is_point(self.columns)))
             points = points.with_columns(cell=cell_at(self.grid), _problem=self._problem(points))
@@ -167,7 +168,7 @@ class Reader:
             spread_rows = spread_rows.with_columns(_source=pl.lit(index, pl.UInt32), _spread=pl.lit(True))
             frames[f"spread {index}"] = self._collected(self.identified(spread_rows))
 
-        named = self.said.lazy().with_columns(pl.col("n") - pl.col("apart")).filter(pl.col("n") > 0)
+        named = self.grouped_rows.lazy().with_columns(pl.col("n") - pl.col("apart")).filter(pl.col("n") > 0)
         cells = named.with_columns(_problem=self._problem(named)).collect()
         parts, faults = [cells.with_columns(cell="_index")], []
         for name, frame in frames.items():
@@ -200,7 +201,7 @@ class Reader:
         import polars as pl
 
         renamed = pl.when(pl.col("image") != pl.col("_given")).then("n") if self.with_extensions else pl.lit(0)
-        cells = self.said.with_columns(renamed=renamed, n=pl.col("n") - pl.col("apart"))
+        cells = self.grouped_rows.with_columns(renamed=renamed, n=pl.col("n") - pl.col("apart"))
         tables = [signs.of_cells(cells, self.known, self.grid)]
         if points is not None:
             tables.append(signs.of_points(points.rename({"cell": "_index"}), self.grid))
@@ -213,11 +214,13 @@ class Reader:
     def check_independent(self) -> None:
         """Raise InputError if a respondent's answers come from independent sources; call it after counting."""
         if len(self.sources) > 1:
-            check_independent(self.said, self.sources, lambda some: self._named(samples.numbered(self.rows_of(some))))
+            check_independent(
+                self.grouped_rows, self.sources, lambda some: self._named(samples.numbered(self.rows_of(some)))
+            )
 
     def across(self) -> pl.DataFrame:
         """Return the table that `read_part` returns in addition to the counts."""
-        return given_by(self.said, *samples.GIVEN, *self.keys[len(KEYS) :])
+        return given_by(self.grouped_rows, *samples.GIVEN, *self.keys[len(KEYS) :])
 
     def rows_of(self, indices: Iterable[int]) -> pl.LazyFrame:
         """Return the rows of some sources.
@@ -340,11 +343,12 @@ class Reader:
 
     def _repeats(self) -> bool:
         """Return whether a sample occurs twice or is not a number."""
-        keys = [key for key in samples.identity(self.columns) if key in self.said.columns]
-        unsure = samples.out_of_order(self.said, keys)
+        keys = [key for key in samples.identity(self.columns) if key in self.grouped_rows.columns]
+        unsure = samples.out_of_order(self.grouped_rows, keys)
         if unsure.is_empty():
             return False
-        sources = self.said.join(unsure, on=keys, how="semi", nulls_equal=True)["_source"].unique(maintain_order=True)
+        rows = self.grouped_rows.join(unsure, on=keys, how="semi", nulls_equal=True)
+        sources = rows["_source"].unique(maintain_order=True)
         return not samples.repeated(self._named(samples.numbered(self.rows_of(sources)))).is_empty()
 
     def _explained(self, faults: list[pl.DataFrame]) -> InputError:

@@ -59,7 +59,7 @@ class Sign:
     Attributes:
         name: the name of the sign.
         source: the source's index.
-        units: the respondents and prompts concerned, as `UNIT`.
+        units: the respondents and prompts concerned, with the columns `UNIT`.
         n: how many answers show it.
         of: how many answers these respondents gave.
         line: for the sign `line`, the row or column with all answers, such as "row C".

@@ -42,7 +42,7 @@ def torso(scene: Scene) -> FloatArray | None:
 
 
 def view(scene: Scene) -> FloatArray | None:
-    r"""Score cells by how many people look there together, shape (n_cells,).
+    r"""Score cells by how many pairs of people look at them, shape (n_cells,).
 
     Each person has a view cone with soft edges, $c_p(j) = r_p e^{5 (\cos\theta_{pj} - 1)}$, where $r_p$ is the
     reliability of the direction and $\theta_{pj}$ the angle between the direction and the line to the cell. At 30

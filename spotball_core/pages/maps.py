@@ -48,7 +48,7 @@ class MapFigure:
 
     @property
     def top(self) -> str:
-        """The share at the darkest color."""
+        """The share at the strongest color."""
         return quantity(self.chart.top, "share")
 
     def tiles(self, shares: FloatArray | Sequence[float]) -> tuple[Tile, ...]:

@@ -48,7 +48,7 @@ class SportMaps:
 
 @dataclass(frozen=True)
 class HeatMapChart:
-    """Heat maps in the theme's color `heat`: darker means more guesses; a cell that was never named has no color.
+    """Heat maps in the theme's color `heat`: a stronger color means more guesses; a cell that was never named has no color.
 
     Attributes:
         sports: at least one, each with at least one map.
@@ -69,7 +69,7 @@ class HeatMapChart:
 
     @cached_property
     def top(self) -> float:
-        """The share at the darkest color, which is the same in all maps."""
+        """The share at the strongest color, which is the same in all maps."""
         return max(float(max(heat_map.shares)) for sport in self.sports for heat_map in sport.maps) or 1.0
 
     @property

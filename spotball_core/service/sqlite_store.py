@@ -209,7 +209,7 @@ def run_tables(content: str, names: str, commands: str, detail: Column, packages
     """Return the tables that `RunStore` needs.
 
     Args:
-        content: what belongs together under one identity.
+        content: what a run with one identity collects.
         names: examples of the identity's names.
         commands: the commands that start a session.
         detail: the column of `sessions` that only this kind of run has.
@@ -217,7 +217,7 @@ def run_tables(content: str, names: str, commands: str, detail: Column, packages
     """
     return {
         "run": Table(
-            f"What makes the {content} belong together. A run goes on only under the same.",
+            f"The run's identity. A run continues its {content} only if the identity is the same.",
             ("name",),
             (Column("name", "TEXT NOT NULL", f"such as {names}"), Column("value", "TEXT NOT NULL", "as JSON")),
         ),

@@ -46,7 +46,7 @@ def weight_blocks(n: int, resamples: int, seed: int | np.random.Generator = 0, *
     """Yield the rows of `resample_weights`, at most `block` at a time; the numbers do not depend on `block`.
 
     Raises:
-        OptionError: as `resample_weights`, before the first block.
+        OptionError: in the cases of `resample_weights`, before the first block.
 
     Examples:
         >>> [len(rows) for rows in weight_blocks(3, 5, block=2)]

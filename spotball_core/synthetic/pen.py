@@ -60,7 +60,7 @@ def center_of(box: tuple[float, float, float, float]) -> Point:
 
 
 def between(start: Point, end: Point, share: float) -> Point:
-    """Return the point this share of the way from one point to the other."""
+    """Return the point at this share of the way between two points."""
     return start[0] + (end[0] - start[0]) * share, start[1] + (end[1] - start[1]) * share
 
 

@@ -159,7 +159,7 @@ class Gathered:
         """Return the counts of all pieces. If some have problems, read their files here to raise the error.
 
         Raises:
-            InputError: as `read_counts`.
+            InputError: in the cases of `read_counts`.
             SpotballError: if a worker could not read a file that this process can read.
         """
         from spotball_core.counting.responses import read_counts

@@ -40,7 +40,7 @@ class RayEngine:
         """Return the counts of files.
 
         Raises:
-            InputError: as `read_counts`.
+            InputError: in the cases of `read_counts`.
             OptionError: if no cluster answers at the address.
             SpotballError: if a worker cannot read a file that this process can read.
         """

@@ -48,7 +48,7 @@ class SportMaps:
 
 @dataclass(frozen=True)
 class HeatMapChart:
-    """Heat maps in the theme's color `heat`: a stronger color means more guesses; a cell that was never named has no color.
+    """Heat maps in the theme's color `heat`: a stronger color means more guesses. Cells never named have no color.
 
     Attributes:
         sports: at least one, each with at least one map.

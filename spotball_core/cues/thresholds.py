@@ -57,8 +57,8 @@ def threshold_surface(scoring: Scoring, *, taus: ArrayLike = TAUS, thetas: Array
     at the largest tau and the smallest theta. Its maximum is therefore not a fit. The plateau shows how little the
     choice of thresholds matters, not which thresholds are right.
 
-    Each response is processed once, whatever the size of the grid: its cell's distance and overlap determine from which
-    threshold on it counts.
+    Each response is processed once for all thresholds: its cell's distance and overlap determine from which threshold
+    on it counts.
 
     Args:
         scoring: the scored groups, each on the images it is scored on. Its policy's tau and theta are ignored.

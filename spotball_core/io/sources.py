@@ -390,7 +390,7 @@ def _check_json_keys(path: Path) -> None:
 
 
 def check_not_compressed(path: Path) -> None:
-    """Raise InputError for a compressed file: Polars would unpack it, whatever its unpacked size."""
+    """Raise InputError for a compressed file, because Polars would unpack it without a limit of its size."""
     with path.open("rb") as file:
         head = file.read(4)
     if head.startswith(_COMPRESSED):

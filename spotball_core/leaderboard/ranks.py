@@ -2,7 +2,7 @@
 
 The intervals are widened so that, with 95% confidence, all of them contain their true values at once (Bonferroni). An
 entry is then certainly better than another if their intervals do not overlap. An entry's rank interval follows from the
-numbers of entries that are certainly better and certainly worse. All rank intervals hold at once, whatever the
+numbers of entries that are certainly better and certainly worse. All rank intervals hold at once, for any
 dependence between entries (Klein, Wright and Wieczorek, 2020). Entries with the same images are correlated, but reports
 do not store the correlation. With the responses, `stats.ranks` uses the correlation and gives shorter intervals.
 """

@@ -148,7 +148,7 @@ class Categories:
         )
 
     def left_out(self) -> tuple[LeftOut, ...]:
-        """Return the effect of leaving out each template, over all rationales."""
+        """Return the effect of omitting each template, over all rationales."""
         text, times = np.unique(self.grouped.text, return_counts=True)
         shares_kept = {
             statistic: [

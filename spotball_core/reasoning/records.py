@@ -116,7 +116,7 @@ class Offset(Record):
 
     Attributes:
         texts: the kind of texts.
-        n_texts: number of texts; groups of rationales have equal weights, whatever their sizes.
+        n_texts: number of texts; groups of rationales of any size have equal weights.
         similarity: their mean cosine with each category's sentences.
         spread: largest minus smallest similarity: the advantage of one category over another.
     """
@@ -223,7 +223,7 @@ class Panel(Record):
 
 
 class LeftOut(Record):
-    """The effect of leaving out one template.
+    """The effect of omitting one template.
 
     Attributes:
         published: share of all rationales that keep their category; None for a category's only template.

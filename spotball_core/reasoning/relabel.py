@@ -152,7 +152,7 @@ def _margins(similarity: Sequence[FloatArray]) -> tuple[FloatArray, list[FloatAr
 
 
 def kept_without(cosines: FloatArray, sizes: Sequence[int]) -> list[FloatArray | None]:
-    """Return, for each template, whether each rationale keeps its category if that template is left out.
+    """Return, for each template, whether each rationale keeps its category without that template.
 
     Args:
         cosines: cosines of each rationale with each template, ordered by set, shape (n, k); for centering, minus each

@@ -1,7 +1,7 @@
 """Compute cosines between embeddings and templates, and means over sets of templates.
 
 A mean of cosines over a set is linear in the set's members. All later results for a rationale, under any labels and
-with any template left out, therefore follow from its cosines with the single templates: one number each.
+without any single template, therefore follow from its cosines with the single templates: one number each.
 """
 
 from __future__ import annotations

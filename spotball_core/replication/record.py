@@ -45,7 +45,7 @@ class ReplicatedFigure(Record):
 
     @property
     def name(self) -> str:
-        """Sport, respondent and prompt, such as soccer/gemini/cot; `all` if the figure has none of them."""
+        """Sport, respondent and prompt, such as soccer/gemini/cot; `all` if all three are missing."""
         return "/".join(part for part in (self.sport, self.respondent, self.prompt) if part) or "all"
 
 

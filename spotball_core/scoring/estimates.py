@@ -93,7 +93,7 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """A metric's values in the bootstrap resamples, and with each resampled unit left out.
+    """A metric's values in the bootstrap resamples, and without each of the resampled units.
 
     Groups with the same number of units are resampled identically. On the same images, the difference between two
     groups' draws is therefore a draw of their difference.

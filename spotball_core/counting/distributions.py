@@ -55,10 +55,10 @@ def spread(rows: pl.DataFrame, grid: Grid) -> tuple[pl.DataFrame, pl.DataFrame]:
         vectors = rows.select("_row", p=given)
         unreadable = rows.filter(given.list.eval(pl.element().is_null()).list.any())["_row"]
     wrong_length = vectors.filter(pl.col("p").list.len() != grid.n_cells)
-    whole = vectors.filter(pl.col("p").list.len() == grid.n_cells)
-    whole = whole.with_columns(cell=pl.int_ranges(grid.n_cells)).explode("p", "cell")
-    whole = whole.with_columns(label=pl.lit(None, pl.String))
-    parts = pl.concat([cells.select("_row", "cell", "label", "p"), whole.select("_row", "cell", "label", "p")])
+    by_cell = vectors.filter(pl.col("p").list.len() == grid.n_cells)
+    by_cell = by_cell.with_columns(cell=pl.int_ranges(grid.n_cells)).explode("p", "cell")
+    by_cell = by_cell.with_columns(label=pl.lit(None, pl.String))
+    parts = pl.concat([cells.select("_row", "cell", "label", "p"), by_cell.select("_row", "cell", "label", "p")])
 
     sums = parts.group_by("_row").agg(total=pl.col("p").sum())
     sums = rows.select("_row").join(sums, on="_row", how="left").with_columns(pl.col("total").fill_null(0.0))

@@ -189,11 +189,13 @@ def _differences(scoring: Scoring, fitted: Sequence[GroupFit | None]) -> Iterato
     if reference is None:
         return
     pairs = list(zip(scoring.groups, fitted, strict=True))
-    for group, one in pairs:
-        others = [found for other, found in pairs if other.respondent == reference and other.sport == group.sport]
-        if one is None or group.respondent == reference or len(others) != 1 or others[0] is None:
+    for group, fit in pairs:
+        others = [
+            other_fit for other, other_fit in pairs if other.respondent == reference and other.sport == group.sport
+        ]
+        if fit is None or group.respondent == reference or len(others) != 1 or others[0] is None:
             continue
-        paired = _paired(scoring, one, others[0])
+        paired = _paired(scoring, fit, others[0])
         if paired is not None:
             yield CueDifference.model_validate(
                 {
@@ -213,8 +215,8 @@ def _paired(scoring: Scoring, group_fit: GroupFit, other: GroupFit) -> dict[str,
         return None
     sums = ImageSums(group_fit.sizes[first], scoring.policy.bootstrap, scoring.policy.seed)
 
-    def difference(mine: FloatArray, theirs: FloatArray) -> MetricValue:
-        return sums.difference(mine[first], theirs[second], other.sizes[second])
+    def difference(gains: FloatArray, other_gains: FloatArray) -> MetricValue:
+        return sums.difference(gains[first], other_gains[second], other.sizes[second])
 
     groups = [group for group in group_fit.subsets.groups if group in other.subsets.groups]
     shares, their_shares = (dict(zip(x.subsets.groups, x.subsets.shapley(), strict=True)) for x in (group_fit, other))
@@ -229,15 +231,17 @@ def _paired(scoring: Scoring, group_fit: GroupFit, other: GroupFit) -> dict[str,
     }
 
 
-def _weight_differences(one: GroupFit, other: GroupFit, first: IntArray, second: IntArray) -> dict[str, MetricValue]:
+def _weight_differences(
+    first_fit: GroupFit, other: GroupFit, first: IntArray, second: IntArray
+) -> dict[str, MetricValue]:
     """Return differences of the weights, with intervals that account for images shared by both groups."""
     values = {}
-    for place, key in enumerate(one.keys):
+    for place, key in enumerate(first_fit.keys):
         if key not in other.keys:
             continue
-        own, theirs = one.fit.influence[:, place], other.fit.influence[:, other.keys.index(key)]
-        variance = (own**2).sum() + (theirs**2).sum() - 2 * own[first] @ theirs[second]
-        value = float(one.fit.weights[place] - other.fit.weights[other.keys.index(key)])
+        own, others = first_fit.fit.influence[:, place], other.fit.influence[:, other.keys.index(key)]
+        variance = (own**2).sum() + (others**2).sum() - 2 * own[first] @ others[second]
+        value = float(first_fit.fit.weights[place] - other.fit.weights[other.keys.index(key)])
         reach = expanded(1.959964, len(first)) * float(np.sqrt(max(variance, 0.0)))
         values[key] = MetricValue(value=value, ci95=(value - reach, value + reach), n_images=len(first))
     return values

@@ -127,9 +127,9 @@ class Leaderboard:
     @property
     def metrics(self) -> list[str]:
         """Return the keys of all metrics that have a value."""
-        found = {key for ranking in self.rankings for entry in ranking.entries for key in entry.metrics}
-        found = {key for key in found if any(has_value(ranking, key) for ranking in self.rankings)}
-        return _in_order(found)
+        keys = {key for ranking in self.rankings for entry in ranking.entries for key in entry.metrics}
+        keys = {key for key in keys if any(has_value(ranking, key) for ranking in self.rankings)}
+        return _in_order(keys)
 
 
 def has_value(ranking: RankTable, key: str) -> bool:
@@ -174,15 +174,15 @@ def _only(
 ) -> dict[ScoredTask, TaskEntries]:
     """Return the tasks of some sports, and their entries with some prompts."""
     known_sports = {str(task.sport) for task in tasks}
-    known_prompts = {str(entry.prompt) for found in tasks.values() for entry in found.entries}
+    known_prompts = {str(entry.prompt) for of_task in tasks.values() for entry in of_task.entries}
     for option, wanted, known in (("--sport", sports, known_sports), ("--prompt", prompts, known_prompts)):
         if unknown := [name for name in wanted or () if name not in known]:
             raise OptionError(f"{option}: no report has {', '.join(unknown)}; there are {', '.join(sorted(known))}")
     kept = {}
-    for task, found in tasks.items():
-        entries = [e for e in found.entries if prompts is None or e.is_reference or str(e.prompt) in prompts]
+    for task, of_task in tasks.items():
+        entries = [e for e in of_task.entries if prompts is None or e.is_reference or str(e.prompt) in prompts]
         if entries and (sports is None or str(task.sport) in sports):
-            kept[task] = TaskEntries(entries, found.uniform)
+            kept[task] = TaskEntries(entries, of_task.uniform)
     return kept
 
 

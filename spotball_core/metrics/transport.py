@@ -197,7 +197,7 @@ def _in_steps(rows: FloatArray, cost: FloatArray, sizes: IntArray, threads: int)
         return least_costs(rows.astype(np.int64), cost.astype(np.int64)).astype(float)
     if find_spec("numba"):
         return _by_numba(rows.astype(np.int64), cost.astype(np.int64), threads)
-    return _by_pot(rows, _Table(cost), sizes, threads, whole=True)
+    return _by_pot(rows, _Table(cost), sizes, threads, are_integers=True)
 
 
 def _by_numba(rows: IntArray, cost: IntArray, threads: int) -> FloatArray:
@@ -237,22 +237,22 @@ class _Table:
         return chosen
 
 
-def _by_pot(rows: FloatArray, costs: Costs, sizes: IntArray, threads: int, *, whole: bool = False) -> FloatArray:
+def _by_pot(rows: FloatArray, costs: Costs, sizes: IntArray, threads: int, *, are_integers: bool = False) -> FloatArray:
     """Return the cost of rows with several cells on both sides, by POT's solver. Threads share the large rows.
 
     Args:
         sizes: sources times sinks of each row.
-        whole: whether rows and costs are integers.
+        are_integers: whether rows and costs are integers.
     """
     values, large = np.empty(len(rows)), sizes >= _LARGE
     for chosen, sharing in ((~large, 1), (large, threads)):
         if chosen.any():
-            values[chosen] = _solve(rows[chosen], costs, sharing, whole)
+            values[chosen] = _solve(rows[chosen], costs, sharing, are_integers)
     return values
 
 
-def _solve(rows: FloatArray, costs: Costs, threads: int, whole: bool) -> FloatArray:
-    """Solve problems like `_by_pot` that are either all shared between threads or all not."""
+def _solve(rows: FloatArray, costs: Costs, threads: int, are_integers: bool) -> FloatArray:
+    """Solve problems with POT. The threads share either all of the problems or none."""
     threads = _within_memory(rows, threads)
     # Import here: POT probes for every array library, which takes most of a second.
     from ot.lp.emd_wrap import check_result, emd_c
@@ -263,17 +263,17 @@ def _solve(rows: FloatArray, costs: Costs, threads: int, whole: bool) -> FloatAr
         chunk = rows[start : start + size]
         moved = np.maximum(chunk, 0.0).sum(axis=-1)
         # If the solver's sum would round, compute it again in integers.
-        rounds = whole & (moved * costs.longest >= 2**53)
+        rounds = are_integers & (moved * costs.longest >= 2**53)
         values: FloatArray = np.empty(len(chunk))
         codes: set[int] = set()
-        sides = zip(_masses(chunk, whole), _masses(-chunk, whole), strict=True)
+        sides = zip(_masses(chunk, are_integers), _masses(-chunk, are_integers), strict=True)
         for i, ((sources, supply), (sinks, demand)) in enumerate(sides):
             between = costs.between(sources, sinks)
             plan, values[i], _, _, code = emd_c(supply, demand, between, _MAX_PIVOTS, 1)
             codes.add(code)
             if rounds[i]:
                 values[i] = _whole(np.vdot(plan.astype(np.int64), between.astype(np.int64)), values[i])
-        return values if whole else values * moved, codes
+        return values if are_integers else values * moved, codes
 
     starts = range(0, len(rows), size)
     if threads == 1:
@@ -308,12 +308,12 @@ def _within_memory(rows: FloatArray, threads: int) -> int:
     return threads
 
 
-def _masses(rows: FloatArray, whole: bool) -> Iterator[tuple[IntArray, FloatArray]]:
+def _masses(rows: FloatArray, are_integers: bool) -> Iterator[tuple[IntArray, FloatArray]]:
     """Yield, for each row, the cells above 0 and their mass: integers unchanged, other values normalized."""
     at, cells = np.nonzero(rows > 0)
     masses = rows[at, cells]
     starts = np.searchsorted(at, np.arange(len(rows)))
-    if not whole:
+    if not are_integers:
         masses = masses / np.add.reduceat(masses, starts)[at]
     for start, end in pairwise([*starts.tolist(), len(at)]):
         yield cells[start:end], masses[start:end]

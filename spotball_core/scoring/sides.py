@@ -65,8 +65,8 @@ def only(counts: Counts, names: Iterable[str]) -> Counts:
     """
     import polars as pl
 
-    there = counts.table.select("respondent", "prompt").unique(maintain_order=True).rows()
-    kept = {pair for name in names for pair in named(there, name)}
+    pairs = counts.table.select("respondent", "prompt").unique(maintain_order=True).rows()
+    kept = {pair for name in names for pair in named(pairs, name)}
     wanted = pl.DataFrame(sorted(kept), schema={"respondent": pl.String, "prompt": pl.String}, orient="row")
     table = counts.table.join(wanted, on=["respondent", "prompt"], how="semi", maintain_order="left")
     return replace(counts, table=table)
@@ -81,8 +81,8 @@ def groups_named(scoring: Scoring, name: str) -> list[Group]:
     if "respondent" not in scoring.policy.by:
         raise OptionError("groups are not told apart by respondent, so that none can be named")
     names = [(str(group.respondent), group.prompt) for group in scoring.groups]
-    found = named(names, name)
-    return [group for group, pair in zip(scoring.groups, names, strict=True) if pair in found]
+    pairs = named(names, name)
+    return [group for group, pair in zip(scoring.groups, names, strict=True) if pair in pairs]
 
 
 def answers(scoring: Scoring, rows: pl.DataFrame, scenes: Sequence[int]) -> tuple[FloatArray, FloatArray]:

@@ -156,7 +156,7 @@ class Gathered:
     def settled(
         self, files: Sequence[Path], scenes: Sequence[Scene], *, participants: bool, pool: bool = False
     ) -> Counts:
-        """Return the counts of all pieces. If some have problems, read their files here to raise the error.
+        """Return the counts of all pieces, after reading files with problems again in this process to raise errors.
 
         Raises:
             InputError: in the cases of `read_counts`.

@@ -171,8 +171,8 @@ def _answered(scoring: Scoring) -> dict[ImageKey, Scene]:
     return {scoring.arrays.keys[place]: scoring.arrays.scenes[place] for place in places}
 
 
-def _differ(one: Scene, other: Scene, field: str) -> bool:
-    return bool(getattr(one, field) != getattr(other, field))
+def _differ(earlier: Scene, other: Scene, field: str) -> bool:
+    return bool(getattr(earlier, field) != getattr(other, field))
 
 
 def _scored_together(before: Scoring, after: Scoring, same: Sequence[ImageKey]) -> Scoring:

@@ -73,7 +73,7 @@ def marginal_means(
 
     Args:
         fit: a fit.
-        by: variables of its design; empty for the grand mean. A number takes its values in the data, at most 12.
+        by: variables of its design; empty for the grand mean. A number uses its values in the data, at most 12 of them.
         at: values of numbers, whether in `by` or not, that replace their values or mean; several values only in `by`.
         offset: added to all means; by default the mean offset of the data, as in emmeans. 0 gives means beyond the
             offset.

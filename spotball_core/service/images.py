@@ -10,7 +10,10 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "TIFF", "WEBP")
-"""The only formats that are decoded, regardless of the file's ending. Pillow knows others, and starts Ghostscript for PostScript."""
+"""The only formats that are decoded, regardless of the file's ending.
+
+Pillow knows others, and starts Ghostscript for PostScript.
+"""
 
 
 def open_image(source: Path | IO[bytes], formats: Sequence[str] = FORMATS) -> Image:

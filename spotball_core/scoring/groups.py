@@ -328,7 +328,7 @@ class Scoring:
         return dense(rows, self.places(rows, scenes), len(scenes), self.counts.n_cells)
 
     def places(self, rows: pl.DataFrame, scenes: Sequence[int]) -> IntArray:
-        """Return the place of each row's scene among some scenes, shape (n_rows,); -1 for other scenes."""
+        """Return the index of each row's scene among some scenes, shape (n_rows,); -1 for other scenes."""
         places = np.full(len(self.arrays.keys), -1)
         places[np.asarray(scenes, dtype=int)] = np.arange(len(scenes))
         of_rows: IntArray = places[rows["_scene"].to_numpy()]

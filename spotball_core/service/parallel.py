@@ -41,7 +41,7 @@ class _Task:
         """Do the work in this process."""
         try:
             self.outcome.set_result(self.work(self.item))
-        except Exception as error:  # It is raised where the result is used, as another process's error is.
+        except Exception as error:  # Raised where the result is used, like errors of other processes.
             self.outcome.set_exception(error)
 
 
@@ -133,14 +133,14 @@ class Workers:
                 raise _ended() from None
 
     def _next(self) -> _Task | None:
-        """Take the next task that no process has."""
+        """Return the next task that no process has started; None if there is none."""
         try:
             return self._open.popleft()
         except IndexError:
             return None
 
     def _send(self) -> None:
-        """Give each other process a task and the next one, so that it never waits."""
+        """Send each other process a task and a second one in advance, so that it never waits."""
         with self._lock:
             while self._pool is not None and self._sent < 2 * (self._jobs - 1) and (task := self._next()):
                 try:
@@ -152,7 +152,7 @@ class Workers:
                     sent.add_done_callback(partial(self._received, task))
 
     def _received(self, task: _Task, sent: Future[Any]) -> None:
-        """Note the outcome of a task that another process did; called in a thread of the pool."""
+        """Record the outcome of a task from another process; called in a thread of the pool."""
         with self._lock:
             self._sent -= 1
         self._send()

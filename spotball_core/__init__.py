@@ -1,6 +1,6 @@
 """spotball-core: metrics and scoring for Spot the Ball.
 
-Everything public is importable from here; what is heavy is loaded on first use.
+All public names can be imported from this package. Slow imports are loaded on first use.
 """
 
 from __future__ import annotations

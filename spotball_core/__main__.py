@@ -1,8 +1,8 @@
-"""`python -m spotball_core` is the `spotball` command."""
+"""Run the `spotball` command with `python -m spotball_core`."""
 
 
 def main() -> None:
-    """Run the command line. Its modules are loaded here, so that worker processes, which load this one, skip them."""
+    """Run the command line. It is imported here because worker processes load this module, too, but do not need it."""
     from spotball_core.cli.app import main
 
     main()

@@ -1,9 +1,9 @@
-"""Respondents that need no images: what guessing gets, from the scenes alone.
+"""Define baselines: respondents that guess from the scenes alone, without images.
 
-A baseline is one distribution over the cells for each scene. `baseline_distributions` gives it as it is,
-`baseline_responses` draws answers from it, so that a baseline goes through scoring as any respondent does. A baseline
-may have no answer for a scene (no player boxes, no truth); it then leaves its samples unparsed. Scenes with a visible
-ball (controls) are answered like the others.
+A baseline has one distribution over the cells for each scene. `baseline_distributions` returns it, and
+`baseline_responses` draws answers from it, so that a baseline is scored like any respondent. A baseline may have no
+answer for a scene (no player boxes, no truth); its samples are then unparsed. Scenes with a visible ball (controls) are
+answered like the others.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CENTER_SD = 0.15
 """Standard deviation of the `center` baseline, as a share of the image's width and of its height."""
 
 NEAR_SCALE = 0.04
-"""Scale of the `nearest-player` baseline, as a share of the image's diagonal: half the paper's tau (eq. 5)."""
+"""Scale of the `nearest-player` baseline, as a share of the image's diagonal: half of tau in the paper (eq. 5)."""
 
 SOCIAL_WEIGHTS: Mapping[str, float] = MappingProxyType(
     {
@@ -46,23 +46,26 @@ SOCIAL_WEIGHTS: Mapping[str, float] = MappingProxyType(
         "blocked": 1.04,
     }
 )
-"""Weights of the cues for the `social` baseline, per unit of each cue: those of people on the 50 soccer images of the
-published study, with keypoints by MediaPipe. `docs/explanation/cues.md` says how they were fitted. They are constants,
-so the baseline sees no responses. On these 50 images, the weights are not held out."""
+"""Weights of the cues for the `social` baseline, per unit of each cue.
+
+They were fitted to people on the 50 soccer images of the published study, with keypoints by MediaPipe;
+`docs/explanation/cues.md` describes how. They are constants, so the baseline uses no responses. On these 50 images, the
+weights are not held out.
+"""
 
 PROMPT = "base"
-"""The prompt under which baselines' answers are filed: they see none."""
+"""The prompt of the baselines' answers, although baselines see no prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """One baseline's record.
+    """The record of one baseline.
 
     Attributes:
-        name: what it is called as a respondent.
+        name: its name as a respondent.
         description: what it guesses, in one line.
-        function: from scenes of one grid shape to their distributions, shape (n_scenes, n_cells); a row of NaN where
-            it has no answer.
+        function: function from scenes of one grid shape to their distributions, shape (n_scenes, n_cells); a row of NaN
+            if it has no answer.
     """
 
     name: str
@@ -71,30 +74,30 @@ class Baseline:
 
 
 def baseline_distributions(name: str, scenes: Sequence[Scene]) -> FloatArray:
-    r"""What a baseline guesses on each scene.
+    r"""Return a baseline's distribution over the cells for each scene.
 
-    - `uniform`: every cell alike.
-    - `center`: a Gaussian about the image's center, its standard deviation 0.15 of the width and of the height, cut
-      off at the image's edges; a cell has the Gaussian's mass over its area.
+    - `uniform`: all cells equally.
+    - `center`: a Gaussian around the image's center, truncated at the image's edges. Its standard deviation is 0.15 of
+      the width and of the height; a cell has the Gaussian's mass over its area.
     - `nearest-player`: $p_j \propto \exp(-d_j^2 / 2s^2)$ with d the distance from a cell's center to the nearest
-      player's box (eq. 4), 0 inside, and s = 0.04 image diagonals. No answer without player boxes.
-    - `prior`: where the ball is in the other scenes of the same sport, each ball cell counted once; the scene itself
-      is left out. Uniform where no other scene of the sport has a known truth. The one baseline whose answer to a
-      scene depends on which other scenes there are.
-    - `oracle`: the ball's cells, all alike. No answer where the truth is not known.
-    - `social`: follows the cues that people follow, with people's weights (`SOCIAL_WEIGHTS`): a conditional logit over
-      the cells. It never sees the ball of the scene itself; one of its cues is where the ball is in the other scenes of
-      the sport. Cues that do not apply to a scene, such as those of bodies without keypoints, are neutral.
+      player's box (eq. 4), 0 inside, and s = 0.04 image diagonals. It has no answer without player boxes.
+    - `prior`: where the ball is in the other scenes of the same sport, with each ball cell counted once; the scene
+      itself is excluded. It is uniform if no other scene of the sport has a known truth. Its answer to a scene depends
+      on which other scenes there are.
+    - `oracle`: the ball's cells, equally. It has no answer if the truth is not known.
+    - `social`: the cues that people follow, with people's weights (`SOCIAL_WEIGHTS`), in a conditional logit over the
+      cells. It never sees the ball of the scene itself; one of its cues is where the ball is in the other scenes of the
+      sport. Cues that do not apply to a scene, such as body cues without keypoints, are neutral.
 
     Args:
         name: one of `BASELINES`.
-        scenes: of one grid shape; their images may differ in size.
+        scenes: scenes of one grid shape; their images may differ in size.
 
     Returns:
-        Shape (n_scenes, n_cells); each row sums to 1, or is NaN where the baseline has no answer.
+        Shape (n_scenes, n_cells); each row sums to 1, or is NaN if the baseline has no answer.
 
     Raises:
-        OptionError: for another name, no scenes, a scene that is there twice, or scenes of different grid shapes.
+        OptionError: for an unknown name, no scenes, a scene that occurs twice, or scenes of different grid shapes.
 
     Examples:
         >>> from spotball_core.grid import Grid
@@ -115,23 +118,23 @@ def baseline_responses(
     samples: int = 50,
     seed: int | np.random.Generator = 0,
 ) -> pl.DataFrame:
-    """Answers drawn from baselines, as rows with the columns of a responses file.
+    """Draw answers from baselines and return them as rows with the columns of a responses file.
 
-    The draws for a scene depend on the seed, the baseline and the scene's identity alone: other baselines, other
-    scenes and their order change none of them (only the distributions of `prior` and `social` depend on other scenes).
+    The draws for a scene depend only on the seed, the baseline and the scene's identity. Other baselines, other scenes
+    and their order do not change them (but the distributions of `prior` and `social` depend on other scenes).
 
     Args:
-        scenes: of one grid shape.
-        names: some of `BASELINES`; all of them if left out.
-        samples: answers a scene.
-        seed: a whole number of at least 0, or a Generator, from which one number is drawn.
+        scenes: scenes of one grid shape.
+        names: names from `BASELINES` (default: all).
+        samples: number of answers per scene.
+        seed: an integer of at least 0, or a Generator, from which one number is drawn.
 
     Returns:
-        The columns `spotball_core.io.frames.COLUMNS`, one row for each (baseline, scene, sample), in this order:
-        kind "baseline", prompt "base", samples from 1, `cell` null where the baseline has no answer.
+        The columns `spotball_core.io.frames.COLUMNS`, with one row for each (baseline, scene, sample), in this order:
+        kind "baseline", prompt "base", samples from 1, `cell` null if the baseline has no answer.
 
     Raises:
-        OptionError: as `baseline_distributions`, and for less than one sample or a negative seed.
+        OptionError: in the cases of `baseline_distributions`, and for less than one sample or a negative seed.
 
     Examples:
         >>> from spotball_core.grid import Grid
@@ -154,16 +157,16 @@ def drawn_responses(
 ) -> pl.DataFrame:
     """Draw answers from distributions over the cells.
 
-    The draws for a scene depend on the seed, the respondent's name, and the scene's identity and distribution alone.
+    The draws for a scene depend only on the seed, the respondent's name, and the scene's identity and distribution.
 
     Args:
-        distributions: by the respondent's name, shape (n_scenes, n_cells) each; a row of NaN where it has no answer.
-        scenes: of one grid shape.
-        samples: answers a scene.
+        distributions: by the respondent's name, shape (n_scenes, n_cells) each; a row of NaN if it has no answer.
+        scenes: scenes of one grid shape.
+        samples: number of answers per scene.
         seed: as for `baseline_responses`.
 
     Returns:
-        As `baseline_responses`.
+        Rows in the format of `baseline_responses`.
     """
     import polars as pl
 
@@ -171,7 +174,7 @@ def drawn_responses(
 
     base, names = base_seed(seed), list(distributions)
     drawn = np.stack([_draws(name, distributions[name], scenes, samples, base) for name in names])
-    # Row by row in the order of the axes: baseline, scene, sample.
+    # The rows follow the order of the axes: baseline, scene, sample.
     baseline, item, sample = (axis.ravel() for axis in np.indices(drawn.shape, dtype=np.int64))
     rows = pl.DataFrame(
         {
@@ -189,10 +192,10 @@ def drawn_responses(
 
 
 def _draws(name: str, distributions: FloatArray, scenes: Sequence[Scene], samples: int, seed: int) -> IntArray:
-    """Indices of drawn cells, shape (n_scenes, samples); n_cells where there is no answer."""
+    """Return indices of drawn cells, shape (n_scenes, samples); n_cells if there is no answer."""
     draws = np.full((len(scenes), samples), distributions.shape[-1], dtype=np.int64)
     cumulative = np.cumsum(distributions, axis=-1)
-    # The last is 1 up to rounding; it must be 1, or a draw could fall behind it.
+    # The last value is 1 up to rounding. It must be exactly 1, or a draw could exceed it.
     cumulative /= cumulative[:, -1:]
     for i, scene in enumerate(scenes):
         if np.isfinite(cumulative[i, -1]):
@@ -221,12 +224,12 @@ def _uniform(scenes: Sequence[Scene]) -> FloatArray:
 
 def _center(scenes: Sequence[Scene]) -> FloatArray:
     grid = scenes[0].layout
-    one = np.outer(_gaussian_shares(grid.rows), _gaussian_shares(grid.cols)).ravel()
-    return np.tile(one, (len(scenes), 1))
+    distribution = np.outer(_gaussian_shares(grid.rows), _gaussian_shares(grid.cols)).ravel()
+    return np.tile(distribution, (len(scenes), 1))
 
 
 def _gaussian_shares(n: int) -> FloatArray:
-    """Mass of the center's Gaussian in each of n equal parts of [0, 1], cut off there; shape (n,)."""
+    """Return the mass of the center's truncated Gaussian in each of n equal parts of [0, 1]; shape (n,)."""
     below = [math.erf((edge - 0.5) / (CENTER_SD * math.sqrt(2))) for edge in np.linspace(0, 1, n + 1)]
     return _shares(np.diff(below))
 
@@ -242,7 +245,7 @@ def _nearest_player(scenes: Sequence[Scene]) -> FloatArray:
         starts = np.cumsum([0, *(len(box) for box in boxes[:-1])])
         distances = np.minimum.reduceat(grid.box_distances(np.concatenate(boxes)), starts, axis=0)
         squares = (distances / (NEAR_SCALE * grid.diagonal)) ** 2
-        # Measured from the nearest cell's: players far outside the image must not underflow every cell to 0.
+        # Subtract the nearest cell's distance: for players far outside the image, all cells could underflow to 0.
         mass = np.exp(-(squares - squares.min(axis=-1, keepdims=True)) / 2)
         out[places] = mass / mass.sum(axis=-1, keepdims=True)
     return out
@@ -268,23 +271,23 @@ def _social(scenes: Sequence[Scene]) -> FloatArray:
 
 
 def _truth(scenes: Sequence[Scene]) -> FloatArray:
-    """1 where the ball is, shape (n_scenes, n_cells); a row of 0 where that is not known."""
+    """Return 1 where the ball is, shape (n_scenes, n_cells); a row of 0 if that is not known."""
     return np.stack([scene.layout.mask(scene.ball_cells or ()) for scene in scenes]).astype(float)
 
 
 def _shares(mass: FloatArray) -> FloatArray:
-    """Rows divided by their sums; NaN where a sum is 0."""
+    """Return rows divided by their sums; NaN if a sum is 0."""
     return ratio(mass, mass.sum(axis=-1, keepdims=True))
 
 
 _ALL = (
-    Baseline("uniform", "every cell alike", _uniform),
-    Baseline("center", "a Gaussian about the image's center", _center),
+    Baseline("uniform", "all cells equally", _uniform),
+    Baseline("center", "a Gaussian around the image's center", _center),
     Baseline("nearest-player", "close to the nearest player's box", _nearest_player),
     Baseline("prior", "where the ball is in the sport's other scenes", _prior),
-    Baseline("oracle", "the ball's own cells", _oracle),
-    Baseline("social", "the cues that people follow: places, players, and where bodies turn to", _social),
+    Baseline("oracle", "the ball's cells", _oracle),
+    Baseline("social", "the cues that people follow: places, players, and the directions of bodies", _social),
 )
 
 BASELINES: Mapping[str, Baseline] = MappingProxyType({baseline.name: baseline for baseline in _ALL})
-"""Every baseline by its name."""
+"""Every baseline by name."""

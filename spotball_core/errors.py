@@ -1,6 +1,6 @@
-"""What can go wrong by a user's doing, and how it is said.
+"""Define the errors that users can cause, and how they are reported.
 
-Everything a user can cause derives from `SpotballError`; the command turns it into one message and exit status 2.
+All of them derive from `SpotballError`. The command line prints one message and exits with status 2.
 """
 
 from __future__ import annotations
@@ -9,41 +9,41 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 SHOWN_PROBLEMS = 20
-"""So many problems are shown, each cause once."""
+"""Maximum number of problems shown; each cause counts once."""
 
 SHOWN_LINES = 5
-"""So many lines of a problem are shown."""
+"""Maximum number of lines shown per problem."""
 
 SHOWN_VALUES = 3
-"""So many of the values found are shown, where they differ."""
+"""Maximum number of different values shown per problem."""
 
 
 class SpotballError(Exception):
-    """Base of all errors that a user can cause and can mend."""
+    """Base class of all errors that a user can cause and fix."""
 
 
 class GridError(SpotballError, ValueError):
-    """A cell, a label or a point that the grid does not have."""
+    """Raised for a cell, a label or a point that the grid does not contain."""
 
 
 class DistributionError(SpotballError, ValueError):
-    """Numbers that are no distribution over the cells: negative, not finite, or of the wrong shape."""
+    """Raised for numbers that are not a distribution over the cells: negative, not finite, or of the wrong shape."""
 
 
 class OptionError(SpotballError, ValueError):
-    """An option whose value cannot be used."""
+    """Raised for an option with an unusable value."""
 
 
 class NotEnoughMemoryError(SpotballError, MemoryError):
-    """A computation that needs more memory than there is. It was not started."""
+    """Raised before a computation that needs more memory than is available."""
 
 
 class WorkerError(SpotballError, RuntimeError):
-    """A process that shared the work was ended from outside."""
+    """Raised if a worker process was ended from outside."""
 
 
 class MissingExtraError(SpotballError, ImportError):
-    """A feature whose optional dependencies are not installed."""
+    """Raised for a feature whose optional dependencies are not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f'{what} needs the "{extra}" extra: pip install "spotball-core[{extra}]"')
@@ -51,16 +51,16 @@ class MissingExtraError(SpotballError, ImportError):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One cause of trouble in a file: where it occurs, what was found and what was expected.
+    """One cause of problems in a file: where it occurs, what was found and what was expected.
 
     Attributes:
         file: the file.
-        line: the first line that has it; None if it concerns the file as a whole.
+        line: the first line with the problem; None if it concerns the whole file.
         field: the column or key.
-        found: what was found; of several different values, the first ones.
+        found: the value found; the first values if they differ.
         expected: what was expected.
-        count: the number of lines that have it.
-        lines: the first of these lines, where there are several.
+        count: number of lines with the problem.
+        lines: the first of these lines, if there are several.
     """
 
     file: str
@@ -99,7 +99,7 @@ def listed_values(values: Sequence[str]) -> str:
 
 
 def merged(problems: Iterable[Problem]) -> list[Problem]:
-    """Merge problems that differ in nothing but the line and the value found: they have one cause.
+    """Merge problems that differ only in the line and the value found, because they have one cause.
 
     Examples:
         >>> rows = [Problem("a.csv", line, "row", f"'{line}'", "a whole number") for line in range(2, 9)]
@@ -108,7 +108,7 @@ def merged(problems: Iterable[Problem]) -> list[Problem]:
     """
     causes: dict[object, _Cause] = {}
     for problem in problems:
-        # What concerns a whole file is a problem of its own.
+        # A problem of a whole file is not merged.
         key = object() if problem.line is None else (problem.file, problem.field, problem.expected)
         if key in causes:
             causes[key].add(problem)
@@ -118,7 +118,7 @@ def merged(problems: Iterable[Problem]) -> list[Problem]:
 
 
 class _Cause:
-    """Problems of one cause, of which only the first lines and values are kept."""
+    """Problems with one cause; only the first lines and values are kept."""
 
     def __init__(self, first: Problem) -> None:
         self.first, self.count = first, 0
@@ -130,7 +130,7 @@ class _Cause:
         self.count += problem.count
         lines = problem.lines or ((problem.line,) if problem.line is not None else ())
         self.lines += lines[: SHOWN_LINES - len(self.lines)]
-        # One more than is shown tells that there are more.
+        # Keep one more than is shown, to know that there are more.
         if len(self.values) <= SHOWN_VALUES and problem.found not in self.values:
             self.values.append(problem.found)
 
@@ -141,11 +141,11 @@ class _Cause:
 
 
 class InputError(SpotballError):
-    """A file that cannot be used.
+    """Raised for a file that cannot be used.
 
     Attributes:
-        problems: what is wrong, each cause once.
-        total: how often in all.
+        problems: the problems, each cause once.
+        total: total number of problems.
     """
 
     def __init__(self, problems: Iterable[Problem]) -> None:

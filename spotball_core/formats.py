@@ -1,4 +1,4 @@
-"""The file formats of this package that are made of records; see `spotball_core.schema.published`."""
+"""List the file formats of this package that consist of records; see `spotball_core.schema.published`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from spotball_core.schema.published import FileFormat
 
 SCENE = FileFormat("A line of scenes.jsonl.", Scene)
 RESPONSE = FileFormat(
-    "A line of responses*.jsonl as it is written; less is enough to be read.", Response | PredictionDistribution
+    "A line of responses*.jsonl as this package writes it; readers accept fewer fields.",
+    Response | PredictionDistribution,
 )
-SCORES = FileFormat("What `spotball score --format json` writes.", ScoreReport)
-REPORT = FileFormat("What `spotball report` writes as report.json.", PageReport)
-COMPARISON = FileFormat("What `spotball compare --format json` writes.", Comparison)
-CUES = FileFormat("What `spotball cues explain --format json` writes.", CueReport)
-REPLICATION = FileFormat("What `spotball replicate --format json` writes.", Replication)
-REASONING = FileFormat("What `spotball reasoning --format json` writes.", ReasoningReport)
-GAZE_FOLLOW = FileFormat("What `spotball gaze follow --format json` writes.", FollowReport)
-GAZE_REPORT = FileFormat("What `spotball gaze analyze --format json` writes.", GazeReport)
-GAZE_WEIGHTS = FileFormat("What `spotball gaze weights --format json` writes.", GazeWeights)
+SCORES = FileFormat("The output of `spotball score --format json`.", ScoreReport)
+REPORT = FileFormat("The file report.json of `spotball report`.", PageReport)
+COMPARISON = FileFormat("The output of `spotball compare --format json`.", Comparison)
+CUES = FileFormat("The output of `spotball cues explain --format json`.", CueReport)
+REPLICATION = FileFormat("The output of `spotball replicate --format json`.", Replication)
+REASONING = FileFormat("The output of `spotball reasoning --format json`.", ReasoningReport)
+GAZE_FOLLOW = FileFormat("The output of `spotball gaze follow --format json`.", FollowReport)
+GAZE_REPORT = FileFormat("The output of `spotball gaze analyze --format json`.", GazeReport)
+GAZE_WEIGHTS = FileFormat("The output of `spotball gaze weights --format json`.", GazeWeights)

@@ -1,6 +1,6 @@
-"""Outlines: how far cells are from them, which share of a cell they cover, and their parts, by Shapely.
+"""Compute with outlines, using Shapely: distances from cells, covered shares of cells, and parts.
 
-Boxes have faster formulas of their own: `Grid.box_distances` and `Grid.box_shares`.
+Boxes have faster formulas: `Grid.box_distances` and `Grid.box_shares`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Polygon = tuple[tuple[float, float], ...]
-"""Points (x, y) in pixels, without the first one repeated at the end."""
+"""Points (x, y) in pixels; the first point is not repeated at the end."""
 
 Polygons = Sequence[Sequence[tuple[float, float]]]
 """The polygons whose union is an outline."""
@@ -55,7 +55,7 @@ def outline_shares(outlines: Sequence[Polygons], grid: Grid) -> FloatArray:
 
     shapes = _shapes(outlines)
     shares = np.zeros((len(shapes), grid.n_cells))
-    # Only cells that the outline's bounds reach are cut.
+    # Only cut the cells that the outline's bounding box reaches.
     which, cells = np.nonzero(grid.box_shares(shapely.bounds(shapes)))
     pieces = shapely.intersection(shapes[which], shapely.box(*grid.rectangles[cells].T))
     shares[which, cells] = shapely.area(pieces) / (grid.cell_width * grid.cell_height)
@@ -75,7 +75,7 @@ def outline_area(polygons: Polygons) -> float:
 
 
 def clipped(polygons: Polygons, width: float, height: float) -> tuple[Polygon, ...]:
-    """Return the part of an outline that lies in an image of this size; empty if none does.
+    """Return the part of an outline within an image of this size; empty if there is none.
 
     Examples:
         >>> [sorted(part) for part in clipped([[(-5, 0), (5, 0), (5, 10), (-5, 10)]], 640, 360)]
@@ -87,10 +87,13 @@ def clipped(polygons: Polygons, width: float, height: float) -> tuple[Polygon, .
 
 
 def polygons_of_shape(shape: Any) -> tuple[Polygon, ...]:
-    """Return polygons whose union is a shape of Shapely. They have no holes: a part with a hole is cut through it."""
+    """Return polygons whose union is a Shapely shape.
+
+    They have no holes: a part with a hole is cut through the hole.
+    """
     import shapely
 
-    parts = [part for whole in shapely.get_parts(shape) for part in _without_holes(whole)]
+    parts = [part for part_with_holes in shapely.get_parts(shape) for part in _without_holes(part_with_holes)]
     return tuple(tuple((float(x), float(y)) for x, y in part.exterior.coords[:-1]) for part in parts)
 
 
@@ -102,7 +105,7 @@ def _without_holes(part: Any) -> Iterator[Any]:
     if not part.interiors:
         yield part
         return
-    # Through the hole in the middle, so that many holes take few levels of cuts.
+    # Cut through the hole in the middle, so that many holes need few levels of cuts.
     x = sorted(hole.centroid.x for hole in part.interiors)[len(part.interiors) // 2]
     left, top, right, bottom = part.bounds
     for half in (shapely.box(left, top, x, bottom), shapely.box(x, top, right, bottom)):
@@ -111,7 +114,7 @@ def _without_holes(part: Any) -> Iterator[Any]:
 
 
 def _shapes(outlines: Sequence[Polygons]) -> NDArray[Any]:
-    """One valid shape for each outline: detectors' polygons may cross themselves."""
+    """Return one valid shape for each outline, because detectors' polygons may cross themselves."""
     import shapely
 
     return np.array(
@@ -121,10 +124,10 @@ def _shapes(outlines: Sequence[Polygons]) -> NDArray[Any]:
 
 
 def _areas(polygon: Sequence[tuple[float, float]]) -> NDArray[Any]:
-    """The polygons that a polygon consists of, without lines, which are left of a part that has no width."""
+    """Return the polygons that a polygon consists of, without the lines that remain of parts without width."""
     import shapely
 
-    # Twice: a collection may hold a shape of several parts.
+    # Apply get_parts twice: a collection may contain a shape of several parts.
     parts = shapely.get_parts(shapely.get_parts(shapely.make_valid(shapely.Polygon(polygon))))
     areas: NDArray[Any] = parts[shapely.get_dimensions(parts) == 2]
     return areas

@@ -1,9 +1,10 @@
-"""The grid laid over an image, and the geometry of its cells.
+"""Define the grid on an image, and the geometry of its cells.
 
-Conventions: x runs right and y runs down, in pixels, from the image's top left corner. Rows are lettered from the
-top (A, B, ..., Z, AA, ...), columns numbered from the left, both counted from 1. A cell's area is half-open (left and
-top edge in, right and bottom edge out), so that each point has one cell; the image's far edges belong to the last
-cells. Arrays over cells run row by row: the index of row `r`, column `c` is `(r - 1) * cols + (c - 1)`.
+Conventions: x runs right and y runs down, in pixels, from the image's top left corner. Rows are lettered from the top
+(A, B, ..., Z, AA, ...), and columns are numbered from the left; both count from 1. A cell's area is half-open (it
+includes its left and top edges, not its right and bottom edges), so each point has exactly one cell; the image's far
+edges belong to the last cells. Arrays over cells run row by row: the index of row `r`, column `c` is `(r - 1) * cols +
+(c - 1)`.
 """
 
 from __future__ import annotations
@@ -24,18 +25,18 @@ from spotball_core.service.memory import check_memory
 from spotball_core.typing import BoolArray, FloatArray, IntArray
 
 MOST_DENSE = 4096
-"""Cells up to which a grid keeps the distances between all of them (134 MB); for more, they are computed as needed."""
+"""Maximum number of cells for which a grid stores all distances (134 MB); for more, they are computed on demand."""
 
 _BLOCK = 64
-"""Cells whose distances to all others are computed at a time."""
+"""Number of cells whose distances to all others are computed at a time."""
 
-# Bounded, since Python refuses to turn thousands of digits into a number, with an error that is not ours.
+# Bounded, because Python raises its own error when it converts thousands of digits to a number.
 _LETTERS_FIRST = re.compile(r"\s*([A-Za-z]{1,9})\s*([0-9]{1,9})\s*", re.ASCII)
 _NUMBER_FIRST = re.compile(r"\s*([0-9]{1,9})\s*([A-Za-z]{1,9})\s*", re.ASCII)
 
 
 def row_name(row: int) -> str:
-    """Letters of a row counted from 1: A ... Z, AA, AB, ...
+    """Return the letters of a row counted from 1: A ... Z, AA, AB, ...
 
     Examples:
         >>> row_name(1), row_name(26), row_name(27), row_name(703)
@@ -51,7 +52,7 @@ def row_name(row: int) -> str:
 
 
 def row_number(name: str) -> int:
-    """The row that letters name, counted from 1; the inverse of `row_name`.
+    """Return the row, counted from 1, for its letters; the inverse of `row_name`.
 
     Examples:
         >>> row_number("d"), row_number("AA")
@@ -64,12 +65,12 @@ def row_number(name: str) -> int:
 
 
 def parse_label(label: str) -> tuple[int, int]:
-    """Row and column, counted from 1, that a label names, whatever the grid.
+    """Return the row and column, counted from 1, that a label names, for a grid of any size.
 
-    Reads `D5`, `d5`, ` D 5 ` and `5D`.
+    It reads `D5`, `d5`, ` D 5 ` and `5D`.
 
     Raises:
-        GridError: if the text is no cell label.
+        GridError: if the text is not a cell label.
 
     Examples:
         >>> parse_label("D5"), parse_label("5d"), parse_label(" aa 12 ")
@@ -115,7 +116,7 @@ class Grid:
 
     @classmethod
     def standard(cls) -> Grid:
-        """The paper's grid: 6 x 10 over 640 x 360 pixels (Spot the Ball, section 3.2)."""
+        """Return the grid from the paper: 6 x 10 over 640 x 360 pixels (Spot the Ball, section 3.2)."""
         return cls(rows=6, cols=10, width=640, height=360)
 
     def __str__(self) -> str:
@@ -123,36 +124,36 @@ class Grid:
 
     @property
     def n_cells(self) -> int:
-        """How many cells there are."""
+        """The number of cells."""
         return self.rows * self.cols
 
     @property
     def cell_width(self) -> float:
-        """Width of a cell in pixels."""
+        """The width of a cell in pixels."""
         return self.width / self.cols
 
     @property
     def cell_height(self) -> float:
-        """Height of a cell in pixels."""
+        """The height of a cell in pixels."""
         return self.height / self.rows
 
     @property
     def cell_area(self) -> float:
-        """Area of a cell in square pixels."""
+        """The area of a cell in square pixels."""
         return self.cell_width * self.cell_height
 
     @property
     def diagonal(self) -> float:
-        """Diagonal of the image in pixels."""
+        """The diagonal of the image in pixels."""
         return float(np.hypot(self.width, self.height))
 
     # Labels, (row, column), index ----------------------------------------------------------------------------
 
     def position(self, cell: str | int | tuple[int, int]) -> tuple[int, int]:
-        """Row and column, counted from 1, of a label, an index or a (row, column) pair.
+        """Return the row and column, counted from 1, of a label, an index or a (row, column) pair.
 
         Raises:
-            GridError: if there is no such cell in this grid.
+            GridError: if the grid has no such cell.
 
         Examples:
             >>> Grid.standard().position("5D"), Grid.standard().position(0)
@@ -177,29 +178,29 @@ class Grid:
         return row, col
 
     def index(self, cell: str | int | tuple[int, int]) -> int:
-        """Index, from 0, of a label, an index or a (row, column) pair; see `position` for errors."""
+        """Return the index, from 0, of a label, an index or a (row, column) pair; errors are those of `position`."""
         if isinstance(cell, str) and (known := self._index_of.get(cell)) is not None:
             return known
         row, col = self.position(cell)
         return (row - 1) * self.cols + col - 1
 
     def label(self, cell: str | int | tuple[int, int]) -> str:
-        """Label of a cell, such as `D5`, in its one canonical spelling; see `position` for errors."""
+        """Return the canonical label of a cell, such as `D5`; errors are those of `position`."""
         row, col = self.position(cell)
         return f"{row_name(row)}{col}"
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """Every cell's label, in index order."""
+        """Labels of all cells, in index order."""
         return tuple(self.label(index) for index in range(self.n_cells))
 
     @cached_property
     def _index_of(self) -> dict[str, int]:
-        """Each cell's index by the canonical spelling of its label."""
+        """Each cell's index by its canonical label."""
         return {label: index for index, label in enumerate(self.labels)}
 
     def mask(self, cells: Iterable[str | int | tuple[int, int]]) -> BoolArray:
-        """Boolean array over the cells, true where a cell is named.
+        """Return a boolean array over the cells, true for the given cells.
 
         Examples:
             >>> int(Grid.standard().mask(["C2", "C3"]).sum())
@@ -229,10 +230,10 @@ class Grid:
 
     @cached_property
     def distances(self) -> FloatArray:
-        """Euclidean distance between cell centers, shape (n_cells, n_cells), in pixels. Read-only.
+        """Euclidean distances between cell centers, shape (n_cells, n_cells), in pixels. Read-only.
 
         Raises:
-            NotEnoughMemoryError: if the grid has too many cells. `distances_between` and `distance_sums` need less.
+            NotEnoughMemoryError: if the grid has too many cells; use `distances_between` or `distance_sums` then.
         """
         n = self.n_cells
         check_memory(8.0 * n * n, f"The distances between all {n:,} cells of a grid of {self.rows} x {self.cols}")
@@ -243,7 +244,7 @@ class Grid:
         return _frozen(distances)
 
     def distances_between(self, first: IntArray, second: IntArray) -> FloatArray:
-        """Return the Euclidean distance of some cells' centers to others', in pixels.
+        """Return the Euclidean distances between the centers of two sets of cells, in pixels.
 
         Args:
             first: indices of m cells.
@@ -261,7 +262,7 @@ class Grid:
         return distances
 
     def distances_from(self, cell: int) -> FloatArray:
-        """Return the Euclidean distance of a cell's center, given by its index, to each cell's, shape (n_cells,)."""
+        """Return the Euclidean distances from the center of the cell with this index to all cells, shape (n_cells,)."""
         if self.n_cells <= MOST_DENSE:
             row: FloatArray = self.distances[cell]
             return row
@@ -271,7 +272,7 @@ class Grid:
     def distance_sums(self, weights: ArrayLike) -> FloatArray:
         """Return the weighted sum of the distances of all cells to each cell, in pixels.
 
-        On a grid of many cells the distances are computed in blocks, so that memory stays low.
+        On a large grid, the distances are computed in blocks to save memory.
 
         Args:
             weights: shape (..., n_cells).
@@ -285,8 +286,8 @@ class Grid:
         """
         weights = np.asarray(weights, dtype=float)
         if self.n_cells <= MOST_DENSE:
-            whole: FloatArray = weights @ self.distances
-            return whole
+            weighted: FloatArray = weights @ self.distances
+            return weighted
         flat = weights.reshape(-1, self.n_cells)
         used, cells = np.flatnonzero(flat.any(axis=0)), np.arange(self.n_cells)
         sums = np.zeros(flat.shape)
@@ -296,19 +297,19 @@ class Grid:
 
     @cached_property
     def cell_distances(self) -> FloatArray:
-        """Distance between cells counted in cells, shape (n_cells, n_cells). Read-only."""
+        """Distances between cells counted in cells, shape (n_cells, n_cells). Read-only."""
         return Grid(self.rows, self.cols, width=self.cols, height=self.rows).distances
 
     @cached_property
     def center_distances(self) -> FloatArray:
         """Distance of each cell's center from the image's center, shape (n_cells,), in pixels. Read-only."""
-        # Counted from the center, so that the middle cell of an odd number is at exactly 0, whatever the size.
+        # Count from the center, so that the middle cell of an odd number has a distance of exactly 0.
         dx = (np.arange(self.cols) * 2 + 1 - self.cols) * (self.cell_width / 2)
         dy = (np.arange(self.rows) * 2 + 1 - self.rows) * (self.cell_height / 2)
         return _frozen(np.hypot(dx[None], dy[:, None]).reshape(-1))
 
     def indices_at(self, x: ArrayLike, y: ArrayLike) -> IntArray:
-        """Index of the cell that holds each point; -1 outside the image. Broadcasts `x` and `y` (pixels).
+        """Return the index of the cell that holds each point; -1 outside the image. `x` and `y` (pixels) broadcast.
 
         Raises:
             GridError: for masked points.
@@ -321,13 +322,13 @@ class Grid:
         x, y = np.broadcast_arrays(x, y)
         inside = (x >= 0) & (x <= self.width) & (y >= 0) & (y <= self.height)
         x, y = np.where(inside, x, 0), np.where(inside, y, 0)
-        # Compared with the same edges as `rectangles`, so that a point and its cell's rectangle never disagree.
+        # Compare with the same edges as `rectangles`, so that a point always lies in its cell's rectangle.
         col = np.searchsorted(np.linspace(0, self.width, self.cols + 1)[1:-1], x, side="right")
         row = np.searchsorted(np.linspace(0, self.height, self.rows + 1)[1:-1], y, side="right")
         return np.where(inside, row * self.cols + col, -1).astype(np.int64)
 
     def cell_at(self, x: float, y: float) -> str:
-        """Label of the cell that holds a point given in pixels.
+        """Return the label of the cell that holds a point given in pixels.
 
         Raises:
             GridError: if the point is outside the image.
@@ -338,10 +339,10 @@ class Grid:
         return self.label(index)
 
     def box_shares(self, boxes: ArrayLike) -> FloatArray:
-        """Share of each cell's area that each box covers (the quotient in eq. 6).
+        """Return the share of each cell's area that each box covers (the quotient in eq. 6).
 
         Args:
-            boxes: shape (..., 4), as (x1, y1, x2, y2) in pixels; a row of NaN is no box and covers nothing.
+            boxes: shape (..., 4), as (x1, y1, x2, y2) in pixels; a row of NaN is a missing box and covers nothing.
 
         Returns:
             Shape (..., n_cells), each in [0, 1].
@@ -358,21 +359,22 @@ class Grid:
         left, top, right, bottom = self.rectangles.T
         wide = np.clip(np.minimum(right, x2) - np.maximum(left, x1), 0, None)
         high = np.clip(np.minimum(bottom, y2) - np.maximum(top, y1), 0, None)
-        # Over the rectangles' own area, which `cell_area` rounds, so that a covered cell's share is exactly 1.
+        # Divide by the rectangles' area, which `cell_area` rounds, so that a fully covered cell has a share of exactly
+        # 1.
         shares: FloatArray = np.nan_to_num(wide * high / ((right - left) * (bottom - top)), nan=0.0)
         return shares
 
     def box_distances(self, boxes: ArrayLike) -> FloatArray:
-        """Distance from each cell's center to each box, 0 inside or on it (eq. 4), in pixels.
+        """Return the distance from each cell's center to each box, 0 inside or on it (eq. 4), in pixels.
 
         Args:
-            boxes: shape (..., 4), as (x1, y1, x2, y2) in pixels; a row of NaN is no box, infinitely far.
+            boxes: shape (..., 4), as (x1, y1, x2, y2) in pixels; a row of NaN is a missing box at infinite distance.
 
         Returns:
             Shape (..., n_cells).
 
         Raises:
-            GridError: as `box_shares`.
+            GridError: in the same cases as `box_shares`.
 
         Examples:
             >>> float(Grid.standard().box_distances([64, 0, 128, 60])[0])
@@ -386,11 +388,11 @@ class Grid:
         return distances
 
     def cells_in(self, box: ArrayLike, *, min_share: float = 0.0) -> dict[str, float]:
-        """Cells that a box covers, with the share of each cell's area that it covers.
+        """Return the cells that a box covers, with the covered share of each cell's area.
 
         Args:
             box: (x1, y1, x2, y2) in pixels.
-            min_share: leave out cells of which the box covers this share or less.
+            min_share: exclude cells of which the box covers this share or less.
 
         Examples:
             >>> Grid.standard().cells_in((90.5, 140.625, 117.5, 165.375))

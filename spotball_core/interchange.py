@@ -1,7 +1,8 @@
-"""Frames and columns of other libraries, brought to what the metrics and the readers take.
+"""Convert frames and columns of other libraries to the types that metrics and readers accept.
 
-Frames that export Arrow data (pandas, Polars, PyArrow, DuckDB and others), Hugging Face datasets, and columns as arrays
-work; none of these libraries is required. Columns named for cells or for a box's sides are put in order by their names.
+Supported are frames that export Arrow data (pandas, Polars, PyArrow, DuckDB and others), Hugging Face datasets, and
+array-like columns; none of these libraries is required. Columns named after cells or after a box's sides are sorted by
+name.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ArrowFrame(Protocol):
-    """A frame that exports Arrow data: of pandas, Polars, PyArrow, DuckDB and other libraries."""
+    """A frame that exports Arrow data, such as a frame of pandas, Polars, PyArrow or DuckDB."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None, /) -> object:
         """Export the columns as Arrow data."""
@@ -30,28 +31,28 @@ _SIDES = ("x1", "y1", "x2", "y2")
 
 
 def is_foreign(values: object) -> bool:
-    """Whether this is a frame or a column rather than an array, a list, a mapping or text."""
+    """Return whether this is a frame or a column rather than an array, a list, a mapping or text."""
     if isinstance(values, (np.ndarray, np.generic, Sequence, Mapping)):
         return False
     return any(hasattr(values, name) for name in ("__arrow_c_stream__", "to_numpy", "to_polars"))
 
 
 def frame_of(values: Any) -> pl.DataFrame:
-    """Return a Polars frame of another library's frame; values that are missing there are null.
+    """Return another library's frame as a Polars frame; missing values become null.
 
     Raises:
-        InputError: for a column without a frame, a column that mixes types, or two columns of one name.
+        InputError: for a column without a frame, a column of mixed types, or two columns of one name.
     """
     import polars as pl
 
     try:
         if hasattr(values, "to_polars"):
-            return pl.DataFrame(values.to_polars())  # a dataset of Hugging Face
+            return pl.DataFrame(values.to_polars())  # A Hugging Face dataset.
         try:
             if hasattr(values, "__arrow_c_stream__"):
                 return pl.DataFrame(values)
         except ImportError:
-            pass  # pandas gives no Arrow data without PyArrow.
+            pass  # pandas exports no Arrow data without PyArrow.
         if not hasattr(values, "columns"):
             raise TypeError(f"a {type(values).__name__} without named columns")
         return pl.DataFrame({str(name): _listed(values[name].to_numpy()) for name in values})
@@ -62,29 +63,29 @@ def frame_of(values: Any) -> pl.DataFrame:
 
 
 def array_of_tensor(values: Any) -> Any:
-    """Return the values of a PyTorch tensor as an array; anything else unchanged.
+    """Return the values of a PyTorch tensor as an array; other values are returned unchanged.
 
-    NumPy itself reads neither tensors with gradients, nor those on a GPU, nor bfloat16.
+    NumPy cannot read tensors with gradients, on a GPU, or of type bfloat16.
     """
     if not hasattr(values, "detach"):
         return values
     try:
         return values.detach().cpu().double().numpy()
     except (TypeError, RuntimeError):
-        return values  # A sparse tensor, or one without data: what takes an array refuses it.
+        return values  # A sparse tensor, or one without data: the conversion to an array will raise an error.
 
 
 def values_of(values: object, grid: Grid | None) -> object:
-    """Labels or numbers, from a frame with a column a cell, from a column, or from an array of text.
+    """Return labels or numbers from a frame with one column per cell, from a column, or from an array of text.
 
-    A frame's columns are taken in the grid's order where they are named for its cells (cells without a column hold 0),
-    else in the order they stand in.
+    If the columns of a frame are named after the grid's cells, they are sorted in the grid's order, and missing cells
+    are 0. Otherwise the columns keep their order.
 
     Returns:
-        A list of labels, None where one is missing, or an array of numbers; anything else unchanged.
+        A list of labels, with None for missing ones, or an array of numbers; other values are returned unchanged.
 
     Raises:
-        GridError: for a frame of which only some columns are named for cells, or two for the same one.
+        GridError: for a frame in which only some columns are named after cells, or two after the same cell.
 
     Examples:
         >>> import polars as pl
@@ -103,10 +104,10 @@ def values_of(values: object, grid: Grid | None) -> object:
 
 
 def boxes_of_frame(values: object) -> NDArray[Any]:
-    """Boxes from a frame with the columns x1, y1, x2, y2 in any order, others beside them; shape (n_boxes, 4).
+    """Return boxes from a frame with the columns x1, y1, x2, y2 in any order, among others; shape (n_boxes, 4).
 
     Raises:
-        GridError: where one of the columns is missing, or holds anything but numbers.
+        GridError: if one of the columns is missing, or contains values that are not numbers.
     """
     names, array = _columns(values)
     if missing := [side for side in _SIDES if side not in (names or ())]:
@@ -119,15 +120,15 @@ def boxes_of_frame(values: object) -> NDArray[Any]:
 
 
 def _columns(values: Any) -> tuple[list[object] | None, NDArray[Any]]:
-    """Names and values, shape (n_rows, n_columns), of a frame; no names for a single column, shape (n_rows,)."""
+    """Return the names and values (n_rows, n_columns) of a frame; for a single column, no names and shape (n_rows,)."""
     if hasattr(values, "__arrow_c_array__") and not hasattr(values, "columns"):
         import polars as pl
 
-        values = pl.Series(values)  # PyArrow's own arrays refuse what NumPy cannot share: text, lists, missing values.
+        values = pl.Series(values)  # PyArrow cannot export text, lists or missing values to NumPy without a copy.
     elif not hasattr(values, "to_numpy"):
         values = frame_of(values)
     array = values.to_numpy()
-    # Polars makes two dimensions of a column of arrays as well.
+    # Polars returns two dimensions for a column of arrays as well.
     return (list(values.columns) if array.ndim == 2 and hasattr(values, "columns") else None), array
 
 
@@ -143,7 +144,7 @@ def _by_cell(names: list[object], array: NDArray[Any], grid: Grid) -> NDArray[An
         else:
             places[cell] = at
     if not places:
-        # pandas gives nullable numbers as objects.
+        # pandas returns nullable numbers as objects.
         if array.dtype == object and all(isinstance(value, (int, float, np.number, np.bool_)) for value in array.flat):
             return array.astype(float)
         return array
@@ -165,12 +166,12 @@ def _cell(name: object, grid: Grid) -> int | None:
 
 
 def _listed(array: NDArray[Any]) -> list[Any]:
-    """The array's values, None where one is missing, however the other library says so."""
+    """Return the array's values, with None for each missing value of the other library."""
     return [value if _is_there(value) else None for value in array.tolist()]
 
 
 def _is_there(value: Any) -> bool:
-    # NaN is not equal to itself; comparing NA raises TypeError. A value may also be an array, in a column of lists.
+    # NaN is not equal to itself; comparing NA raises TypeError. In a column of lists, a value may also be an array.
     try:
         return value is not None and (isinstance(value, np.ndarray) or bool(value == value))
     except TypeError:

@@ -1,4 +1,4 @@
-"""NumPy's masked arrays, whose masks `np.asarray` would drop: masked values are missing, never numbers."""
+"""Handle NumPy's masked arrays: masked values are missing, but `np.asarray` would drop the mask."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from spotball_core.errors import SpotballError
 
 
 def without_mask(values: object, what: str, error: type[SpotballError], *, missing: float | None = None) -> object:
-    """Return values without a mask, or refuse those whose mask has no meaning.
+    """Return values without a mask, or raise an error for a mask without a defined meaning.
 
     Args:
-        values: anything that NumPy makes an array of; lists may hold masked arrays.
+        values: anything that NumPy converts to an array; lists may contain masked arrays.
         what: the values' name in messages.
-        error: the type of the error that is raised.
-        missing: what stands for a row (along the last axis) that is masked as a whole; None if no row may be.
+        error: the type of the raised error.
+        missing: the value for a row (along the last axis) that is fully masked; None if masked rows are not allowed.
 
     Returns:
         The values unchanged if none is masked.
 
     Raises:
-        SpotballError: of the given type, if a row is masked in part, or none may be masked.
+        SpotballError: of the given type, if a row is partly masked, or masked rows are not allowed.
 
     Examples:
         >>> rows = np.ma.array([[1, 2], [3, 4]], mask=[[0, 0], [1, 1]])
@@ -50,7 +50,7 @@ def _is_masked(values: object) -> bool:
 
 
 def _joined(values: object) -> np.ma.MaskedArray[tuple[int, ...], np.dtype[np.generic]]:
-    """One masked array; of lists, with the masks of what they hold."""
+    """Return one masked array; for a list, the masks of its items are combined."""
     if isinstance(values, list | tuple):
         return np.ma.stack([_joined(value) for value in values])  # type: ignore[no-any-return, unused-ignore]
     return np.ma.asarray(values)  # type: ignore[no-any-return, unused-ignore]

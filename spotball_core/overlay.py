@@ -1,8 +1,8 @@
-"""The grid as it is drawn on an image, for models, for people and for pages alike.
+"""Draw the grid on an image, in the same way for models, people and web pages.
 
-Where cells have room, each bears its label in its top left corner, in white with a dark rim, so that it reads on
-grass, on shirts and on crowds. Where they have none, rows and columns are named on a margin around the image. Where
-not even that fits, the image is first enlarged by a whole number.
+If the cells are large enough, each has its label in its top left corner, in white with a dark rim, so that it is
+readable on grass, on shirts and on crowds. If they are too small, rows and columns are named on a margin around the
+image. If these names do not fit either, the image is first enlarged by an integer factor.
 """
 
 from __future__ import annotations
@@ -24,42 +24,45 @@ if TYPE_CHECKING:
     Font = FreeTypeFont | ImageFont
 
 STYLE = 1
-"""Counted up whenever the same image and grid are drawn differently."""
+"""Version of the drawing; increased whenever the same image and grid are drawn differently."""
 
 LARGEST = 8000
-"""Pixels along a side of what is drawn, at most."""
+"""Maximum number of pixels along a side of the drawing."""
 
 _WANTED = 13
-"""Size of the labels in an image 360 pixels high, and more in a higher one: models see that made smaller."""
+"""Label size in an image 360 pixels high, larger in a higher image, because models see images scaled down."""
 
 _SHARE = 0.21
-"""The same as a share of the cell's shorter side; the labels of large cells are as large as this."""
+"""Label size as a share of the cell's shorter side, for large cells."""
 
 _ACROSS, _DOWN = 0.65, 0.4
-"""How much of a cell its label covers in width and height, at most, where it is smaller than wanted."""
+"""Maximum share of a cell's width and height that its label covers, if it is smaller than wanted."""
 
 _IN_CELLS, _ON_MARGIN = 10, 9
-"""Smallest type that reads, in pixels: over an image, and beside it."""
+"""Smallest readable font sizes in pixels: on the image, and on the margin."""
 
 _APART = 3
-"""Pixels between two names on the margin, at least."""
+"""Minimum number of pixels between two names on the margin."""
 
 _LIGHT, _DARK = (255, 255, 255), (0, 0, 0)
 _STRONG, _FAINT = 150, 70
-"""Opacity of the lines, of 255: all between labeled cells; between others every fifth, to count by, and the rest."""
+"""Opacity of the lines, out of 255.
+
+Strong: all lines between labeled cells, else every fifth. Faint: the other lines.
+"""
 
 _PAPER, _INK = (24, 24, 24), (255, 255, 255)
 
 
 @dataclass(frozen=True, slots=True)
 class GridLayout:
-    """How a grid is drawn over an image.
+    """How a grid is drawn on an image.
 
     Attributes:
-        scale: how many times larger the image is drawn.
-        type: size of the labels in pixels.
-        margin: left and right, above and below, in pixels; zeros where each cell bears its own label.
-        size: width and height of what is drawn, in pixels.
+        scale: factor by which the image is enlarged.
+        type: font size of the labels in pixels.
+        margin: left and right, above and below, in pixels; zeros if each cell has its own label.
+        size: width and height of the drawing, in pixels.
     """
 
     scale: int
@@ -70,12 +73,12 @@ class GridLayout:
 
 @lru_cache(maxsize=64)
 def layout(grid: Grid) -> GridLayout:
-    """How a grid is drawn over its image.
+    """Return how a grid is drawn on its image.
 
     Raises:
-        GridError: if its cells are so small that the image would have to be larger than 8000 pixels, or if the
-            image is that large.
-        MissingExtraError: without Pillow.
+        GridError: if the cells are so small that the image would exceed 8000 pixels per side, or the image already
+            does.
+        MissingExtraError: if Pillow is not installed.
 
     Examples:
         >>> layout(Grid.standard())
@@ -105,15 +108,15 @@ def layout(grid: Grid) -> GridLayout:
 
 
 def gridded(image: Image, grid: Grid) -> Image:
-    """A copy of an image with the grid and its labels drawn on it.
+    """Return a copy of an image with the grid and its labels.
 
     Args:
-        image: in RGB, of the grid's size.
-        grid: with the image's size in pixels.
+        image: an RGB image of the grid's size.
+        grid: a grid with the image's size in pixels.
 
     Raises:
-        GridError: if the image is not of the grid's size, or as `layout`.
-        MissingExtraError: without Pillow.
+        GridError: if the image does not have the grid's size, and in the cases of `layout`.
+        MissingExtraError: if Pillow is not installed.
     """
     from PIL import Image as Images, ImageDraw
 
@@ -121,7 +124,7 @@ def gridded(image: Image, grid: Grid) -> Image:
     if image.size != (grid.width, grid.height):
         raise GridError(f"the image is {image.width} x {image.height} pixels, the grid {grid}")
     width, height = image.width * plan.scale, image.height * plan.scale
-    # Pasted, since a copy would keep what else the file says, such as a color profile.
+    # Paste instead of copying, because a copy would keep the file's other data, such as a color profile.
     drawn = Images.new("RGB", (width, height))
     drawn.paste(image.resize((width, height), Images.Resampling.BICUBIC) if plan.scale > 1 else image)
     xs = [round(i * width / grid.cols) for i in range(grid.cols + 1)]
@@ -141,7 +144,7 @@ def gridded(image: Image, grid: Grid) -> Image:
 
 
 def _lines(draw: ImageDraw, xs: list[int], ys: list[int], thick: int, *, every: int) -> None:
-    """Between the cells: a dark line and a light one side by side, so that one of them shows on any ground."""
+    """Draw the lines between cells: a dark and a light line side by side, so that one is always visible."""
     width, height = xs[-1], ys[-1]
     for i, x in enumerate(xs[1:-1], start=1):
         opacity = _FAINT if i % every else _STRONG
@@ -155,9 +158,9 @@ def _lines(draw: ImageDraw, xs: list[int], ys: list[int], thick: int, *, every: 
 
 @lru_cache(maxsize=1)
 def _labels(grid: Grid, xs: tuple[int, ...], ys: tuple[int, ...], size: int) -> tuple[Image, Image]:
-    """Masks of the labels' rims and of their letters: each cell's label is in its top left corner.
+    """Return masks of the labels' rims and of their letters, with each label in its cell's top left corner.
 
-    Most images of a dataset have the same size, so that their labels are drawn once.
+    Most images of a dataset have the same size, so these masks are cached.
     """
     from PIL import Image as Images, ImageDraw
 
@@ -176,7 +179,7 @@ def _labels(grid: Grid, xs: tuple[int, ...], ys: tuple[int, ...], size: int) -> 
 
 
 def _names(draw: ImageDraw, grid: Grid, xs: list[int], ys: list[int], plan: GridLayout) -> None:
-    """Letters of the rows left and right, numbers of the columns above and below."""
+    """Draw the letters of the rows left and right, and the numbers of the columns above and below."""
     font, (left, top), (width, height) = _font(plan.type), plan.margin, plan.size
     for row in range(grid.rows):
         y = top + (ys[row] + ys[row + 1]) / 2
@@ -193,13 +196,13 @@ def _widest(names: Sequence[str]) -> str:
 
 
 def _fitting(text: str, width: float, height: float) -> int:
-    """The largest size, from 1, at which a text is no larger than this; all in pixels."""
+    """Return the largest font size, at least 1, at which a text fits into this width and height in pixels."""
     wide, high = _room(text, 100)
     return max(1, math.floor(100 * min(width / wide, height / high)))
 
 
 def _room(text: str, size: int) -> tuple[int, int]:
-    """Width and height of a text, in pixels."""
+    """Return the width and height of a text, in pixels."""
     left, top, right, bottom = _font(size).getbbox(text)
     return math.ceil(right - left), math.ceil(bottom - top)
 

@@ -1,4 +1,4 @@
-"""Random generators: reproducible from a seed, on every machine."""
+"""Make random generators that are reproducible from a seed on every machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spotball_core.errors import OptionError
 
 
 def base_seed(seed: int | np.random.Generator) -> int:
-    """The seed as it is, or one drawn from the generator; OptionError for a negative one."""
+    """Return the seed, or one drawn from a generator; raise OptionError if it is negative."""
     if isinstance(seed, np.random.Generator):
         return int(seed.integers(2**63))
     if seed < 0:
@@ -20,13 +20,13 @@ def base_seed(seed: int | np.random.Generator) -> int:
 
 
 def generator_for(seed: int, *identity: str) -> np.random.Generator:
-    """A generator of its own for whatever the names identify, the same on every machine.
+    """Return a separate generator for each identity, the same on every machine.
 
     Examples:
         >>> first, again, other = (generator_for(0, "uniform", sport, "1").random() for sport in ("a", "a", "b"))
         >>> first == again, first == other
         (True, False)
     """
-    # As JSON: ("a", "bc") and ("ab", "c") must not read alike.
+    # Encode as JSON, so that ("a", "bc") and ("ab", "c") differ.
     digest = hashlib.sha256(json.dumps(identity).encode()).digest()
     return np.random.default_rng([seed, int.from_bytes(digest, "big")])

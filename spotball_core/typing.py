@@ -1,4 +1,4 @@
-"""Names of array types."""
+"""Type aliases for NumPy arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The version that is installed."""
+"""Return the installed version."""
 
 from __future__ import annotations
 

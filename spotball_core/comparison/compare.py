@@ -1,8 +1,8 @@
-"""Is a difference real? Two respondents on the same images, every metric.
+"""Test whether the difference between two respondents on the same images is real, for every metric.
 
-Images are what a benchmark is a sample of, so they are what intervals resample and tests permute: both respondents
-keep their answers to an image together. Where participants are told apart they are a second sample, and the interval
-resamples them as well.
+A benchmark's images are a sample, so intervals resample images and tests permute within images: the answers to an image
+stay together. If participants are counted separately, they are a second sample, and the interval resamples them as
+well.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ PERMUTATIONS = 10_000
 
 
 def compare(scoring: Scoring, a: str, b: str, *, permutations: int = PERMUTATIONS) -> Comparison:
-    """Compare two respondents, or two prompts of one, on the images that both are scored on.
+    """Compare two respondents, or two prompts of one respondent, on the images that both are scored on.
 
-    For each metric: both values, their difference a - b, its 95% bootstrap interval, a permutation p value, and that
-    after Holm's adjustment over the metrics. An image counts where the metric has a value for both.
+    For each metric, the result has both values, their difference a - b, its 95% bootstrap interval, a permutation p
+    value, and the p value after Holm's adjustment over the metrics. An image counts if the metric has a value for both.
 
-    - The interval draws images with replacement, the same for both respondents. Where a respondent's participants are
-      told apart (`load_counts(..., participants=True)`), it draws them as well, independently of the images; an answer
-      then counts as often as its image was drawn times as often as its participant was. Two prompts of the same people
-      share the draw of people.
-    - The p value swaps the two labels within images: all ways of swapping, where there are no more than
-      `permutations`, else that many at random. Its null hypothesis is that on each image the two answer alike. When
-      swapped, answers to an image count as many as those whose place they take, so that a respondent that answered
-      more often is not thereby different. It takes the participants as they are.
+    - The interval draws images with replacement, the same for both respondents. If a respondent's participants are
+      counted separately (`load_counts(..., participants=True)`), it also draws participants, independently of the
+      images. The weight of an answer is the number of times its image was drawn, multiplied by the number of times its
+      participant was drawn. Two prompts of the same people share the draw of people.
+    - The p value swaps the two labels within images: all ways of swapping if there are at most `permutations`, else
+      that many random ways. The null hypothesis is that both answer alike on each image. Swapped answers are rescaled
+      to the number of answers they replace, so that a different number of answers is not itself a difference.
+      Participants are not permuted.
 
     Args:
-        scoring: what is scored. Its policy's resamples, seed and reference are used.
+        scoring: the scored groups. Their policy's resamples, seed and reference are used.
         a: a respondent (all its prompts together), or respondent/prompt.
-        b: another.
-        permutations: at least 1.
+        b: the name to compare with, in the same form.
+        permutations: maximum number of ways of swapping, at least 1.
 
     Raises:
-        OptionError: for a name that nobody has, names that share answers, no common images, or a number of
+        OptionError: for a name without responses, names that share answers, no common images, or a number of
             permutations below 1.
 
     Examples:
@@ -186,7 +186,7 @@ def _found(pair: MetricPair, resampled: FloatArray | None, p: float, p_holm: flo
 
 
 def _why_not(pair_data: Matched, metric: Metric, values: tuple[MetricValue, MetricValue]) -> str:
-    """Why a metric of these two has no difference."""
+    """Return why a metric of these two has no difference."""
     reasons = {name: value.reason for name, value in zip(pair_data.names, values, strict=True) if value.value is None}
     for name, reason in reasons.items():
         if reason == "is the reference":

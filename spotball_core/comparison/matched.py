@@ -1,4 +1,4 @@
-"""Two respondents' answers to the same images: brought together, paired by metric, and resampled."""
+"""Collect two respondents' answers to the same images, pair them by metric, and resample them."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from spotball_core.stats.bootstrap import resample_weights
 from spotball_core.typing import FloatArray
 
 _BLOCK = 2_000_000
-"""Numbers in memory at once when participants are resampled."""
+"""Maximum number of values in memory when participants are resampled."""
 
 
 @dataclass(frozen=True)
 class Matched:
-    """Two respondents' answers to the same images, a first.
+    """Two respondents' answers to the same images; a comes first.
 
     Attributes:
-        names: what they are called.
-        mass: shape (2, n_images, n_cells).
-        unparsed: shape (2, n_images).
-        people: participants, where they are told apart.
+        names: the respondents' names.
+        mass: counts of cells, shape (2, n_images, n_cells).
+        unparsed: unparsed responses, shape (2, n_images).
+        people: the participants, if they are counted separately.
         same_people: whether the participants of both are the same people under two prompts.
-        estimators: each one's metrics.
-        policy: the choices.
+        estimators: the estimator of each respondent's metrics.
+        policy: the choices that affect the numbers.
     """
 
     names: tuple[str, str]
@@ -45,17 +45,17 @@ class Matched:
     policy: ScorePolicy
 
     def pair(self, metric: Metric) -> MetricPair:
-        """One metric of both."""
+        """Return one metric of both respondents."""
         return pair_of(self.estimators[0], metric, self.mass, self.unparsed)
 
     def drawn(self, pairs: Mapping[str, MetricPair]) -> dict[str, FloatArray]:
-        """Metrics in each resample of images, and of participants where they are told apart.
+        """Return metrics in each resample of images, and of participants if they are counted separately.
 
         Args:
-            pairs: metrics by their keys, from `pair`.
+            pairs: metrics by key, from `pair`.
 
         Returns:
-            Shape (2, n_resamples) for each; nothing where the policy wants no resamples.
+            Shape (2, n_resamples) for each metric; empty if the policy has no resamples.
         """
         if not self.policy.bootstrap:
             return {}
@@ -63,17 +63,17 @@ class Matched:
         resampled = {key: pair.drawn(times) for key, pair in pairs.items()}
         for side, weights in self._participants_drawn().items():
             for key, values in self._two_way(side, weights, times, pairs).items():
-                # Fewer different people are drawn than there are, which alone lowers an entropy or raises a distance.
+                # A draw has fewer distinct people than the sample, which alone lowers an entropy or raises a distance.
                 resampled[key][side] = values - (np.nanmean(values) - np.nanmean(resampled[key][side]))
         return resampled
 
     def _participants_drawn(self) -> dict[int, FloatArray]:
-        """How often participants are drawn, shape (n_resamples, n_participants), for each side that has any."""
+        """Return how often participants are drawn, shape (n_resamples, n_participants), for each side that has any."""
         ids = {side: people.ids for side, people in enumerate(self.people) if people is not None}
         everybody = tuple(sorted({person for side_ids in ids.values() for person in side_ids}))
         out = {}
         for side, side_ids in ids.items():
-            # The same people under two prompts are drawn together, other people on their own.
+            # The same people under two prompts are drawn together, different people independently.
             everyone = everybody if self.same_people else side_ids
             generator = generator_for(self.policy.seed, "participants", "" if self.same_people else self.names[side])
             weights = resample_weights(len(everyone), self.policy.bootstrap, generator)
@@ -83,7 +83,7 @@ class Matched:
     def _two_way(
         self, side: int, weights: FloatArray, times: FloatArray, pairs: Mapping[str, MetricPair]
     ) -> dict[str, FloatArray]:
-        """One side's metrics where participants and images enter a number of times each, shape (n_resamples,)."""
+        """Return one side's metrics for weights of participants and images, shape (n_resamples,)."""
         people, estimator = self.people[side], self.estimators[side]
         assert people is not None
         out = {key: np.empty(len(times)) for key in pairs}
@@ -98,11 +98,11 @@ class Matched:
 
 
 def matched(scoring: Scoring, groups: Mapping[str, Sequence[Group]], scenes: Sequence[int]) -> Matched:
-    """Two respondents' answers to some images.
+    """Return two respondents' answers to some images.
 
     Args:
-        scoring: what is scored.
-        groups: the groups of each of the two, by its name, a first.
+        scoring: the scored groups.
+        groups: the groups of each respondent, by name; a comes first.
         scenes: positions of the images.
     """
     import polars as pl

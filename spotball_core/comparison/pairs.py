@@ -1,4 +1,4 @@
-"""One metric of two respondents on the same images, in the form that resampling and permuting need."""
+"""Represent one metric of two respondents on the same images, in the form that resampling and permuting need."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from spotball_core.typing import BoolArray, FloatArray
 
 @dataclass(frozen=True)
 class MetricPair:
-    """One metric of respondents a and b, as numbers that add over images.
+    """One metric of respondents a and b, as numbers that are summed over images.
 
     Attributes:
         sums: what each image adds, shape (2, n_images, k), a first; 0 for images that do not enter.
-        swapped: the same where the respondents' labels are swapped.
-        combine: from added numbers, shape (..., k), to values, shape (...).
-        enters: images that enter, for both alike, shape (n_images,).
-        values: each image's own values, shape (2, n_images); None where a metric has none.
+        swapped: the same with swapped labels of the respondents.
+        combine: function from sums, shape (..., k), to values, shape (...).
+        enters: images that enter for both, shape (n_images,).
+        values: each image's values, shape (2, n_images); None if the metric has no value per image.
     """
 
     sums: FloatArray
@@ -34,14 +34,14 @@ class MetricPair:
 
     @property
     def totals(self) -> FloatArray:
-        """The metric of a and of b, shape (2,)."""
+        """Return the metric of a and of b, shape (2,)."""
         return self.combine(self.sums.sum(axis=1))
 
     def drawn(self, times: FloatArray) -> FloatArray:
-        """The metric of a and of b where each image enters a number of times.
+        """Return the metric of a and of b in each resample of images.
 
         Args:
-            times: shape (n_resamples, n_images).
+            times: how often each image is drawn, shape (n_resamples, n_images).
 
         Returns:
             Shape (2, n_resamples).
@@ -49,24 +49,27 @@ class MetricPair:
         return self.combine(times @ self.sums)
 
     def left_out(self) -> FloatArray:
-        """The metric of a and of b without each of the images that enter, shape (2, n_images)."""
+        """Return the metric of a and of b without each image that enters, shape (2, n_images)."""
         return self.combine(self.sums.sum(axis=1, keepdims=True) - self.sums)[:, self.enters]
 
     def p_value(self, swaps: Swaps) -> float:
-        """Two-sided p value of the difference: how often swapped labels give one at least as large."""
+        """Return the two-sided p value: how often swapped labels give a difference at least as large."""
         totals, change = self.sums.sum(axis=1), self.swapped - self.sums
         a, b = self.combine(totals)
         least = abs(a - b) - ROUNDING * (abs(a) + abs(b))
         as_extreme = 0
         for ways in swaps.blocks(width=2 * change.shape[-1]):
             a, b = self.combine(totals[:, None] + ways @ change)
-            # Where swapping leaves the metric without a value, nothing speaks against the null hypothesis.
+            # Swaps that leave the metric undefined are no evidence against the null hypothesis.
             as_extreme += int((~(np.abs(a - b) < least)).sum())
         return swaps.p_value(as_extreme)
 
     @property
     def effect_size(self) -> float | None:
-        """Mean over standard deviation (n - 1) of the images' differences; None without values or without spread."""
+        """The mean over the standard deviation (n - 1) of the images' differences.
+
+        It is None without values or spread.
+        """
         if self.values is None or self.enters.sum() < 2:
             return None
         a, b = self.values[:, self.enters]
@@ -77,21 +80,21 @@ class MetricPair:
 
 
 def pair_of(estimator: Estimator, metric: Metric, mass: FloatArray, unparsed: FloatArray) -> MetricPair:
-    """One metric of two respondents' answers.
+    """Return one metric of two respondents' answers.
 
     Args:
-        estimator: knows the images, the reference and the policy.
-        metric: which one.
+        estimator: provides the images, the reference and the policy.
+        metric: the metric.
         mass: shape (2, n_images, n_cells), a first.
         unparsed: shape (2, n_images).
     """
-    # One after the other, so that what is drawn for one does not depend on the other, nor on who comes first.
+    # Compute them separately, so that random draws for one do not depend on the other or on the order.
     statistics = [estimator.statistic(metric, *answers) for answers in zip(mass, unparsed, strict=True)]
     sums, combine = np.stack([statistic.sums for statistic in statistics]), statistics[0].combine
     answered = np.stack([statistic.answered for statistic in statistics])
     enters = statistics[0].enters & statistics[1].enters & (answered > 0).all(axis=0)
-    # In the other's place, answers count as many as the other's: else who answered more often, not how, would tell
-    # the two apart.
+    # In the other's place, answers are rescaled to the other's number of answers. Otherwise the number of answers, not
+    # their content, would distinguish the two.
     scale = np.where(enters, ratio(answered, answered[::-1]), 0.0)
     swapped = np.stack([other.scaled(factor) for other, factor in zip(statistics[::-1], scale, strict=True)])
     values = None if statistics[0].values is None else np.stack([ratio(s[..., 0], s[..., 1]) for s in sums])

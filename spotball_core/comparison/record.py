@@ -1,4 +1,4 @@
-"""What `compare` gives: differences, each with its interval, its p values and a sentence."""
+"""The records that `compare` returns: differences with intervals, p values and a sentence."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ class Difference(Record):
         b: the metric of b.
         difference: a - b.
         ci95: 95% bootstrap interval of the difference; None without resamples.
-        p: two-sided permutation p value: labels swapped within images.
-        p_holm: the same after Holm's adjustment over the metrics.
-        n_images: images that enter, the same for both.
-        effect_size: mean over standard deviation (n - 1) of the images' differences; None where a metric has no value
-            of its own on each image, or they do not vary.
-        direction: who is better, or higher where the metric says nothing about better.
-        verdict: "clear": the adjusted p value is at most 0.05 and the interval is all on one side of 0; "suggestive":
-            p is at most 0.05, but only before the adjustment, or the interval holds 0; "unclear": anything else.
-        sentence: all of it in words.
-        reason: why there is no difference, or what to mind when reading it.
+        p: two-sided permutation p value, from labels swapped within images.
+        p_holm: the p value after Holm's adjustment over the metrics.
+        n_images: number of images that enter, the same for both.
+        effect_size: mean over standard deviation (n - 1) of the images' differences; None if the metric has no value
+            per image, or the values do not vary.
+        direction: which respondent is better, or higher if the metric has no better direction.
+        verdict: "clear": the adjusted p value is at most 0.05 and the interval excludes 0; "suggestive": p is at most
+            0.05, but only before the adjustment, or the interval includes 0; "unclear": anything else.
+        sentence: the result in words.
+        reason: why there is no difference, or a caution for reading it.
     """
 
     a: float | None = None
@@ -49,15 +49,15 @@ class Difference(Record):
 
 
 class Contrast(Record):
-    """Two respondents on the images of one sport, or of all.
+    """Two respondents on the images of one sport, or of all sports.
 
     Attributes:
-        sport: None for all sports together.
-        n_images: images that both answered and the policy keeps.
+        sport: the sport; None for all sports together.
+        n_images: number of images that both answered and the policy keeps.
         resampled: what the intervals draw: "images", or "images and participants" (two-way).
-        exact: whether the p values are over all ways to swap labels, not over drawn ones.
-        permutations: how many ways.
-        metrics: one difference a metric, by its key.
+        exact: whether the p values use all ways to swap labels, not random ones.
+        permutations: number of ways to swap labels.
+        metrics: one difference per metric, by key.
     """
 
     sport: str | None
@@ -69,14 +69,14 @@ class Contrast(Record):
 
 
 class Comparison(Record):
-    """Everything `compare` has to say; the contract of `spotball compare --format json`.
+    """The result of `compare`, and the format of `spotball compare --format json`.
 
     Attributes:
         a: the first name; differences are a - b.
         b: the second name.
-        prompts_a: the prompts that a's answers are to, pooled where there are several.
-        prompts_b: the prompts that b's answers are to.
-        contrasts: one for each sport that both answered, then, where there are several, one over all of them.
+        prompts_a: the prompts of a's answers, pooled if there are several.
+        prompts_b: the prompts of b's answers.
+        contrasts: one for each sport that both answered, then one for all sports if there are several.
     """
 
     schema_version: Literal[1] = SCHEMA_VERSION

@@ -1,4 +1,4 @@
-"""The first screen of a comparison: what it says of accuracy, and the paper's metrics in 80 columns."""
+"""Write the summary that `spotball compare` prints first: the accuracy, and the paper's metrics in 80 columns."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ MORE = "More: --full for every metric of every sport; --format json, csv, markdo
 
 
 def to_summary(comparison: Comparison, *, to_terminal: bool = False) -> str:
-    """Write the first metric's sentence, a table of the paper's metrics, the warnings, and where the rest is.
+    """Return the first metric's sentence, a table of the paper's metrics, the warnings, and a pointer to the rest.
 
     Args:
-        comparison: of which the last contrast is shown: of all sports, where there are several.
-        to_terminal: whether the text may be as wide as the terminal that standard output is.
+        comparison: the comparison. Its last contrast is shown, which covers all sports if there are several.
+        to_terminal: whether the text may use the width of the terminal that standard output is connected to.
     """
     contrast, policy = comparison.contrasts[-1], comparison.policy
     shown = in_the_paper(contrast)
@@ -41,10 +41,10 @@ def to_summary(comparison: Comparison, *, to_terminal: bool = False) -> str:
 def _cells(comparison: Comparison, key: str, difference: Difference) -> list[str]:
     unit = unit_of(key, comparison.policy)
     title = METRICS[key].title_under(comparison.policy).replace("Wasserstein distance", "Wasserstein")
-    said = {"share": " (%)", "none": "", "ratio": ""}.get(unit, f" ({unit})")
+    unit_label = {"share": " (%)", "none": "", "ratio": ""}.get(unit, f" ({unit})")
     p = "-" if difference.p_holm is None else say_p(difference.p_holm).removeprefix("= ")
     return [
-        title + said,
+        title + unit_label,
         *("-" if value is None else number(value, unit) for value in (difference.a, difference.b)),
         "-" if difference.difference is None else signed(number(difference.difference, unit)),
         interval(difference.ci95, unit) or "-",

@@ -1,4 +1,4 @@
-"""A comparison as text: on a terminal, as CSV, as Markdown. Every form carries the signature."""
+"""Write a comparison as text: for a terminal, as CSV, as Markdown, as LaTeX. Every form includes the signature."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _WIDE = 160
 
 _NAME = 22
-"""Names of metrics are folded at this width where the table would not fit otherwise."""
+"""Metric names are wrapped at this width if the table does not fit otherwise."""
 
 CSV_COLUMNS = (
     *("sport", "a", "b", "metric", "unit", "n_images", "value_a", "value_b", "difference", "ci95_low", "ci95_high"),
@@ -31,9 +31,9 @@ CSV_COLUMNS = (
 
 
 def print_table(comparison: Comparison, console: Console) -> None:
-    """Print a table for each sport and for all of them, what they say in words, and the signature at the foot.
+    """Print one table per sport and one for all sports, their results in words, and the signature.
 
-    A table that is wider than the console is printed in several, so that no number is cut.
+    A table that is wider than the console is split into several tables, so that no number is cut.
     """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
@@ -58,10 +58,10 @@ def print_table(comparison: Comparison, console: Console) -> None:
 
 
 def _widths(heads: list[str], rows: list[list[str]], width: int) -> list[int]:
-    """Each column's width: as it needs if all fit; else heads are broken between words, and the metrics' names."""
+    """Return each column's width: the full width if all columns fit, else with wrapped heads and names."""
     cells = [max((len(row[i]) for row in rows), default=0) for i in range(len(heads))]
     full_widths = [max(len(head), needed) for head, needed in zip(heads, cells, strict=True)]
-    # Each column has a blank on both sides and one to the next; the table has one at its left.
+    # Each column has a space on both sides and a separator; the table has one space on its left.
     if sum(full_widths) + 3 * len(full_widths) + 1 <= width:
         return full_widths
     broken = [max(*map(len, head.split()), needed) for head, needed in zip(heads, cells, strict=True)]
@@ -69,7 +69,7 @@ def _widths(heads: list[str], rows: list[list[str]], width: int) -> list[int]:
 
 
 def to_text(comparison: Comparison, *, to_terminal: bool = False) -> str:
-    """The comparison as `print_table` prints it: as wide as it needs, or as the terminal that standard output is."""
+    """Return the text that `print_table` prints, at full width or at the width of the terminal on standard output."""
     import sys
 
     from rich.console import Console
@@ -82,7 +82,7 @@ def to_text(comparison: Comparison, *, to_terminal: bool = False) -> str:
 
 
 def to_markdown(comparison: Comparison) -> str:
-    """The comparison as Markdown tables, with the sentences and the signature beneath."""
+    """Return the comparison as Markdown tables, followed by the sentences and the signature."""
     lines: list[str] = []
     for contrast in comparison.contrasts:
         title, heads, rows = _section(comparison, contrast)
@@ -94,14 +94,14 @@ def to_markdown(comparison: Comparison) -> str:
 
 
 def to_latex(comparison: Comparison) -> str:
-    """The comparison as LaTeX tables, with the sentences and the signature in comments."""
+    """Return the comparison as LaTeX tables, with the sentences and the signature in comments."""
     sections = map(partial(_section, comparison), comparison.contrasts)
     tables = ((title, 1, heads, rows) for title, heads, rows in sections)
     return tables_as_latex(tables, "\n".join([*_sentences(comparison), *_foot(comparison)]))
 
 
 def to_csv(comparison: Comparison) -> str:
-    """The comparison as CSV: a line for each sport (none: all together) and metric, full precision."""
+    """Return the comparison as CSV in full precision: one line per sport (empty: all sports) and metric."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
@@ -118,16 +118,16 @@ def to_csv(comparison: Comparison) -> str:
 
 
 _TEXT = (0, 8)
-"""Columns of words; the others are of numbers."""
+"""Columns of words; the other columns hold numbers."""
 
 
 def _section(comparison: Comparison, contrast: Contrast) -> tuple[str, list[str], list[list[str]]]:
-    """Title, column heads and rows of one table."""
+    """Return the title, column heads and rows of one table."""
     images = f"the same {contrast.n_images} image{'s' if contrast.n_images > 1 else ''}"
     title = f"{_place(comparison, contrast)}{comparison.a} against {comparison.b} on {images}"
     numbers = ("Difference", "95% interval", "Effect size", "p", "p corrected")
     heads = ["Metric", comparison.a, comparison.b, *numbers, "Reading"]
-    # A metric that neither has a value of is told of in the notes.
+    # A metric that has no value for either respondent is described in the notes.
     rows_shown = [
         (METRICS[key], difference)
         for key, difference in contrast.metrics.items()
@@ -179,12 +179,12 @@ def _in_words(comparison: Comparison) -> str:
 
 
 def _sentences(comparison: Comparison) -> list[str]:
-    """What the last table, of all sports where there are several, says of the paper's metrics that both have."""
+    """Return the sentences of the last contrast (all sports if there are several) for the paper's metrics."""
     return [difference.sentence for difference in in_the_paper(comparison.contrasts[-1]).values()]
 
 
 def in_the_paper(contrast: Contrast) -> dict[str, Difference]:
-    """Return the differences of the paper's metrics, or of those that estimate one, where both have a value."""
+    """Return the differences of the paper's metrics, or of metrics that estimate them, if both sides have a value."""
     return {
         key: difference
         for key, difference in contrast.metrics.items()
@@ -217,7 +217,7 @@ def _ways(comparison: Comparison) -> str:
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:
-    """What to mind, and why there is no difference: each once, with its metrics and sports."""
+    """Yield the cautions, and the reasons for missing differences, each once with its metrics and sports."""
     places: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for contrast in comparison.contrasts:
         for key, difference in contrast.metrics.items():

@@ -1,4 +1,4 @@
-"""Comparisons in words that claim no more than the numbers bear."""
+"""Describe comparisons in sentences that claim no more than the numbers support."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ class ContrastNumbers:
 
     @property
     def difference(self) -> float:
-        """a - b."""
+        """The difference a - b."""
         return self.a - self.b
 
 
 @dataclass(frozen=True)
 class Narrator:
-    """Puts one contrast's numbers into words.
+    """Writes sentences about one contrast's numbers.
 
     Attributes:
         a: the first name.
         b: the second name.
-        policy: names units.
-        tests: how many metrics were tested.
-        floor: the smallest p value that so few images can give; 0 where that is no matter.
+        policy: the policy, which sets the units.
+        tests: number of metrics that were tested.
+        floor: the smallest p value possible with so few images; 0 if it does not matter.
     """
 
     a: str
@@ -50,7 +50,7 @@ class Narrator:
     floor: float
 
     def tell(self, metric: Metric, numbers: ContrastNumbers) -> Difference:
-        """A difference with its direction, verdict and sentence."""
+        """Return a difference with its direction, verdict and sentence."""
         unit = metric.unit_under(self.policy)
         values = f"{self.a} {quantity(numbers.a, unit)}, {self.b} {quantity(numbers.b, unit)}"
         summary = f"{metric.title_under(self.policy)}: {values}; {self._verdict(metric, numbers, unit)}"
@@ -70,7 +70,7 @@ class Narrator:
         )
 
     def tell_nothing(self, metric: Metric, a: float | None, b: float | None, reason: str) -> Difference:
-        """What is said where there is no difference to speak of."""
+        """Return a record without a difference, with a sentence that states the reason."""
         return Difference(
             a=a, b=b, reason=reason, sentence=f"{metric.title_under(self.policy)}: no comparison: {reason}."
         )
@@ -98,7 +98,7 @@ class Narrator:
         return f"{self.a if side == 'a' else self.b}{between}{word}"
 
     def _either(self, metric: Metric, ci95: Interval | None, unit: str) -> str:
-        """What an interval allows."""
+        """Describe the range of differences in an interval."""
         if ci95 is None:
             return ""
         low, high = (f"{self._who(metric, end)} by {_size(end, unit)}" if end else "no difference" for end in ci95)
@@ -106,7 +106,7 @@ class Narrator:
 
 
 def direction_of(metric: Metric, difference: float) -> Direction:
-    """Who is better, or higher where the metric says nothing about better.
+    """Return which respondent is better, or higher if the metric has no better direction.
 
     Examples:
         >>> from spotball_core.metrics.registry import METRICS
@@ -121,7 +121,7 @@ def direction_of(metric: Metric, difference: float) -> Direction:
 
 
 def verdict_of(numbers: ContrastNumbers) -> Verdict:
-    """How far a difference may be believed; see `Difference`.
+    """Return how strong the evidence for a difference is; see `Difference`.
 
     Examples:
         >>> from dataclasses import replace
@@ -139,7 +139,7 @@ def verdict_of(numbers: ContrastNumbers) -> Verdict:
 
 
 def _size(value: float, unit: str) -> str:
-    """How large a difference is, whatever its sign."""
+    """Format the size of a difference, without its sign."""
     return f"{number(abs(value), unit)} points" if unit == "share" else quantity(abs(value), unit)
 
 

@@ -1,1 +1,1 @@
-"""From files of responses to counts: how often each respondent named each cell of each image."""
+"""Count responses: how often each respondent named each cell of each image."""

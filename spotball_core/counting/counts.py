@@ -1,7 +1,7 @@
-"""Counts: how often each respondent named each cell of each image.
+"""Define counts: how often each respondent named each cell of each image.
 
-They are the sufficient statistic of every Spot the Ball metric. Reading a file reduces it to counts; counts of two
-files add; metrics, intervals and tests never look at rows again.
+Counts are the sufficient statistic of every Spot the Ball metric. Reading a file reduces it to counts, and counts of
+several files can be added. Metrics, intervals and tests use only counts, never rows.
 """
 
 from __future__ import annotations
@@ -22,14 +22,17 @@ if TYPE_CHECKING:
     import polars as pl
 
 PARTS = 2**53
-"""Into how many parts an answer given as probabilities divides. Sums of floats would depend on how they are grouped;
-of whole parts they do not, and floats from 0 to 1 hold each number of parts exactly."""
+"""Number of parts that an answer given as probabilities is divided into.
+
+Sums of floats would depend on their order; sums of integer parts do not, and floats from 0 to 1 represent each number
+of parts exactly.
+"""
 
 LIMIT = 2**53
-"""Fewer answers than this can be counted: floats hold each such number exactly."""
+"""The number of counted answers must be below this limit, so that floats represent it exactly."""
 
 _ADDED_AT_ONCE = 100
-"""Few enough counts to hold, many enough to be worth sorting."""
+"""Number of counts that are added at a time: few enough to keep in memory, enough to be worth sorting."""
 
 
 @dataclass(frozen=True)
@@ -37,15 +40,15 @@ class Counts:
     """A table of counts over the cells of a grid of `rows` x `cols`.
 
     Attributes:
-        rows: rows of the grid.
-        cols: columns of the grid.
-        table: one row for each (sport, image, respondent, kind, prompt, [participant,] cell) that was answered:
-            the keys as text, `cell` the cell's index or null for unparsed answers, `n` the number of whole answers,
-            `parts` how many `PARTS` there are beside them, of answers given as probabilities. Sorted by its keys, each
-            key once.
-        parse_policies: the policies that the replies behind the counts were parsed under, where they are known. They
-            are provenance, so they do not take part in comparisons.
-        warnings: signs that a file was misread, where files were read; not part of comparisons, either.
+        rows: number of rows of the grid.
+        cols: number of columns of the grid.
+        table: one row for each (sport, image, respondent, kind, prompt, [participant,] cell) that was answered. It has
+            the keys as text; `cell`, the cell's index, null for unparsed answers; `n`, the number of whole answers; and
+            `parts`, the additional parts (of `PARTS`) from answers given as probabilities. The rows are sorted by the
+            keys, and each key occurs once.
+        parse_policies: the policies that the replies behind the counts were parsed under, if known. They are provenance
+            and do not take part in comparisons.
+        warnings: signs that a file was misread, if files were read. They do not take part in comparisons, either.
 
     Examples:
         >>> import polars as pl
@@ -64,17 +67,17 @@ class Counts:
 
     @classmethod
     def of(cls, table: pl.DataFrame, *, rows: int, cols: int) -> Counts:
-        """Counts from rows that may repeat a key, in any order.
+        """Return counts from rows in any order; keys may repeat.
 
         Args:
-            table: with the columns of `Counts.table`. `n` may have a fraction, which is rounded to parts; `parts` may
-                be left out.
-            rows: rows of the grid.
-            cols: columns of the grid.
+            table: a table with the columns of `Counts.table`. `n` may have a fraction, which is rounded to parts;
+                `parts` is optional.
+            rows: number of rows of the grid.
+            cols: number of columns of the grid.
 
         Raises:
-            OptionError: for missing columns or keys, a kind that there is not, cells outside the grid, or counts that
-                are missing, negative, not finite, or of 2**53 answers and more.
+            OptionError: for missing columns or keys, an unknown kind, cells outside the grid, or counts that are
+                missing, negative, not finite, or at least 2**53.
         """
         import polars as pl
 
@@ -109,7 +112,7 @@ class Counts:
                 n=whole.cast(pl.Int64),
                 parts=pl.col("parts").cast(pl.Int128) + ((pl.col("n") - whole) * PARTS).floor().cast(pl.Int64),
             )
-            # Counts that are added come sorted; as long as they stay so, sorting them is no work.
+            # Counts that are added are already sorted, so sorting them again is cheap.
             .group_by(*keys, "cell", maintain_order=True)
             .agg(pl.col("n", "parts").sum())
             .with_columns(
@@ -127,15 +130,15 @@ class Counts:
         return (self.rows, self.cols) == (other.rows, other.cols) and self.table.equals(other.table)
 
     def __add__(self, other: Counts) -> Counts:
-        """The counts of both; equal to counting the rows of both together."""
+        """Return the sum of both counts, which equals counting the rows of both together."""
         return Counts.merge([self, other])
 
     @classmethod
     def merge(cls, parts: Iterable[Counts]) -> Counts:
-        """The sum of several counts, of which few are held at a time.
+        """Return the sum of several counts; only a few of them are in memory at a time.
 
         Raises:
-            OptionError: if there are none, if their grids differ, or if only some tell participants apart.
+            OptionError: if there are none, their grids differ, or only some of them have participants.
         """
         held: list[Counts] = []
         for part in parts:
@@ -165,28 +168,28 @@ class Counts:
 
     @property
     def n_answers(self) -> float:
-        """How many answers were counted."""
+        """The number of counted answers."""
         return float(answers(self.table).sum())
 
     @property
     def n_cells(self) -> int:
-        """How many cells the grid has."""
+        """The number of cells of the grid."""
         return self.rows * self.cols
 
     @property
     def has_participants(self) -> bool:
-        """Whether people are told apart."""
+        """Whether participants are counted separately."""
         return "participant" in self.table.columns
 
     def pooled(self) -> Counts:
-        """The same counts without telling participants apart."""
+        """Return the counts summed over participants."""
         if not self.has_participants:
             return self
         counts = Counts.of(self.table.drop("participant"), rows=self.rows, cols=self.cols)
         return replace(self, table=counts.table)
 
     def digest(self) -> str:
-        """SHA-256 over the counts; the same for the same counts, however they were read."""
+        """Return the SHA-256 of the counts, which is the same for equal counts, however they were read."""
         state = hashlib.sha256(f"{self.rows}x{self.cols}".encode())
         table = self.pooled().table
         for column in KEYS:
@@ -198,18 +201,18 @@ class Counts:
 
 
 def answers(rows: pl.DataFrame) -> FloatArray:
-    """Number of answers in each row of a counts table, parts included; shape (n_rows,)."""
+    """Return the number of answers in each row of a counts table, including parts; shape (n_rows,)."""
     return rows["n"].to_numpy() + rows["parts"].to_numpy() / PARTS
 
 
 def dense(rows: pl.DataFrame, places: IntArray, n_places: int, n_cells: int) -> tuple[FloatArray, FloatArray]:
-    """Rows of a counts table as arrays.
+    """Convert rows of a counts table to arrays.
 
     Args:
-        rows: with `cell`, `n` and `parts`.
-        places: the place of each row on the arrays' first axis, shape (n_rows,); rows below 0 are excluded.
+        rows: rows with `cell`, `n` and `parts`.
+        places: the index of each row on the arrays' first axis, shape (n_rows,); rows below 0 are excluded.
         n_places: length of that axis.
-        n_cells: cells of the grid.
+        n_cells: number of cells of the grid.
 
     Returns:
         Mass over the cells, shape (n_places, n_cells), and unparsed answers, shape (n_places,).

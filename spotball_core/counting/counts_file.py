@@ -1,6 +1,6 @@
-"""Counts in a file: what one machine counted, for another to add to its own.
+"""Read and write counts files, so that counts from several machines can be added.
 
-A `.counts` file is Parquet: the columns of `Counts.table`, and in each row the grid's rows and columns.
+A `.counts` file is a Parquet file with the columns of `Counts.table`, and in each row the grid's rows and columns.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 def write_counts(counts: Counts, path: str | Path) -> None:
-    """Write counts; the file is whole or not there.
+    """Write counts to a file. If writing fails, no partial file remains.
 
     Raises:
-        OptionError: for an ending other than `.counts`.
+        OptionError: if the path does not end in `.counts`.
     """
     import polars as pl
 
@@ -41,10 +41,10 @@ def write_counts(counts: Counts, path: str | Path) -> None:
 
 
 def read_counts_file(path: str | Path) -> Counts:
-    """Read counts that `write_counts` wrote, or that another engine made with the same columns.
+    """Read counts that `write_counts` wrote, or that another engine wrote with the same columns.
 
     Raises:
-        InputError: if the file cannot be read, or holds no counts.
+        InputError: if the file cannot be read or does not contain counts.
     """
     import polars as pl
 
@@ -57,7 +57,7 @@ def read_counts_file(path: str | Path) -> Counts:
     try:
         table = pl.read_parquet(glob.escape(str(Path(path).absolute())), hive_partitioning=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        # Polars panics over some damaged Parquet files, which is not an Exception.
+        # For some damaged Parquet files, Polars raises a panic, which is not an Exception.
         said = next(iter(str(error).splitlines()), type(error).__name__)
         raise broken(plain(said, 200), "a Parquet file of counts") from error
     wanted = (*KEYS, "cell", "n", "grid_rows", "grid_cols")
@@ -85,7 +85,7 @@ def read_counts_file(path: str | Path) -> Counts:
 
 
 def _wrong_column(table: pl.DataFrame) -> tuple[str, str, str] | None:
-    """The first column with a wrong type or value: its name, what was found, and what was expected."""
+    """Return the first column with a wrong type or value: its name, the value found, and what was expected."""
     import polars as pl
 
     def value(wrong: pl.Expr) -> object:
@@ -113,7 +113,7 @@ def _wrong_column(table: pl.DataFrame) -> tuple[str, str, str] | None:
 
 
 def _of_several_kinds(table: pl.DataFrame) -> str | None:
-    """The first respondent with more than one kind, and its kinds."""
+    """Return the first respondent with more than one kind, and its kinds; None if there is none."""
     import polars as pl
 
     kinds = table.select("respondent", pl.col("kind").cast(pl.String)).group_by("respondent").agg(pl.all().unique())
@@ -125,11 +125,11 @@ def _of_several_kinds(table: pl.DataFrame) -> str | None:
 
 
 def merged(parts: Iterable[Counts], *, participants: bool) -> Counts:
-    """The sum of counts of which some may tell participants apart and others not.
+    """Return the sum of counts of which only some have participants.
 
     Args:
         parts: at least one.
-        participants: keep participants apart; counts that do not know them then belong to none.
+        participants: keep participants separate; counts without participants then have a null participant.
 
     Raises:
         OptionError: if a respondent has more than one kind, or the parts' grids differ.

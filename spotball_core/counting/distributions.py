@@ -1,4 +1,4 @@
-"""Answers given as probabilities: from text or lists, all rows at once, to parts of an answer per cell."""
+"""Convert answers given as probabilities, as text or lists, to parts of an answer per cell, for all rows at once."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ _LIST = rf"^\s*\[\s*(?:{_NUMBER}(?:\s*,\s*{_NUMBER})*)?\s*\]\s*$"
 
 
 def spread(rows: pl.DataFrame, grid: Grid) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Each row's distribution as one row per cell.
+    """Convert each row's distribution to one row per cell.
 
     Args:
-        rows: with a column `probabilities`, text as in JSON or a list of numbers, nowhere null.
-        grid: the grid over the scenes.
+        rows: rows with a column `probabilities`, JSON text or a list of numbers, without nulls.
+        grid: the grid of the scenes.
 
     Returns:
-        The usable rows, repeated for each cell, with `cell` and its part `n` of the answer, a multiple of 1 / `PARTS`,
-        which sum to 1 over a row exactly; and the unusable ones, with `field`, `found` and `expected`.
+        Two tables. The first has the usable rows, repeated for each cell, with `cell` and its part `n` of the answer, a
+        multiple of 1 / `PARTS`; the parts of a row sum to exactly 1. The second has the unusable rows, with `field`,
+        `found` and `expected`.
     """
     import polars as pl
 
@@ -54,10 +55,10 @@ def spread(rows: pl.DataFrame, grid: Grid) -> tuple[pl.DataFrame, pl.DataFrame]:
         vectors = rows.select("_row", p=given)
         unreadable = rows.filter(given.list.eval(pl.element().is_null()).list.any())["_row"]
     wrong_length = vectors.filter(pl.col("p").list.len() != grid.n_cells)
-    whole = vectors.filter(pl.col("p").list.len() == grid.n_cells)
-    whole = whole.with_columns(cell=pl.int_ranges(grid.n_cells)).explode("p", "cell")
-    whole = whole.with_columns(label=pl.lit(None, pl.String))
-    parts = pl.concat([cells.select("_row", "cell", "label", "p"), whole.select("_row", "cell", "label", "p")])
+    by_cell = vectors.filter(pl.col("p").list.len() == grid.n_cells)
+    by_cell = by_cell.with_columns(cell=pl.int_ranges(grid.n_cells)).explode("p", "cell")
+    by_cell = by_cell.with_columns(label=pl.lit(None, pl.String))
+    parts = pl.concat([cells.select("_row", "cell", "label", "p"), by_cell.select("_row", "cell", "label", "p")])
 
     sums = parts.group_by("_row").agg(total=pl.col("p").sum())
     sums = rows.select("_row").join(sums, on="_row", how="left").with_columns(pl.col("total").fill_null(0.0))
@@ -88,10 +89,10 @@ def spread(rows: pl.DataFrame, grid: Grid) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def _divided(rows: pl.DataFrame) -> pl.DataFrame:
-    """Each `_row` divided into whole parts in proportion to `p`; what rounding leaves goes to its likeliest cell."""
+    """Divide each `_row` into integer parts in proportion to `p`. The likeliest cell gets the remainder."""
     import polars as pl
 
-    # Summed in whole numbers: a sum of floats has a last bit that depends on the rows beside it.
+    # Sum integers: the last bit of a float sum would depend on the other rows.
     total = (pl.col("p") * PARTS).floor().cast(pl.Int64).sum().over("_row") / PARTS
     rows = rows.sort("_row", "cell").with_columns(_parts=(pl.col("p") / total * PARTS).floor().cast(pl.Int64))
     likeliest = rows.group_by("_row").agg(

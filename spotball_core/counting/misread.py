@@ -1,4 +1,4 @@
-"""Warnings that a file was misread: the first values that show it, their lines, and what to do."""
+"""Describe signs that a file was misread: the first values that show it, their lines, and what to do."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from spotball_core.counting.responses import Reader
 
 SHOWN_EXAMPLES = 3
-"""So many of the values that show a sign are quoted."""
+"""Maximum number of quoted values per sign."""
 
 SHOWN_FILES = 5
-"""So many of the other files that show a sign are named."""
+"""Maximum number of other files named per sign."""
 
 
 def warnings_of(reader: Reader, shown: Iterable[Sign]) -> tuple[Problem, ...]:
-    """Describe signs, each once: the first source that shows it in full, and the others by their names."""
+    """Describe each sign once: the first source with it in full, the other sources by name."""
     by_name: dict[str, list[Sign]] = {}
     for sign in shown:
         by_name.setdefault(sign.name, []).append(sign)
@@ -51,11 +51,11 @@ def _described(reader: Reader, sign: Sign) -> Problem:
 
 
 def warnings_of_counts(counts: Counts, scenes: Sequence[Scene], files: Sequence[Path]) -> tuple[Problem, ...]:
-    """Describe the signs that counts show, which have neither lines nor the values that were given."""
+    """Describe the signs in counts, which have neither lines nor the original values."""
     import polars as pl
 
     if {(scene.grid.rows, scene.grid.cols) for scene in scenes} != {(counts.rows, counts.cols)}:
-        return ()  # They will be refused.
+        return ()  # These counts will raise an error later.
     grid = Grid(counts.rows, counts.cols, counts.cols, counts.rows)
     cell = pl.col("cell")
     table = counts.table.select(
@@ -76,7 +76,7 @@ def warnings_of_counts(counts: Counts, scenes: Sequence[Scene], files: Sequence[
 
 
 def _texts(sign: Sign, grid: Grid, *, image: str = "", size: str = "") -> tuple[str, str]:
-    """What was found and what was expected, by sign; with the first image that shows it and its size."""
+    """Return what was found and what was expected, by sign, with the first image that shows it and its size."""
     n, of = f"{sign.n:,}", f"{sign.of:,}"
     unparsed = "these answers count as unparsed"
     texts = {
@@ -116,7 +116,7 @@ def _texts(sign: Sign, grid: Grid, *, image: str = "", size: str = "") -> tuple[
 
 
 def _examples(reader: Reader, sign: Sign) -> pl.DataFrame:
-    """The first rows that show a sign, as they were given."""
+    """Return the first rows that show a sign, with their original values."""
     import polars as pl
 
     rows = reader.identified(reader.rows_of([sign.source])).join(sign.units.lazy(), on=UNIT, how="semi")
@@ -129,11 +129,11 @@ def _examples(reader: Reader, sign: Sign) -> pl.DataFrame:
     elif sign.name == "shares":
         rows = rows.filter(point)
     else:
-        shown = shown_by_cells(reader.said.columns, reader.grid)
+        shown = shown_by_cells(reader.grouped_rows.columns, reader.grid)
         shown |= dict.fromkeys(("line", "swapped", "from 0"), shown["numbers"])
         shown["unparsed"] = shown["other"] | shown["nothing"]
         spelled = [column for column in ("cell", "row", "col") if column in columns]
-        groups = reader.said.filter(pl.col("_source") == sign.source, shown[sign.name])
+        groups = reader.grouped_rows.filter(pl.col("_source") == sign.source, shown[sign.name])
         by = [*UNIT, "sport", "image", *spelled]
         named = rows.join(groups.lazy().select(by).unique(), on=by, how="semi", nulls_equal=True).filter(~point)
         points = rows.filter(point if sign.name in ("line", "swapped") else pl.lit(False))
@@ -142,7 +142,7 @@ def _examples(reader: Reader, sign: Sign) -> pl.DataFrame:
 
 
 def _quoted(examples: pl.DataFrame, name: str) -> tuple[str, list[str]]:
-    """The field that examples answer by, and each one's value."""
+    """Return the field that the examples use for their answer, and each example's value."""
     if name == "renamed":
         return "image", [f"'{plain(given)}'" for given in examples["_given"]]
     given = {pair: [c for c in pair if c in examples.columns and examples[c].count()] for pair in _ANSWERS}
@@ -162,7 +162,7 @@ def _text(value: str | None) -> str:
 
 
 def _with_others(problem: Problem, others: Sequence[str]) -> Problem:
-    """The problem, and the names of other files that have it."""
+    """Return the problem with the names of other files that have it."""
     if not others:
         return problem
     named = ", ".join(others[:SHOWN_FILES]) + (", ..." if len(others) > SHOWN_FILES else "")

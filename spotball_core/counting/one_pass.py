@@ -1,4 +1,4 @@
-"""The one pass over all rows: those that say the same become one, with what tells whether a closer look is needed."""
+"""Group equal rows in one pass over the data, with the sums that show whether rows need a second pass."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
     import polars as pl
 
 ROWS_AT_ONCE = 2_500_000
-"""Rows of Parquet that are grouped together."""
+"""Number of Parquet rows that are grouped together."""
 
 GROUPS_HELD = 300_000
-"""Groups of later parts that wait to be added, or as many as there are already, to which adding is work, too."""
+"""Number of groups of later parts that are collected before they are added. Adding costs time as well."""
 
 
 def grouped(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
-    """Rows that say the same as one, spelt as they are.
+    """Group rows that are equal, in their original spelling.
 
     Args:
-        rows: of a source.
-        keys: columns that are kept where there are any, beside those that name cells.
+        rows: rows of a source.
+        keys: columns to keep if they exist, in addition to those that name cells.
 
     Returns:
-        `n`, how many rows there are of each; `apart`, how many of these are points or distributions and so name no
-        cell; whether there is a `point`, and a distribution (`spread`); and where rows have a sample, the columns of
+        Groups with `n`, the number of rows; `apart`, how many of these are points or distributions and so do not name a
+        cell; whether there is a `point`, and a distribution (`spread`); and, if rows have a sample, the columns of
         `samples.sums`.
     """
     import polars as pl
@@ -51,16 +51,16 @@ def grouped(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
 
 
 def is_point(columns: Sequence[str]) -> pl.Expr:
-    """Whether a row of these columns answers by a point, or by half of one."""
+    """Return whether a row with these columns answers with a point, or with one coordinate of a point."""
     import polars as pl
 
     return pl.any_horizontal(pl.col("x", "y").is_not_null()) if "x" in columns else pl.lit(False)
 
 
 def in_parts(source: Source, keys: Sequence[str], collect: Callable[[pl.LazyFrame], pl.DataFrame]) -> pl.DataFrame:
-    """A source's groups; those of Parquet, which can be entered anywhere, by so many rows at a time.
+    """Return a source's groups. A Parquet file is read a limited number of rows at a time.
 
-    Polars sets rows aside whose group it has not seen lately, and the more rows there are, the more it holds.
+    Polars keeps rows in memory whose group it has not seen recently, and needs more memory the more rows there are.
     """
     import polars as pl
 
@@ -76,7 +76,7 @@ def in_parts(source: Source, keys: Sequence[str], collect: Callable[[pl.LazyFram
 
 
 def _added(groups: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """The groups of several parts of a source, as `grouped` gives them for the whole."""
+    """Add the groups of several parts of a source; the result equals `grouped` on the whole source."""
     import polars as pl
 
     if len(groups) == 1:

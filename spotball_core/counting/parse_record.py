@@ -1,4 +1,4 @@
-"""The record next to a file of responses that names the policy its replies were parsed under."""
+"""Read and write the record next to a responses file that names the policy its replies were parsed under."""
 
 from __future__ import annotations
 
@@ -17,27 +17,28 @@ _KEY = "parse_policy"
 
 
 def record_of(path: Path) -> Path:
-    """Return the path of the record of a file of responses.
+    """Return the path of the record of a responses file.
 
     Examples:
         >>> record_of(Path("run-gpt/responses.jsonl")).as_posix()
         'run-gpt/parsing.responses.json'
     """
-    # The name does not begin like the file's, so that `responses*` in a shell finds responses only.
+    # The name starts differently from the responses file's name, so that `responses*` in a shell matches responses
+    # only.
     return path.with_name(f"parsing.{path.stem}.json")
 
 
 def write_parse_policy(path: Path, policy: str) -> None:
-    """Write the record of a file of responses."""
+    """Write the record of a responses file."""
     with replacing(record_of(path)) as beside:
         beside.write_text(json.dumps({_KEY: policy}) + "\n", encoding="utf-8", newline="\n")
 
 
 def read_parse_policies(paths: Iterable[Path]) -> frozenset[str]:
-    """Return the policies that the records of some files name. Files without a record add none.
+    """Return the policies that the records of response files name. Files without a record add none.
 
     Raises:
-        InputError: for a record that does not name a policy.
+        InputError: if a record does not name a policy.
     """
     policies = set()
     for path in paths:

@@ -1,9 +1,9 @@
-"""One respondent in several independent sources: merged only if the user asks for it.
+"""Detect one respondent in several independent sources, which are merged only if the user requests it.
 
-Three kinds of files are parts of one source: files named `responses*` in one folder; files that have none of a
-respondent's sample numbers for an image in common; and files in one folder whose names differ only in a number, unless
-they hold people's answers, because studies are numbered, too. Other files that answer the same image for the same
-respondent and prompt may be anything: two studies, two runs, one run twice.
+Files count as parts of one source in three cases: files named `responses*` in one folder; files that share none of a
+respondent's sample numbers for an image; and files in one folder whose names differ only in a number, unless they hold
+people's answers, because studies are numbered, too. Other files that answer the same image for the same respondent and
+prompt may have any relation: two studies, two runs, or one run twice.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EXPECTED = "another respondent's name in one of them, or --pool (in Python: pool
 
 
 def nameless(columns: Sequence[str]) -> pl.Expr:
-    """Whether some of a group's rows have neither a respondent nor a sample, by its columns of `one_pass.grouped`."""
+    """Return whether some rows of a group have neither a respondent nor a sample (columns of `one_pass.grouped`)."""
     import polars as pl
 
     given = pl.col("respondent").str.strip_chars() if "respondent" in columns else pl.lit(None, pl.String)
@@ -37,11 +37,11 @@ def nameless(columns: Sequence[str]) -> pl.Expr:
 
 
 def given_by(groups: pl.DataFrame, *keys: str) -> pl.DataFrame:
-    """Who answered what, each once: what several groups of answers come to.
+    """Combine groups of answers: one row per respondent and image.
 
     Args:
-        groups: with `keys`, the number `n` of answers, `nameless`, the `kind` of respondent or whether there are
-            `people`, and perhaps the columns of `samples.sums`.
+        groups: groups with `keys`, the number `n` of answers, `nameless`, the `kind` of respondent or whether there are
+            `people`, and optionally the columns of `samples.sums`.
     """
     import polars as pl
 
@@ -53,14 +53,14 @@ def given_by(groups: pl.DataFrame, *keys: str) -> pl.DataFrame:
 
 
 def doubtful(given: pl.DataFrame, paths: Sequence[Path | None]) -> pl.DataFrame:
-    """Answers to one image by one respondent and prompt that come from several sources and may not belong together.
+    """Return answers to one image by one respondent and prompt from several sources that may not belong together.
 
     Args:
-        given: `samples.GIVEN`, each once, with the columns of `given_by`, and the places of their `files`.
+        given: `samples.GIVEN`, each combination once, with the columns of `given_by` and the indices of their `files`.
         paths: the files.
 
     Returns:
-        The rows of those that are not known to be numbered low, low + 1, ..., high over all sources.
+        The rows whose samples are not known to be numbered low, low + 1, ..., high over all sources.
     """
     import polars as pl
 
@@ -78,15 +78,15 @@ def doubtful(given: pl.DataFrame, paths: Sequence[Path | None]) -> pl.DataFrame:
 def check_independent(
     groups: pl.DataFrame, sources: Sequence[Source], numbered: Callable[[list[int]], pl.LazyFrame]
 ) -> None:
-    """Refuse to merge a respondent's answers to the same image and prompt from several independent sources.
+    """Raise an error if a respondent's answers to an image and prompt come from several independent sources.
 
     Args:
-        groups: with `_source`, `samples.GIVEN` and what `given_by` needs.
+        groups: groups with `_source`, `samples.GIVEN` and the columns that `given_by` needs.
         sources: the sources.
-        numbered: from the places of sources to their rows with keys filled in and the samples' numbers.
+        numbered: function from indices of sources to their rows with keys filled in and sample numbers.
 
     Raises:
-        InputError: with two sources for each respondent and prompt.
+        InputError: naming two sources for each respondent and prompt.
     """
     import polars as pl
 
@@ -118,7 +118,7 @@ def check_independent(
 
 
 def _with_origin(places: pl.DataFrame, paths: Sequence[Path | None]) -> pl.DataFrame:
-    """Add the `origin` of answers in each `_source`: what files of one source have in common."""
+    """Add the `origin` of answers in each `_source`, which files of one source share."""
     import polars as pl
 
     own = [str(path.resolve()) if path else "" for path in paths]
@@ -126,21 +126,21 @@ def _with_origin(places: pl.DataFrame, paths: Sequence[Path | None]) -> pl.DataF
     numbered = [_dataset(path) or _NUMBER.sub("#", name) for path, name in zip(paths, own, strict=True)]
     names = pl.DataFrame({"_source": range(len(own)), "own": own, "datasets": datasets, "numbered": numbered})
     names = names.with_columns(pl.col("_source").cast(places.schema["_source"]))
-    # A respondent without a name is called as its file; that does not make two files of a folder one.
+    # A respondent without a name gets its file's name. This alone does not make two files of a folder one source.
     origin = pl.when("nameless").then("own").when("people").then("datasets").otherwise("numbered")
     return places.join(names, on="_source").with_columns(origin=origin).drop("own", "datasets", "numbered")
 
 
 def _dataset(path: Path | None) -> str | None:
-    """The folder of a dataset's file of responses; None for other files."""
+    """Return the folder of a dataset's responses file; None for other files."""
     return str(path.resolve().parent) if path and path.name.startswith("responses") else None
 
 
 def check_counts(rows: Counts, counted: Counts, files: Sequence[Path], counts_files: Sequence[Path]) -> None:
-    """Refuse to merge a respondent's answers from files of responses with those from files of counts.
+    """Raise an error if a respondent's answers come from both response files and counts files.
 
-    Counts do not tell which samples they count. Files of counts are made to be added to each other, so this is the only
-    check of them.
+    Counts do not record which samples they count. Counts files are meant to be added to each other, so this is their
+    only check.
 
     Raises:
         InputError: naming the files.

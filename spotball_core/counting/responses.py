@@ -1,8 +1,8 @@
-"""Reading responses, ours and other people's, to counts.
+"""Read responses, in our format or other formats, and count them.
 
-Polars reads and groups, lazily, in one pass that also tells whether samples are in order. Points, distributions and
-samples out of order are read once more, by themselves. What is looked at in Python is the few distinct spellings that
-are left. A file with anything wrong is read again, to say where.
+Polars reads and groups the rows lazily in one pass, which also shows whether samples are in order. Points,
+distributions and samples out of order are read a second time. Python code only handles the few distinct spellings that
+remain. A file with an error is read again to locate it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 KINDS = ("human", "model", "baseline")
 
 EXTENSION = r"(?i)\.(jpe?g|png|webp|gif|bmp|tiff?)$"
-"""Extensions of image files, which ids may have by mistake."""
+"""Extensions of image files, which ids may contain by mistake."""
 
 
 def read_counts(
@@ -42,27 +42,28 @@ def read_counts(
     participants: bool = False,
     pool: bool = False,
 ) -> Counts:
-    """Count the responses of one or more files, of a frame, or of records.
+    """Count the responses in files, in a frame, or in records.
 
-    Columns: `image` and an answer, which is `cell` (in any spelling `Grid.position` reads), or `x` and `y` in pixels,
-    or `row` and `col` from 1, or `probabilities` (by label, or one number a cell). `sport` may be left out where the
-    image id is unique among the scenes; `respondent` is the file's name without its ending where it is left out,
-    `prompt` then is `base`, `kind` `model` (for the respondent `human`: `human`). A cell that cannot be read, or is
-    outside the grid, is an unparsed response. Distributions count as one answer, in parts. A file extension of an
-    image's id is ignored where the scenes' ids have none. Signs that a file was misread are the counts' `warnings`.
+    Columns: `image` and an answer. The answer is `cell` (in any spelling that `Grid.position` reads), or `x` and `y` in
+    pixels, or `row` and `col` from 1, or `probabilities` (by label, or one number per cell). `sport` is optional if the
+    image id is unique among the scenes. The default of `respondent` is the file's name without its ending, of `prompt`
+    `base`, of `kind` `model` (for the respondent `human`: `human`). A cell that is unreadable or outside the grid is an
+    unparsed response. A distribution counts as one answer, in parts. A file extension of an image's id is ignored if
+    the scenes' ids have none. The counts' `warnings` list signs that a file was misread.
 
-    Files are refused that answer the same image for the same respondent and prompt, unless they are `responses*` files
-    of one folder, or their sample numbers continue each other.
+    Files that answer the same image for the same respondent and prompt raise an error, unless they are `responses*`
+    files of one folder, or their sample numbers continue each other.
 
     Args:
         responses: paths of JSON Lines, CSV or Parquet files; or a frame; or records.
-        scenes: the scenes answered to; all with the same rows and columns.
-        participants: tell participants apart.
+        scenes: the scenes that the responses refer to, all with the same rows and columns.
+        participants: count participants separately.
         pool: merge a respondent's answers from files that are independent of each other.
 
     Raises:
-        InputError: for an unknown image, a duplicate (respondent, prompt, image, sample, participant), a probability
-            below 0 or a sum off 1, and whatever else is wrong: file, line, field, what was found and expected.
+        InputError: for an unknown image, a duplicate (respondent, prompt, image, sample, participant), a negative
+            probability, a wrong sum, or any other problem. It lists file, line, field, the value found and the value
+            expected.
         OptionError: if the scenes' grids differ in rows or columns.
     """
     reader = Reader(sources_of(responses), scenes, participants)
@@ -75,26 +76,25 @@ def read_counts(
 def read_part(
     sources: Sequence[Source], scenes: Sequence[Scene], *, participants: bool
 ) -> tuple[Counts, pl.DataFrame, pl.DataFrame]:
-    """Count a part of the sources that are to be scored together, and say what only all parts together tell.
+    """Count one part of the sources that are scored together, and return what only all parts together can check.
 
     Returns:
-        The counts; and for each who answered what, as `samples.GIVEN` has it (and the participant, if asked for), the
-        number `n` of answers, the columns of `samples.sums`, and whether answers were `nameless`; and the sums of
-        `signs`.
+        The counts; a table of who answered what: `samples.GIVEN` (and the participant, if requested), the number `n` of
+        answers, the columns of `samples.sums`, and whether answers were `nameless`; and the sums of `signs`.
 
     Raises:
-        InputError: as `read_counts`, of what is wrong within the part.
-        OptionError: as `read_counts`.
+        InputError: in the cases of `read_counts`, for problems within the part.
+        OptionError: in the cases of `read_counts`.
     """
     reader = Reader(sources, scenes, participants)
     return reader.counts(), reader.across(), reader.sums
 
 
 def common_grid(scenes: Sequence[Scene]) -> Grid:
-    """A grid with the rows and columns that all scenes share.
+    """Return a grid with the rows and columns that all scenes share.
 
     Raises:
-        OptionError: if they do not, if there are no scenes, or if an image is there twice.
+        OptionError: if scenes differ in rows or columns, there are no scenes, or an image occurs twice.
     """
     keys = [scene.key for scene in scenes]
     if len(set(keys)) < len(keys):
@@ -108,14 +108,14 @@ def common_grid(scenes: Sequence[Scene]) -> Grid:
 
 
 class Reader:
-    """One reading of some sources, of which `counts` raises InputError with all that is wrong.
+    """Read sources once; `counts` raises InputError with all problems.
 
     Attributes:
-        said: what was said, by source and with all keys filled in; once it was counted.
-        sums: what tells whether the sources were misread, of `signs`; once they were counted.
+        grouped_rows: the grouped rows, by source and with all keys filled in; available after counting.
+        sums: the sums of `signs` that show whether sources were misread; available after counting.
     """
 
-    said: pl.DataFrame
+    grouped_rows: pl.DataFrame
     sums: pl.DataFrame
 
     def __init__(self, sources: Sequence[Source], scenes: Sequence[Scene], participants: bool) -> None:
@@ -143,19 +143,20 @@ class Reader:
         self.sports_of = sports.filter(several).with_columns(pl.col("sport").list.join(", "))
 
     def counts(self) -> Counts:
-        """What was answered, by whom to what."""
+        """Return the counts: who answered what."""
         import polars as pl
 
-        # One source after the other: together, parts of all would be held in memory.
+        # Read one source after the other, because parts of all sources together would fill the memory.
         groups = [in_parts(source, self.keys, self._collected) for source in self.sources]
         of = [frame.with_columns(_source=pl.lit(index, pl.UInt32)) for index, frame in enumerate(groups)]
         spelt = pl.concat(of, how="diagonal_relaxed")
         ids = spelt["image"].str.strip_chars().drop_nulls()
         self.with_extensions = bool((~ids.is_in(self.images.implode()) & ids.str.contains(EXTENSION)).any())
-        self.said = self.identified(spelt.lazy().with_columns(nameless=nameless(spelt.columns))).collect()
-        self.said = located(self.said, self.grid)
+        self.grouped_rows = self.identified(spelt.lazy().with_columns(nameless=nameless(spelt.columns))).collect()
+        self.grouped_rows = located(self.grouped_rows, self.grid)
         frames: dict[str, pl.DataFrame] = {}
-        with_points, with_spread = (self.said.filter(form)["_source"].unique().sort() for form in ("point", "spread"))
+        forms = ("point", "spread")
+        with_points, with_spread = (self.grouped_rows.filter(form)["_source"].unique().sort() for form in forms)
         if len(with_points):
             points = self.identified(self.rows_of(with_points).filter(is_point(self.columns)))
             points = points.with_columns(cell=cell_at(self.grid), _problem=self._problem(points))
@@ -167,7 +168,7 @@ class Reader:
             spread_rows = spread_rows.with_columns(_source=pl.lit(index, pl.UInt32), _spread=pl.lit(True))
             frames[f"spread {index}"] = self._collected(self.identified(spread_rows))
 
-        named = self.said.lazy().with_columns(pl.col("n") - pl.col("apart")).filter(pl.col("n") > 0)
+        named = self.grouped_rows.lazy().with_columns(pl.col("n") - pl.col("apart")).filter(pl.col("n") > 0)
         cells = named.with_columns(_problem=self._problem(named)).collect()
         parts, faults = [cells.with_columns(cell="_index")], []
         for name, frame in frames.items():
@@ -196,32 +197,36 @@ class Reader:
         return Counts.of(table.drop("_source"), rows=self.grid.rows, cols=self.grid.cols)
 
     def _summed(self, points: pl.DataFrame | None) -> pl.DataFrame:
-        """What tells whether sources were misread, of `signs`."""
+        """Return the sums of `signs` that show whether sources were misread."""
         import polars as pl
 
         renamed = pl.when(pl.col("image") != pl.col("_given")).then("n") if self.with_extensions else pl.lit(0)
-        cells = self.said.with_columns(renamed=renamed, n=pl.col("n") - pl.col("apart"))
+        cells = self.grouped_rows.with_columns(renamed=renamed, n=pl.col("n") - pl.col("apart"))
         tables = [signs.of_cells(cells, self.known, self.grid)]
         if points is not None:
             tables.append(signs.of_points(points.rename({"cell": "_index"}), self.grid))
         return signs.added(tables)
 
     def warnings(self) -> tuple[Problem, ...]:
-        """Signs that the sources were misread, once they were counted."""
+        """Return the signs that the sources were misread; call it after counting."""
         return warnings_of(self, signs.signs(self.sums, self.known, self.grid))
 
     def check_independent(self) -> None:
-        """Raise InputError for a respondent whose answers come from independent sources, once they were counted."""
+        """Raise InputError if a respondent's answers come from independent sources; call it after counting."""
         if len(self.sources) > 1:
-            check_independent(self.said, self.sources, lambda some: self._named(samples.numbered(self.rows_of(some))))
+            check_independent(
+                self.grouped_rows, self.sources, lambda some: self._named(samples.numbered(self.rows_of(some)))
+            )
 
     def across(self) -> pl.DataFrame:
-        """What `read_part` gives beside the counts."""
-        return given_by(self.said, *samples.GIVEN, *self.keys[len(KEYS) :])
+        """Return the table that `read_part` returns in addition to the counts."""
+        return given_by(self.grouped_rows, *samples.GIVEN, *self.keys[len(KEYS) :])
 
     def rows_of(self, indices: Iterable[int]) -> pl.LazyFrame:
-        """The rows of some sources, with the source's index as `_source`, and as `_spread` whether one is a
-        distribution."""
+        """Return the rows of some sources.
+
+        `_source` is the source's index, `_spread` whether a row is a distribution.
+        """
         import polars as pl
 
         frames = []
@@ -239,17 +244,17 @@ class Reader:
         try:
             return plan.collect(engine="streaming")
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-            # Polars panics over some damaged Parquet files, which is no Exception.
+            # For some damaged Parquet files, Polars raises a panic, which is not an Exception.
             raise self._unreadable(error) from error
 
-    # What a row means ----------------------------------------------------------------------------------------
+    # Meaning of rows -----------------------------------------------------------------------------------------
 
     def identified(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Rows with all keys filled in, and what the scenes say of their image (null where it is none of theirs)."""
+        """Return rows with all keys filled in and their scene's data, which is null for an unknown image."""
         return self._named(rows).join(self.scenes, on=["sport", "image"], how="left", maintain_order="left")
 
     def _named(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Rows with all keys filled in."""
+        """Return rows with all keys filled in."""
         import polars as pl
 
         columns = rows.collect_schema().names()
@@ -275,7 +280,7 @@ class Reader:
         )
 
     def _without_extension(self) -> pl.Expr:
-        """An image's id, without a file extension that the scenes do not have."""
+        """Return the image's id, without a file extension that the scenes do not have."""
         import polars as pl
 
         stem = pl.col("image").str.replace(EXTENSION, "")
@@ -283,7 +288,7 @@ class Reader:
         return pl.when(extended).then(stem).otherwise("image")
 
     def _problem(self, rows: pl.LazyFrame) -> pl.Expr:
-        """The first thing wrong with an identified row, as field, found and expected in one text; null if nothing."""
+        """Return a row's first problem as one text of field, found and expected; null if there is none."""
         import polars as pl
 
         columns = rows.collect_schema().names()
@@ -334,19 +339,20 @@ class Reader:
             f"{sport} has {n}, such as '{first}'" for sport, n, first in sports.iter_rows()
         )
 
-    # What is wrong -------------------------------------------------------------------------------------------
+    # Problems ------------------------------------------------------------------------------------------------
 
     def _repeats(self) -> bool:
-        """Whether any sample is there twice, or is no number."""
-        keys = [key for key in samples.identity(self.columns) if key in self.said.columns]
-        unsure = samples.out_of_order(self.said, keys)
+        """Return whether a sample occurs twice or is not a number."""
+        keys = [key for key in samples.identity(self.columns) if key in self.grouped_rows.columns]
+        unsure = samples.out_of_order(self.grouped_rows, keys)
         if unsure.is_empty():
             return False
-        sources = self.said.join(unsure, on=keys, how="semi", nulls_equal=True)["_source"].unique(maintain_order=True)
+        rows = self.grouped_rows.join(unsure, on=keys, how="semi", nulls_equal=True)
+        sources = rows["_source"].unique(maintain_order=True)
         return not samples.repeated(self._named(samples.numbered(self.rows_of(sources)))).is_empty()
 
     def _explained(self, faults: list[pl.DataFrame]) -> InputError:
-        """Read again, row by row, to say where each problem is."""
+        """Read again, row by row, and return the location of each problem."""
         import polars as pl
 
         rows = self.identified(self.rows)
@@ -391,7 +397,7 @@ class Reader:
 
 
 def _looked_up(column: str, table: pl.DataFrame) -> pl.Expr:
-    """What a table's second column says of a column's value; null for values that the table does not have."""
+    """Look up a column's values in a table's first column, and return the second; null for missing values."""
     import polars as pl
 
     return pl.col(column).replace_strict(table[:, 0], table[:, 1], default=None, return_dtype=pl.String)

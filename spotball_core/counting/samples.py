@@ -1,4 +1,4 @@
-"""Whether each sample is there once: known from sums where samples are numbered in order, else by looking at each."""
+"""Check that each sample occurs once: from sums if samples are numbered in order, else by comparing rows."""
 
 from __future__ import annotations
 
@@ -15,74 +15,77 @@ NUMBER = "_sample"
 """The column that `numbered` adds: the sample's number."""
 
 _EXACT = 2**52
-"""Up to here, and well beyond, each whole number is a float of its own."""
+"""Up to this limit, floats represent each integer exactly."""
 
 GIVEN = ("respondent", "prompt", "sport", "image")
-"""Who answered what: with its number, and the participant, what makes a sample one of its own."""
+"""The columns that identify an answered image.
+
+The sample's number and the participant are added to identify a sample.
+"""
 
 
 def identity(columns: list[str]) -> list[str]:
-    """What makes a sample one of its own, among the columns of `numbered`."""
+    """Return the columns that identify a sample, among the columns of `numbered`."""
     return [*GIVEN, NUMBER, *(c for c in ("participant",) if c in columns)]
 
 
 def numbered(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Rows that have a sample, with its number: `1` and `1.0` are one."""
+    """Return the rows that have a sample, with its number: `1` and `1.0` are equal."""
     import polars as pl
 
     return rows.filter(pl.col("sample").is_not_null()).with_columns(number("sample").alias(NUMBER))
 
 
 def sums() -> dict[str, pl.Expr]:
-    """What the groups of a pass over rows, which have their sample's number as `NUMBER`, carry for `out_of_order`."""
+    """Return the sums that groups of rows (with their sample's number as `NUMBER`) carry for `out_of_order`."""
     import polars as pl
 
     return {"samples": pl.col("sample").count(), "low": pl.col(NUMBER).min(), "hashes": pl.col(NUMBER).hash().sum()}
 
 
 def summed() -> dict[str, pl.Expr]:
-    """The columns of `sums` of several groups together."""
+    """Return expressions that combine the columns of `sums` over several groups."""
     import polars as pl
 
     return {"samples": pl.col("samples").sum(), "low": pl.col("low").min(), "hashes": pl.col("hashes").sum()}
 
 
 def out_of_order(groups: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """The groups with samples that are not known to be low, low + 1, ..., high, each once.
+    """Return the groups whose samples are not known to be low, low + 1, ..., high, each once.
 
-    As many numbers as from low to high, whose hashes sum to those of low to high, are these numbers, but for a chance
-    of one in 2^64. Others need not be wrong: gaps are allowed, and participants who are not told apart may have a
-    sample 1 each. Only `repeated` can tell.
+    If there are as many numbers as from low to high, and their hashes sum to those of low to high, they are these
+    numbers, except with a probability of 1 in 2^64. Other groups can be valid: gaps are allowed, and participants that
+    are not counted separately may each have a sample 1. Only `repeated` can decide.
 
     Args:
-        groups: with the columns of `sums`, and keys filled in.
-        keys: those keys.
+        groups: groups with the columns of `sums`, and keys filled in.
+        keys: the names of these keys.
 
     Returns:
-        The keys of such groups.
+        The keys of the groups.
     """
     import polars as pl
 
-    whole = groups.filter(pl.col("samples") > 0).group_by(keys).agg(**summed())
+    totals = groups.filter(pl.col("samples") > 0).group_by(keys).agg(**summed())
     low = pl.col("low")
-    orderly = whole.filter((low.is_between(1, _EXACT) & (low == low.floor())).fill_null(False))
+    orderly = totals.filter((low.is_between(1, _EXACT) & (low == low.floor())).fill_null(False))
     if orderly.is_empty():
-        return whole.select(keys)
+        return totals.select(keys)
     n = orderly["samples"].to_numpy().astype(np.int64)
     first = orderly["low"].to_numpy().astype(np.int64)
     start, end = first.min(), (first + n).max()
     if end - start > 10 * n.sum():
-        return whole.select(keys)  # numbers so far apart would need a long list of hashes
+        return totals.select(keys)  # Numbers so far apart would need a long list of hashes.
     hashes = pl.Series(np.arange(start, end, dtype=np.float64)).hash().to_numpy()
     running = np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashes, dtype=np.uint64)])
     ordered = orderly["hashes"].to_numpy().astype(np.uint64) == running[first - start + n] - running[first - start]
-    return whole.join(orderly.filter(pl.Series(ordered)), on=keys, how="anti", nulls_equal=True).select(keys)
+    return totals.join(orderly.filter(pl.Series(ordered)), on=keys, how="anti", nulls_equal=True).select(keys)
 
 
 def repeated(rows: pl.LazyFrame) -> pl.DataFrame:
-    """Samples that are there more than once, and samples that are no number, of rows with keys filled in.
+    """Return samples that occur more than once or are not numbers, for rows with keys filled in.
 
-    What is there twice has one hash twice: eight bytes a row tell which few rows to compare.
+    Duplicates have equal hashes. With eight bytes per row, the hashes show which few rows to compare.
     """
     import polars as pl
 

@@ -1,7 +1,7 @@
-"""Signs that a file was misread: rows that count from 0, x and y as shares or swapped, whole replies as cells.
+"""Detect signs that a file was misread: rows that count from 0, x and y as shares or swapped, whole replies as cells.
 
-Reading sums up what tells, for each respondent, prompt and image; the sums of several parts of a file add. Each sign
-is a condition on the sums that valid files do not meet (docs/reference/files.md lists them).
+Reading adds up the necessary sums for each respondent, prompt and image; the sums of several parts of a file can be
+added. Each sign is a condition on the sums that valid files do not meet (docs/reference/files.md lists them).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 UNIT = ("_source", "respondent", "kind", "prompt")
-"""What is judged as a whole: a respondent's answers to a prompt in one source."""
+"""The unit of the checks: a respondent's answers to a prompt in one source."""
 
 KEYS = (*UNIT, "sport", "image")
 
@@ -27,20 +27,22 @@ MOST_UNPARSED = 0.1
 """A larger share of unparsed answers is a sign."""
 
 LEAST_UNPARSED = 5
-"""Fewer unparsed answers tell nothing about a file."""
+"""With fewer unparsed answers, the share is not checked."""
 
 LEAST_ANSWERS = 3
-"""Fewer points, or whole replies, tell nothing about a file."""
+"""With fewer points, or whole replies, files are not checked for these signs."""
 
 LEAST_IMAGES, CHANCE = 10, 1e-6
-"""So many images are needed before a line of cells, or a better fit, is a sign, and so many that answers at random
-would hardly ever show it: with about this probability."""
+"""Minimum number of images for a sign about all answers of a unit, and the maximum probability of the sign by chance.
+
+Chance only concerns answers in one line of cells: random answers show it with about this probability.
+"""
 
 LEAST_PLACES = 4
-"""Answers in one line of cells are a sign if they are spread over so many cells; otherwise they are a preference."""
+"""Answers in one line are a sign if they cover this many cells or more, otherwise a preference."""
 
 BETTER_FIT = 5.0
-"""A better fit with x and y swapped is a sign from so many standard errors on."""
+"""Minimum number of standard errors by which swapping x and y must improve the fit to be a sign."""
 
 _SUMS = (
     *("n", "nothing", "other", "reply", "zero", "outside", "off_image", "renamed"),
@@ -55,12 +57,12 @@ class Sign:
     """A sign that some respondents' answers in a source show.
 
     Attributes:
-        name: which.
+        name: the name of the sign.
         source: the source's index.
-        units: whose answers, as `UNIT`.
+        units: the respondents and prompts concerned, with the columns `UNIT`.
         n: how many answers show it.
         of: how many answers these respondents gave.
-        line: for `line`, the row or column with all answers, such as "row C".
+        line: for the sign `line`, the row or column with all answers, such as "row C".
     """
 
     name: str
@@ -71,7 +73,7 @@ class Sign:
     line: str = ""
 
     def at(self, source: int) -> Sign:
-        """The same sign of the same file at another place among the sources."""
+        """Return the same sign of the same file for another index among the sources."""
         import polars as pl
 
         index = pl.lit(source, self.units.schema["_source"])
@@ -85,10 +87,10 @@ def of_cells(answers: pl.DataFrame, scenes: Sequence[Scene], grid: Grid) -> pl.D
     """Sum up answers that name cells or are distributions.
 
     Args:
-        answers: `KEYS`; the number `n` of answers that name cells; `renamed`, the number of answers to images whose id
-            had a file extension; `_index`, the cell, null for none of the grid; `_row` and `_col` from 1 as they were
-            given, null for none; and perhaps `cell`, a cell's text, and `row`.
-        scenes: the scenes answered to.
+        answers: a table with `KEYS`; the number `n` of answers that name cells; `renamed`, the number of answers to
+            images whose id had a file extension; `_index`, the cell, null outside the grid; `_row` and `_col` from 1 as
+            given, null if missing; and optionally `cell`, a cell's text, and `row`.
+        scenes: the scenes that the answers refer to.
         grid: a grid with their rows and columns.
     """
     import polars as pl
@@ -119,15 +121,15 @@ def of_cells(answers: pl.DataFrame, scenes: Sequence[Scene], grid: Grid) -> pl.D
 
 
 def shown_by_cells(columns: Sequence[str], grid: Grid) -> dict[str, pl.Expr]:
-    """What an answer that names a cell shows, by the columns that `of_cells` takes."""
+    """Return which signs an answer that names a cell shows, using the columns that `of_cells` takes."""
     import polars as pl
 
     row, col = pl.col("_row"), pl.col("_col")
     text = pl.col("cell").str.strip_chars() if "cell" in columns else pl.lit(None, pl.String)
     empty = text.fill_null("") == ""
-    # A word and a number, such as "row 4", is not a label of a cell.
+    # A word and a number, such as "row 4", is not a cell's label.
     numbers = row.is_not_null() & col.is_not_null() & (empty | (row <= max(26, grid.rows)))
-    # A sentence, or text too long for any spelling of a cell.
+    # A sentence, or text that is too long for any spelling of a cell.
     reply = (text.str.len_chars() > 40) | ((text.str.len_chars() > 15) & text.str.contains(r"\s"))
     zero = (row == 0) | (col == 0)
     return {
@@ -141,11 +143,11 @@ def shown_by_cells(columns: Sequence[str], grid: Grid) -> dict[str, pl.Expr]:
 
 
 def of_points(answers: pl.DataFrame, grid: Grid) -> pl.DataFrame:
-    """Sum up points.
+    """Sum up answers that are points.
 
     Args:
-        answers: `KEYS`; the number `n` of such points, and their sums by `point_sums`; `_index`, their cell, null
-            outside the image.
+        answers: a table with `KEYS`; the number `n` of such points, and their sums by `point_sums`; `_index`, their
+            cell, null outside the image.
     """
     import polars as pl
 
@@ -160,7 +162,7 @@ def of_points(answers: pl.DataFrame, grid: Grid) -> pl.DataFrame:
 
 
 def point_sums(x: pl.Expr, y: pl.Expr, width: pl.Expr, height: pl.Expr) -> dict[str, pl.Expr]:
-    """What to sum up over points of one cell."""
+    """Return the sums that are needed over points of one cell."""
     import polars as pl
 
     return {
@@ -173,7 +175,7 @@ def point_sums(x: pl.Expr, y: pl.Expr, width: pl.Expr, height: pl.Expr) -> dict[
 
 
 def added(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """The sums of several tables of sums."""
+    """Return the sums of several tables of sums."""
     import polars as pl
 
     return (
@@ -185,7 +187,7 @@ def added(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _times(condition: pl.Expr) -> pl.Expr:
-    """`n` where a condition holds, else 0."""
+    """Return `n` if a condition holds, else 0."""
     import polars as pl
 
     return pl.when(condition).then(pl.col("n")).otherwise(0)
@@ -206,11 +208,11 @@ def _summed(answers: pl.DataFrame, grid: Grid) -> pl.DataFrame:
 
 
 def signs(sums: pl.DataFrame, scenes: Sequence[Scene], grid: Grid) -> list[Sign]:
-    """Find the signs that sources were misread, at most one of a name per source.
+    """Find the signs that sources were misread, at most one of each name per source.
 
     Args:
-        sums: of all sources.
-        scenes: the scenes answered to.
+        sums: the sums of all sources.
+        scenes: the scenes that the answers refer to.
         grid: a grid with their rows and columns.
     """
     import polars as pl
@@ -239,11 +241,11 @@ def signs(sums: pl.DataFrame, scenes: Sequence[Scene], grid: Grid) -> list[Sign]
     )
     swapped = (pl.col("better").fill_null(False) | none_astray_swapped) & ~shares
     replies = (pl.col("reply") >= LEAST_ANSWERS) & (pl.col("reply") > MOST_UNPARSED * n)
-    # A baseline leaves its answer empty where it has none; that is not for want of reading.
+    # A baseline leaves its answer empty if it has none, so this is not a reading problem.
     unread = pl.col("other") + pl.when(pl.col("kind") == "baseline").then(0).otherwise(pl.col("nothing"))
     unread = unread + pl.when(replies).then(0).otherwise(pl.col("reply"))
     unparsed = (unread >= LEAST_UNPARSED) & (unread > MOST_UNPARSED * n)
-    # Most answers would be right if they counted from 0. One place for all images may be so by chance.
+    # Most answers would be correct if they counted from 0. A single cell for all images may be correct by chance.
     from_0 = (
         (pl.col("hits_from_0") - pl.col("hits") > 0.5 * pl.col("counted"))
         & (pl.col("images") >= LEAST_IMAGES)
@@ -262,20 +264,20 @@ def signs(sums: pl.DataFrame, scenes: Sequence[Scene], grid: Grid) -> list[Sign]
         "reply": (replies, pl.col("reply")),
         "unparsed": (unparsed, unread),
     }
-    found = []
+    found_signs = []
     for name, (condition, number) in conditions.items():
         for (source,), shown in units.filter(condition).group_by("_source", maintain_order=True):
             total, of = shown.select(number.sum(), n.sum()).row(0)
-            found.append(Sign(name, source, shown.select(UNIT), round(total), round(of)))
+            found_signs.append(Sign(name, source, shown.select(UNIT), round(total), round(of)))
     others = units.filter(~shares & ~swapped.fill_null(False))
-    return [*found, *_lines(others, sums, scenes, grid)]
+    return [*found_signs, *_lines(others, sums, scenes, grid)]
 
 
 def _lines(units: pl.DataFrame, sums: pl.DataFrame, scenes: Sequence[Scene], grid: Grid) -> Iterator[Sign]:
-    """Units with all answers in one row or one column, unless the ball is there, too."""
+    """Yield units with all answers in one row or one column, unless the ball is there, too."""
     import polars as pl
 
-    told = set()
+    reported = set()
     for axis, size, places in (("row", grid.rows, "places_across"), ("col", grid.cols, "places_down")):
         low, high = pl.col(f"{axis}_low"), pl.col(f"{axis}_high")
         unlikely = float(size) ** (1 - pl.col("images").cast(pl.Float64)) < CHANCE
@@ -286,9 +288,9 @@ def _lines(units: pl.DataFrame, sums: pl.DataFrame, scenes: Sequence[Scene], gri
             line = int(unit[f"{axis}_low"])
             this = candidates.filter(_is(unit)).select(UNIT)
             answered = sums.join(this, on=UNIT, how="semi")
-            if unit["_source"] in told or _ball_is_there(answered, scenes, axis, line):
+            if unit["_source"] in reported or _ball_is_there(answered, scenes, axis, line):
                 continue
-            told.add(unit["_source"])
+            reported.add(unit["_source"])
             name = f"row {row_name(line + 1)}" if axis == "row" else f"column {line + 1}"
             yield Sign("line", unit["_source"], this, round(unit["n"]), round(unit["n"]), name)
 
@@ -300,19 +302,19 @@ def _is(unit: dict[str, object]) -> pl.Expr:
 
 
 def _ball_is_there(answered: pl.DataFrame, scenes: Sequence[Scene], axis: str, line: int) -> bool:
-    """Whether the ball's cells reach a row or column in nearly all of the images answered, as far as it is known."""
+    """Return whether the ball's cells reach a row or column in nearly all answered images with known truth."""
     keys = set(answered.select("sport", "image").iter_rows())
     known = [
         scene.truth.mask.reshape(scene.grid.rows, scene.grid.cols)
         for scene in scenes
         if scene.key in keys and scene.truth
     ]
-    there = [mask[line].any() if axis == "row" else mask[:, line].any() for mask in known]
-    return bool(there) and float(np.mean(there)) > 0.8
+    reaches = [mask[line].any() if axis == "row" else mask[:, line].any() for mask in known]
+    return bool(reaches) and float(np.mean(reaches)) > 0.8
 
 
 def _swapped(sums: pl.DataFrame, scenes: Sequence[Scene]) -> pl.DataFrame:
-    """Units whose answers follow the ball, or people, better with x and y swapped."""
+    """Return units whose answers follow the ball, or people, better with x and y swapped."""
     import polars as pl
 
     given = sums.filter(pl.col("numbers") > 0).with_columns(pl.col("across", "down") / pl.col("numbers"))
@@ -334,10 +336,10 @@ def _swapped(sums: pl.DataFrame, scenes: Sequence[Scene]) -> pl.DataFrame:
 
 
 def _gains(given: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
-    """By how many standard errors swapping improves the correlation of each unit's answers with places, over images.
+    """Return by how many standard errors swapping improves each unit's correlation with known places, over images.
 
-    Answers that do not depend on the image correlate with nothing, wherever they are. Units are excluded if they have
-    too few images, or too few different places, for a correlation.
+    Answers that do not depend on the image correlate with nothing, wherever they are. Units with too few images, or too
+    few different places for a correlation, are excluded.
     """
     import polars as pl
 
@@ -361,7 +363,7 @@ def _gains(given: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
 
 
 def _center(scene: Scene) -> tuple[float, float]:
-    """The center of the ball's cells, as shares of the image."""
+    """Return the center of the ball's cells, as shares of the image."""
     cells = [scene.layout.position(cell) for cell in scene.ball_cells or ()]
     row, col = np.mean(cells, axis=0)
     return (col - 0.5) / scene.grid.cols, (row - 0.5) / scene.grid.rows

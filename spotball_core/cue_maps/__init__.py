@@ -1,1 +1,1 @@
-"""Cues: what in a scene may attract guesses, as a score for each cell."""
+"""Compute cues: scores for each cell that describe what in a scene may attract guesses."""

@@ -1,4 +1,4 @@
-"""Cues of bodies: where heads and torsos point, where people look together, limbs, and what players hide."""
+"""Compute body cues: directions of heads and torsos, shared views, limbs, and what players hide."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from spotball_core.schema.scene import Scene
 from spotball_core.typing import BoolArray, FloatArray
 
 CONE = 5.0
-"""Concentration of a view cone: half of its value on the axis at 30 degrees from the axis."""
+"""Concentration of a view cone, which falls to half of its value at 30 degrees from the axis."""
 
 _LIMBS = ((11, 15), (12, 16), (5, 9), (6, 10))
 """From hip to ankle and from shoulder to wrist, left and right."""
@@ -28,26 +28,26 @@ _LEAST_LIMB = 0.05
 
 
 def head(scene: Scene) -> FloatArray | None:
-    """Score cells by how well they agree with the directions of the heads, shape (n_cells,).
+    """Score cells by their agreement with the directions of the heads, shape (n_cells,).
 
-    The sum over players of the reliability of the direction times the cosine of the angle between the direction and the
-    line from the head to the cell. None if no direction is known.
+    The score is the sum over players of the direction's reliability times the cosine of the angle between the direction
+    and the line from the head to the cell. None if no direction is known.
     """
     return _agreement(scene, head_directions(scene)) if scene.players else None
 
 
 def torso(scene: Scene) -> FloatArray | None:
-    """Score cells by how well they agree with the directions that the torsos face, like `head`, shape (n_cells,)."""
+    """Score cells by their agreement with the directions of the torsos, like `head`, shape (n_cells,)."""
     return _agreement(scene, torso_directions(scene)) if scene.players else None
 
 
 def view(scene: Scene) -> FloatArray | None:
-    r"""Score cells by how many people look there together, shape (n_cells,).
+    r"""Score cells by how many pairs of people look at them, shape (n_cells,).
 
-    Each person has a view cone with soft edges, $c_p(j) = r_p e^{5 (\cos\theta_{pj} - 1)}$, with $r_p$ the
-    reliability of the direction and $\theta_{pj}$ the angle between the direction and the line to the
-    cell: half at 30 degrees. The direction is that of the head, or of the torso where the head's is unknown. The score
-    is the sum of $c_p(j) c_q(j)$ over all pairs of people. None if fewer than two directions are known.
+    Each person has a view cone with soft edges, $c_p(j) = r_p e^{5 (\cos\theta_{pj} - 1)}$, where $r_p$ is the
+    reliability of the direction and $\theta_{pj}$ the angle between the direction and the line to the cell. At 30
+    degrees, it falls to half. The direction is that of the head, or of the torso if the head's is unknown. The score is
+    the sum of $c_p(j) c_q(j)$ over all pairs of people. None if fewer than two directions are known.
     """
     if not scene.players:
         return None
@@ -66,11 +66,11 @@ def view(scene: Scene) -> FloatArray | None:
 
 
 def limbs(scene: Scene) -> FloatArray | None:
-    r"""Score cells by whether limbs reach or swing towards them, shape (n_cells,).
+    r"""Score cells by whether limbs reach or swing toward them, shape (n_cells,).
 
-    For each leg (hip to ankle) and arm (shoulder to wrist): the confidence times $\max(\cos\theta, 0)\, e^{-d / l}$,
-    with $\theta$ the angle between the limb and the line from its end to the cell, d the distance of that line and l
-    the length of the limb. Summed over the limbs of all players. None if no limb was detected.
+    The score of a leg (hip to ankle) or arm (shoulder to wrist) is the confidence times $\max(\cos\theta, 0)\, e^{-d /
+    l}$, where $\theta$ is the angle between the limb and the line from its end to the cell, d the length of that line,
+    and l the length of the limb. Scores are summed over the limbs of all players. None if no limb was detected.
     """
     if not scene.players:
         return None
@@ -91,12 +91,12 @@ def limbs(scene: Scene) -> FloatArray | None:
 
 
 def blocked(scene: Scene) -> FloatArray | None:
-    """Score cells by minus the share of people to whom other players hide the cell, shape (n_cells,).
+    """Score cells by minus the share of people whose view of the cell is hidden by other players, shape (n_cells,).
 
     A person's line of sight runs from the eyes to the center of the cell. It is hidden if it crosses the inside of
-    another player's box that does not contain the eyes themselves. Boxes say nothing about depth, so this is a bound
-    that ignores who is in front. Eyes are the middle of the detected nose, eyes and ears, or else a point in the middle
-    of the box, a tenth of its height below its top. None for fewer than two players.
+    another player's box that does not contain the eyes themselves. Boxes have no depth, so this is a bound that ignores
+    who is in front. The position of the eyes is the mean of the detected nose, eyes and ears, or else the horizontal
+    middle of the box, a tenth of its height below its top. None for fewer than two players.
     """
     if len(scene.players or ()) < 2:
         return None
@@ -118,7 +118,7 @@ def _agreement(scene: Scene, directions: Directions) -> FloatArray | None:
 
 
 def _eyes(scene: Scene) -> FloatArray:
-    """Where each person's eyes are, in pixels, shape (n_players, 2)."""
+    """Return the position of each person's eyes, in pixels, shape (n_players, 2)."""
     x1, y1, x2, y2 = scene.boxes.T
     points = np.column_stack([(x1 + x2) / 2, y1 + 0.1 * (y2 - y1)])
     for place, body in enumerate(scene.keypoints):
@@ -130,7 +130,7 @@ def _eyes(scene: Scene) -> FloatArray:
 
 
 def _crosses(starts: FloatArray, ends: FloatArray, boxes: FloatArray) -> BoolArray:
-    """Whether the line from each start to each end crosses the inside of each box.
+    """Return whether the line from each start to each end crosses the inside of each box.
 
     Args:
         starts: shape (n_starts, 2).
@@ -142,7 +142,7 @@ def _crosses(starts: FloatArray, ends: FloatArray, boxes: FloatArray) -> BoolArr
     """
     start = starts[:, None, None]
     step = ends[None, :, None] - start
-    # Where a line runs parallel to an axis, it is between the box's edges everywhere or nowhere.
+    # If a line is parallel to an axis, it is between the box's edges everywhere or nowhere.
     with np.errstate(divide="ignore", invalid="ignore"):
         first, second = (boxes[:, :2] - start) / step, (boxes[:, 2:] - start) / step
     between = (start > boxes[:, :2]) & (start < boxes[:, 2:])

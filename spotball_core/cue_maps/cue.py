@@ -1,4 +1,4 @@
-"""A cue: a name, a description, and a function from scenes to a score for each cell."""
+"""Define a cue: a name, a description, and a function from scenes to a score for each cell."""
 
 from __future__ import annotations
 
@@ -12,27 +12,29 @@ from spotball_core.schema.scene import Scene
 from spotball_core.typing import FloatArray
 
 CueFunction = Callable[[Sequence[Scene]], FloatArray]
-"""From scenes of one grid shape to scores of shape (n_scenes, n_cells); a row of NaN where a cue does not apply."""
+"""Function from scenes of one grid shape to scores (n_scenes, n_cells); a row of NaN if the cue does not apply."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """What in a scene may attract guesses.
+    """A property of scenes that may attract guesses.
 
-    A higher score of a cell means that a respondent who follows the cue names this cell more often. Only differences
-    within a scene matter: in the conditional logit, a constant added to all cells of a scene changes nothing.
+    A respondent who follows the cue names cells with a higher score more often. Only differences within a scene matter:
+    in the conditional logit, a constant added to all cells of a scene has no effect.
 
     Attributes:
-        key: unique, such as `head`.
-        title: as tables and figures write it.
-        group: cues of one group enter and leave a model together where shares of the gain are computed.
-        is_base: whether it describes places and players only. Other cues describe what bodies do, and their gain is
-            reported over that of the base cues.
-        unit: of a score, before the model standardizes it.
-        description: what it is, in one line.
+        key: a unique key, such as `head`.
+        title: the name in tables and figures.
+        group: the cue's group. Cues of one group are added to and removed from a model together when shares of the gain
+            are computed.
+        is_base: whether it describes only places and players. Other cues describe bodies, and their gain is reported in
+            addition to that of the base cues.
+        unit: unit of the score, before the model standardizes it.
+        description: a description in one line.
         needs: what a scene must have for the cue to apply, in words.
-        function: the scores. It gets all scenes, so that a scene's score may depend on the other scenes, but it must
-            not use the ball of the scene itself. A function of a module, or a partial of one: processes load it.
+        function: computes the scores. It receives all scenes, so a scene's score may depend on the other scenes, but it
+            must not use the ball of the scene itself. It must be a module-level function, or a partial of one, because
+            worker processes import it.
     """
 
     key: str
@@ -46,7 +48,7 @@ class Cue:
 
 
 def by_scene(score: Callable[[Scene], FloatArray | None]) -> CueFunction:
-    """Return a cue's function, made from the score of a single scene; None where the cue does not apply."""
+    """Return a cue's function from a function that scores one scene and returns None if the cue does not apply."""
 
     return partial(_rows, score)
 

@@ -1,9 +1,9 @@
-"""Where people look and face, in the image, from COCO's 17 keypoints.
+"""Estimate where people look and face in the image, from COCO's 17 keypoints.
 
-The camera is taken to be far away compared with the size of a person (weak perspective). Then the vector from a point
-between the ears to the nose, as seen in the image, is the image of the direction of the head: long where the person
-looks sideways, short where the person looks along the camera's axis. Its length, compared with the size of the body,
-says how much the image reveals about the direction.
+The camera is assumed to be far away compared with the size of a person (weak perspective). The vector in the image from
+a point between the ears to the nose is then the projection of the head's direction: long if the person looks sideways,
+short if the person looks along the camera's axis. Its length, compared with the size of the body, measures how much the
+image reveals about the direction.
 """
 
 from __future__ import annotations
@@ -23,34 +23,36 @@ LEFT_SHOULDER, RIGHT_SHOULDER, LEFT_HIP, RIGHT_HIP = 5, 6, 11, 12
 _LEGS = ((11, 13, 15), (12, 14, 16))
 
 HEAD_DEPTH = 0.25
-"""Distance from the axis through the ears to the nose, in lengths of the torso."""
+"""Distance from the axis through the ears to the nose, in torso lengths."""
 
 NOSE_DROP = 0.05
-"""How far the nose is below the ears of a level head, in lengths of the torso."""
+"""Height of the ears above the nose for a level head, in torso lengths."""
 
 SHOULDER_WIDTH = 0.7
-"""Distance between the shoulders, in lengths of the torso."""
+"""Distance between the shoulders, in torso lengths."""
 
 ELEVATION = 0.2
-"""Sine of the angle by which the camera looks down; about 12 degrees. A horizontal direction towards the camera appears
-in the image as downwards with this length."""
+"""Sine of the angle by which the camera looks down; about 12 degrees.
+
+A horizontal direction toward the camera is projected to a downward vector of this length.
+"""
 
 _LEAST_TORSO = 0.2
-"""A torso is at least this share of its box's height: people who bend over look shorter than they are."""
+"""Minimum torso length, as a share of its box's height: people who bend over look shorter than they are."""
 
 _SIDE = 0.1
-"""Evidence for left or right, in lengths of the torso, that counts as about three quarters certain."""
+"""Evidence for left or right, in torso lengths, that corresponds to a certainty of about three quarters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Directions:
-    """Directions of the people of a scene, in the image.
+    """Directions of the people in a scene, in the image.
 
     Attributes:
-        origins: where each direction starts, in pixels, shape (n_players, 2).
-        vectors: of length 1, shape (n_players, 2); (0, 0) where the direction is not known.
+        origins: the start of each direction, in pixels, shape (n_players, 2).
+        vectors: unit vectors, shape (n_players, 2); (0, 0) if the direction is not known.
         reliability: how much the image reveals about the direction, from 0 (nothing) to 1, shape (n_players,): the
-            confidence of the keypoints times the length of the direction's image.
+            confidence of the keypoints times the length of the projected direction.
     """
 
     origins: FloatArray
@@ -59,7 +61,7 @@ class Directions:
 
     @classmethod
     def of(cls, origins: FloatArray, images: FloatArray, confidence: FloatArray) -> Directions:
-        """From the images of directions, vectors of lengths up to about 1; NaN where nothing is known."""
+        """Return directions from projected vectors, of lengths up to about 1, with NaN for unknown ones."""
         length = np.hypot(images[:, 0], images[:, 1])
         known = np.isfinite(length) & (length > 0) & np.isfinite(origins).all(axis=-1)
         vectors = np.where(known[:, None], images / np.where(known, length, 1.0)[:, None], 0.0)
@@ -73,10 +75,10 @@ class Directions:
 
 
 def head_directions(scene: Scene) -> Directions:
-    """Directions of the heads: from the middle of the detected ears to the nose, without the drop of the nose.
+    """Return the directions of the heads: from the middle of the detected ears to the nose, corrected for its drop.
 
-    Where no ear is detected, the middle of the eyes takes its place, at half the confidence: eyes are close to the
-    nose, so that they reveal less. Unknown without a nose, or without ears and eyes.
+    If no ear is detected, the middle of the eyes is used with half the confidence: eyes are close to the nose, so they
+    reveal less. The direction is unknown without a nose, or without ears and eyes.
     """
     body = _detected(scene)
     nose, ears, eyes = body[:, NOSE], _middle(body[:, EARS]), _middle(body[:, EYES])
@@ -84,7 +86,7 @@ def head_directions(scene: Scene) -> Directions:
     back = np.where(has_ears[:, None], ears, eyes)
     size = torso_lengths(scene, body)
     vectors = nose[:, :2] - back[:, :2]
-    # The nose drops below the ears, and below the eyes by about as much again.
+    # The nose is below the ears, and below the eyes by about as much again.
     vectors[:, 1] -= np.where(has_ears, NOSE_DROP, 2 * NOSE_DROP) * size
     depth = np.where(has_ears, HEAD_DEPTH, HEAD_DEPTH / 2) * size
     confidence = np.fmin(nose[:, 2], back[:, 2]) * np.where(has_ears, 1.0, 0.5)
@@ -92,12 +94,12 @@ def head_directions(scene: Scene) -> Directions:
 
 
 def torso_directions(scene: Scene) -> Directions:
-    """Directions that the torsos face, from shoulders and hips.
+    """Return the directions that the torsos face, from shoulders and hips.
 
-    In COCO, the left shoulder is the person's own. So a person whose left shoulder is on the right in the image faces
-    the camera, and faces it the more squarely the wider the shoulders appear. Shoulders that appear narrow face
-    sideways; whether to the left or to the right follows from the side to which the knees bend, the torso leans and
-    the nose points. Unknown without both shoulders and a hip.
+    In COCO, left is the person's left. A person whose left shoulder is on the right in the image faces the camera, and
+    faces it more directly the wider the shoulders appear. Shoulders that appear narrow face sideways; whether to the
+    left or to the right follows from the side to which the knees bend, the torso leans and the nose points. The
+    direction is unknown without both shoulders and a hip.
     """
     body = _detected(scene)
     shoulders, hips = _middle(body[:, [LEFT_SHOULDER, RIGHT_SHOULDER]]), _middle(body[:, [LEFT_HIP, RIGHT_HIP]])
@@ -117,9 +119,9 @@ def torso_directions(scene: Scene) -> Directions:
 
 
 def torso_lengths(scene: Scene, body: FloatArray) -> FloatArray:
-    """Lengths of the torsos, in pixels, shape (n_players,): the body's unit of length.
+    """Return the lengths of the torsos in pixels, shape (n_players,), which serve as the unit of length.
 
-    The distance between the middles of shoulders and hips, or a share of the box's height, whichever is longer.
+    This is the distance between the middles of shoulders and hips, or a share of the box's height, whichever is longer.
     """
     shoulders, hips = _middle(body[:, [LEFT_SHOULDER, RIGHT_SHOULDER]]), _middle(body[:, [LEFT_HIP, RIGHT_HIP]])
     seen = np.hypot(*(shoulders - hips)[:, :2].T)
@@ -141,14 +143,14 @@ def toward(directions: Directions, points: FloatArray) -> FloatArray:
 
 
 def _detected(scene: Scene) -> FloatArray:
-    """Keypoints, shape (n_players, 17, 3), NaN where they were not detected."""
+    """Return the keypoints, shape (n_players, 17, 3), with NaN for those that were not detected."""
     body = scene.keypoints.copy()
     body[~(body[..., 2] >= LEAST_CONFIDENCE)] = np.nan
     return body
 
 
 def _middle(points: FloatArray) -> FloatArray:
-    """Means of the detected ones of some keypoints, shape (n_players, 3); NaN where none was detected."""
+    """Return the means of the detected keypoints among some, shape (n_players, 3); NaN if none was detected."""
     known = np.isfinite(points[..., 0])
     number = known.sum(axis=-1, keepdims=True)
     total = np.where(known[..., None], points, 0.0).sum(axis=-2)
@@ -156,12 +158,12 @@ def _middle(points: FloatArray) -> FloatArray:
 
 
 def _knee_bend(body: FloatArray) -> FloatArray:
-    """How far the knees are in front of the lines from hips to ankles, to the right in the image, in pixels."""
+    """Return how far the knees are to the right of the lines from hips to ankles, in pixels."""
     bends = []
     for hip, knee, ankle in _LEGS:
         (x, y), (hip_x, hip_y), (foot_x, foot_y) = (body[:, joint, :2].T for joint in (knee, hip, ankle))
         length = foot_y - hip_y
-        # Where a leg is close to horizontal, the line says nothing about front and back.
+        # For a nearly horizontal leg, this line does not distinguish front and back.
         usable = length > 0
         share = np.divide(y - hip_y, length, out=np.zeros_like(y), where=usable)
         bends.append(np.where(usable, x - (hip_x + share * (foot_x - hip_x)), 0.0))

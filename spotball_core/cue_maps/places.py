@@ -1,4 +1,4 @@
-"""Cues of places and players: where balls usually are, the center, players, and their feet."""
+"""Compute place cues: where balls usually are, the center, players, and their feet."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _ANKLES = [15, 16]
 def location(scenes: Sequence[Scene]) -> FloatArray:
     r"""Score cells by where the ball is in the other scenes of the same sport.
 
-    The score is the log of the smoothed density: each other scene spreads a mass of 1 evenly over its ball cells, a
-    Gaussian with a standard deviation of 1 cell spreads that over neighboring cells (renormalized at the edges), and a
-    mass of 1 is added that is spread over all cells. A respondent with weight 1 per unit guesses in proportion to this
-    density. NaN where no other scene of the sport has a known ball.
+    The score is the log of a smoothed density. Each other scene spreads a mass of 1 evenly over its ball cells, and a
+    Gaussian with a standard deviation of 1 cell spreads this mass over neighboring cells (renormalized at the edges). A
+    mass of 1, spread over all cells, is added. A respondent with weight 1 per unit guesses in proportion to this
+    density. NaN if no other scene of the sport has a known ball.
 
     Returns:
         Shape (n_scenes, n_cells), in nats.

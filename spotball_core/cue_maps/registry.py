@@ -1,4 +1,4 @@
-"""Every cue, those of other packages among them."""
+"""List all cues: built-in ones, and those that other packages register."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spotball_core.errors import OptionError
 from spotball_core.service.plugins import load_registered, registered_names
 
 GROUP = "spotball.cues"
-"""The entry point group by which other packages add cues."""
+"""The entry point group under which other packages register cues."""
 
 _ALL = (
     Cue(
@@ -47,25 +47,25 @@ _ALL = (
     ),
     Cue(
         *("torso", "Torso orientation", "torso", False, "people"),
-        "agreement with the directions that the torsos face",
+        "agreement with the directions of the torsos",
         "a torso with both shoulders and a hip detected",
         by_scene(bodies.torso),
     ),
     Cue(
         *("view", "Views that meet", "view", False, "pairs of people"),
-        "people who look there together, by soft view cones",
+        "pairs of people who both look there, by soft view cones",
         "two people whose head or torso direction is known",
         by_scene(bodies.view),
     ),
     Cue(
         *("limbs", "Limbs", "limbs", False, "limbs"),
-        "limbs that reach or swing towards the cell",
+        "limbs that reach or swing toward the cell",
         "a detected limb",
         by_scene(bodies.limbs),
     ),
     Cue(
         *("blocked", "Line of sight", "blocked", False, "share of people"),
-        "minus the share of people to whom other players hide the cell",
+        "minus the share of people whose view of the cell is hidden by other players",
         "two players",
         by_scene(bodies.blocked),
     ),
@@ -73,7 +73,7 @@ _ALL = (
 
 
 class _Registry(Mapping[str, Cue]):
-    """Read-only; other packages' cues are loaded when the registry is first used."""
+    """A read-only mapping. Cues of other packages are loaded when the registry is first used."""
 
     def __getitem__(self, key: str) -> Cue:
         return _registered()[key]
@@ -87,7 +87,7 @@ class _Registry(Mapping[str, Cue]):
 
 @cache
 def _registered() -> Mapping[str, Cue]:
-    """Every cue by its key; OptionError for an entry that is not a cue, or whose key is taken."""
+    """Return every cue by key; raise OptionError for an entry that is not a cue, or whose key is taken."""
     cues = {cue.key: cue for cue in _ALL}
     for name in registered_names(GROUP):
         cue = load_registered(GROUP, "cue", name)
@@ -100,4 +100,4 @@ def _registered() -> Mapping[str, Cue]:
 
 
 CUES: Mapping[str, Cue] = _Registry()
-"""Every cue by its key, base cues first; other packages' cues come last."""
+"""Every cue by key, base cues first; cues of other packages come last."""

@@ -1,4 +1,4 @@
-"""The scores of several cues on the cells of several scenes, and how a model standardizes them."""
+"""Compute the scores of several cues on the cells of several scenes, and standardize them for a model."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from spotball_core.typing import BoolArray, FloatArray
 
 @dataclass(frozen=True, slots=True)
 class CueScores:
-    """What cues say about the cells of scenes.
+    """The scores of cues on the cells of scenes.
 
     Attributes:
         cues: the cues.
-        values: scores in the cues' units, shape (n_scenes, n_cells, n_cues); NaN where a cue does not apply.
+        values: scores in the cues' units, shape (n_scenes, n_cells, n_cues); NaN if a cue does not apply.
     """
 
     cues: tuple[Cue, ...]
@@ -44,16 +44,16 @@ class CueScores:
         return scales
 
     def centered(self) -> FloatArray:
-        """Scores with mean 0 over the cells of each scene, in the cues' units; 0 where a cue does not apply."""
+        """Return scores with mean 0 over the cells of each scene, in the cues' units; 0 if a cue does not apply."""
         centered: FloatArray = np.nan_to_num(self.values - self.values.mean(axis=1, keepdims=True))
         return centered
 
     def standardized(self) -> FloatArray:
-        """Centered scores divided by the cues' scales, shape (n_scenes, n_cells, n_cues).
+        """Return centered scores divided by the cues' scales, shape (n_scenes, n_cells, n_cues).
 
-        A weight of 1 then means: a cell whose score is one typical standard deviation higher is named e times as
-        often. All scenes share a cue's scale, so that a cue which says little about a scene (an unreliable direction)
-        keeps saying little. Cues that apply to no scene are 0.
+        A weight of 1 then means that a cell with a score one typical standard deviation higher is named e times as
+        often. All scenes share a cue's scale, so a cue with little information about a scene (an unreliable direction)
+        keeps a small score. Cues that apply to no scene are 0.
         """
         scales = self.scales
         return self.centered() / np.where(scales > 0, scales, 1.0)
@@ -63,8 +63,8 @@ def cue_scores(scenes: Sequence[Scene], keys: Iterable[str] | None = None) -> Cu
     """Compute the scores of cues.
 
     Args:
-        scenes: of one grid shape; their images may differ in size. `location` depends on all scenes that are given.
-        keys: some of `CUES`; all of them by default.
+        scenes: scenes of one grid shape; their images may differ in size. `location` depends on all given scenes.
+        keys: keys from `CUES` (default: all).
 
     Raises:
         OptionError: for unknown cues, no scenes or cues, scenes that occur twice or have different grid shapes, or a

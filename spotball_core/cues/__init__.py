@@ -1,1 +1,1 @@
-"""Which cues guesses follow: a mixture of strategies, and how near players guesses are."""
+"""Analyze which cues guesses follow: conditional logits, a mixture of heuristics, and player thresholds."""

@@ -1,4 +1,4 @@
-"""How much of a respondent's guesses could be explained at all: the noise ceiling of their prediction."""
+"""Estimate how much of a respondent's guesses could be explained: the noise ceiling of predicting them."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from spotball_core.grid import Grid
 from spotball_core.typing import FloatArray
 
 SPREADS = (0.5, 1.0)
-"""Standard deviations of the Gaussians that smooth other guesses, in cells."""
+"""Standard deviations of the Gaussians that smooth the other guesses, in cells."""
 
 
 def explainable_gain(mass: FloatArray, grid: Grid) -> FloatArray:
     """Estimate how well guesses are predicted by the same respondent's other guesses to the same image.
 
-    Each guess is predicted by a mixture of five distributions that do not see it: the other guesses to the image;
-    the same, smoothed by Gaussians of 0.5 and 1 cells; the guesses to all other images; and the uniform distribution.
-    The mixture has one set of weights for all images, of largest likelihood. For people, all guesses of a participant
-    are predicted by those of the other participants.
+    Each guess is predicted by a mixture of five distributions that exclude it: the other guesses to the image; the
+    same, smoothed by Gaussians of 0.5 and 1 cells; the guesses to all other images; and the uniform distribution. The
+    mixture has one set of weights for all images, chosen by maximum likelihood. For people, all guesses of a
+    participant are predicted by those of the other participants.
 
-    This is a lower bound of what is explainable: with few other guesses per image, they predict worse than the
-    respondent's true distribution would. The bound rises with the number of guesses per image.
+    The result is a lower bound of what is explainable: few other guesses per image predict worse than the respondent's
+    true distribution would. The bound rises with the number of guesses per image.
 
     Args:
         mass: how often each unit named each cell, shape (n_units, n_images, n_cells). A unit is a participant, whose
-            guesses are held out together; or there is one unit, of which one guess at a time is held out.
-        grid: of the cells.
+            guesses are held out together. If there is only one unit, one guess at a time is held out.
+        grid: the grid of the cells.
 
     Returns:
-        The gain over uniform guessing of each image's guesses together, in bits, shape (n_images,).
+        The gain over uniform guessing, summed over each image's guesses, in bits, shape (n_images,).
 
     Examples:
         Guesses that all name one cell of two, in each of 2 images. The ceiling is close to 1 bit per guess:
@@ -62,7 +62,7 @@ def explainable_gain(mass: FloatArray, grid: Grid) -> FloatArray:
 
 
 def _share(mass: FloatArray, total: FloatArray, n_cells: int) -> FloatArray:
-    """Shares of a total, not below 0 by rounding; those of a uniform distribution where the total is 0."""
+    """Return shares of a total, at least 0 in spite of rounding; uniform shares if the total is 0."""
     some = total > 1e-9
     shares: FloatArray = np.where(some, np.maximum(mass, 0.0) / np.where(some, total, 1.0), 1 / n_cells)
     return shares

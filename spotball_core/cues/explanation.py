@@ -1,4 +1,4 @@
-"""Which cues do guesses follow? A conditional logit for each group of guesses, cross-validated by image."""
+"""Explain guesses by cues, with a conditional logit for each group of guesses, cross-validated by image."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from spotball_core.stats.bootstrap import expanded
 from spotball_core.typing import FloatArray, IntArray
 
 MANY_GROUPS = 12
-"""From so many groups, several processes save more time than it takes to start them."""
+"""From this number of groups on, several processes save more time than they take to start."""
 
 POWER_Z = 1.959964 + 0.841621
-"""Normal quantiles of a two-sided test at 5% and of a power of 80%, added."""
+"""Sum of the normal quantiles of a two-sided test at 5% and of a power of 80%."""
 
 TOO_FEW = f"fewer than {LEAST_IMAGES} images with guesses"
 NO_BODY = "no cue of bodies applies to these images"
@@ -40,24 +40,24 @@ def explain_cues(
 ) -> CueReport:
     """Explain the guesses of each group by cues.
 
-    The guesses of a group are modeled by a conditional logit over the cells of each image, with the cues' standardized
-    scores as covariates. Gains are held out: each image is predicted by weights fitted on the other images (up to 100
-    images; by 20 folds beyond that). Intervals draw images.
+    A conditional logit over the cells of each image models a group's guesses, with the cues' standardized scores as
+    covariates. Gains are held out: each image is predicted by weights fitted on the other images (leave-one-out up to
+    100 images, 20 folds beyond that). Intervals come from a bootstrap over images.
 
     Args:
-        scoring: of groups by sport, respondent and prompt. Its policy says which images enter, the reference, and how
-            many resamples the intervals rest on.
-        cues: keys of the cues; all by default.
+        scoring: groups by sport, respondent and prompt. Its policy sets the images, the reference, and the number of
+            resamples for the intervals.
+        cues: keys of the cues (default: all).
         ridge: strength of the penalty on the squared standardized weights, per guess; above 0.
-        mirrors: how many times the keypoints of random players are mirrored, for a permutation test of whether guesses
-            follow the sides that bodies turn to; 0 for no test.
-        jobs: how many processes share the groups. The numbers are the same. A script that passes more than 1 needs
-            `if __name__ == "__main__":` around its work, as processes load it.
-        on_progress: called with how many groups are done, and of how many.
+        mirrors: number of times that the keypoints of random players are mirrored, for a permutation test of whether
+            guesses follow the sides that bodies turn to; 0 for no test.
+        jobs: number of processes that share the groups. The results do not depend on it. A script that passes more than
+            1 needs `if __name__ == "__main__":` around its code, because worker processes import the script.
+        on_progress: called with the number of finished groups, and their total.
 
     Raises:
-        OptionError: for unknown cues, cues in more than 10 groups, a ridge that is not above 0, or groups that are not
-            of one sport each.
+        OptionError: for unknown cues, cues in more than 10 groups, a ridge that is not above 0, or groups that span
+            several sports.
 
     Examples:
         >>> from spotball_core import ScorePolicy, baseline_responses, read_counts, synthetic_scenes
@@ -81,7 +81,7 @@ def explain_with(
     mirrors: int = 0,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> CueReport:
-    """As `explain_cues`, with processes that do other work, too."""
+    """Compute `explain_cues` with existing worker processes."""
     if not ridge > 0:
         raise OptionError(f"ridge is {ridge:g}, expected above 0")
     if mirrors < 0:
@@ -94,12 +94,12 @@ def explain_with(
     on_progress(0, len(scoring.groups))
     turned = {sport: mirrored_body(scoring, places, scores, mirrors) for sport, (places, scores) in by_sport.items()}
     shared = (scoring, by_sport, turned, ridge)
-    for found in workers.map_with(fit_group, shared, list(range(len(scoring.groups)))):
-        fitted.append(found)
+    for fit in workers.map_with(fit_group, shared, list(range(len(scoring.groups)))):
+        fitted.append(fit)
         on_progress(len(fitted), len(scoring.groups))
     signature = scoring.signature()
     used = "all" if keys is None else ",".join(keys)
-    # The digest of the data excludes keypoints, since scores do not depend on them.
+    # The digest of the data excludes keypoints, because scores do not depend on them.
     poses = hashlib.sha256(b"".join(scene.keypoints.astype("<f8").tobytes() for scene in scoring.arrays.scenes))
     return CueReport(
         signature=f"{signature}|poses:{poses.hexdigest()[:8]}|cues:{used}|ridge:{ridge:g}|mirrors:{mirrors}",
@@ -108,7 +108,7 @@ def explain_with(
         mirrors=mirrors,
         cues=tuple(info for sport, scores in by_sport.items() for info in _infos(sport, scores[1])),
         groups=tuple(
-            _explanation(scoring, group, found, by_sport) for group, found in zip(scoring.groups, fitted, strict=True)
+            _explanation(scoring, group, fit, by_sport) for group, fit in zip(scoring.groups, fitted, strict=True)
         ),
         differences=tuple(_differences(scoring, fitted)),
     )
@@ -151,7 +151,7 @@ def _explanation(
             "gain": sums.mean(subsets.whole),
             "base_gain": sums.mean(base),
             "body_gain": sums.mean(body) if fitted.body else MetricValue(value=None, reason=NO_BODY),
-            "added": {one: sums.mean(subsets.of([*fitted.base, one]) - base) for one in fitted.body},
+            "added": {cue_group: sums.mean(subsets.of([*fitted.base, cue_group]) - base) for cue_group in fitted.body},
             "shapley": dict(zip(subsets.groups, map(sums.mean, subsets.shapley()), strict=True)),
             "explainable": sums.mean(fitted.explainable),
             "explained": sums.quotient(subsets.whole, fitted.explainable),
@@ -167,9 +167,10 @@ def _mirror_test(fitted: GroupFit, base: FloatArray) -> dict[str, float]:
         return {}
     n_guesses = fitted.sizes.sum()
     gains = fitted.turned.sum(axis=-1) / n_guesses
-    whole = fitted.subsets.whole.sum() / n_guesses
-    # The true keypoints are one of the mirrorings, so that a test at level alpha errs no more often than that.
-    as_large = int((gains >= whole - 1e-12).sum())
+    gain = fitted.subsets.whole.sum() / n_guesses
+    # The true keypoints count as one of the mirrorings, so that a test at level alpha has an error rate of at most
+    # alpha.
+    as_large = int((gains >= gain - 1e-12).sum())
     return {"mirror_p": (1 + as_large) / (1 + len(gains)), "mirrored": float(gains.mean() - base.sum() / n_guesses)}
 
 
@@ -188,11 +189,13 @@ def _differences(scoring: Scoring, fitted: Sequence[GroupFit | None]) -> Iterato
     if reference is None:
         return
     pairs = list(zip(scoring.groups, fitted, strict=True))
-    for group, one in pairs:
-        others = [found for other, found in pairs if other.respondent == reference and other.sport == group.sport]
-        if one is None or group.respondent == reference or len(others) != 1 or others[0] is None:
+    for group, fit in pairs:
+        others = [
+            other_fit for other, other_fit in pairs if other.respondent == reference and other.sport == group.sport
+        ]
+        if fit is None or group.respondent == reference or len(others) != 1 or others[0] is None:
             continue
-        paired = _paired(scoring, one, others[0])
+        paired = _paired(scoring, fit, others[0])
         if paired is not None:
             yield CueDifference.model_validate(
                 {
@@ -205,38 +208,40 @@ def _differences(scoring: Scoring, fitted: Sequence[GroupFit | None]) -> Iterato
             )
 
 
-def _paired(scoring: Scoring, one: GroupFit, other: GroupFit) -> dict[str, object] | None:
-    """The differences between two groups on the images that both answered; None for too few images."""
-    images, first, second = np.intersect1d(one.scenes, other.scenes, return_indices=True)
+def _paired(scoring: Scoring, group_fit: GroupFit, other: GroupFit) -> dict[str, object] | None:
+    """Return the differences between two groups on the images that both answered; None for too few images."""
+    images, first, second = np.intersect1d(group_fit.scenes, other.scenes, return_indices=True)
     if len(images) < LEAST_IMAGES:
         return None
-    sums = ImageSums(one.sizes[first], scoring.policy.bootstrap, scoring.policy.seed)
+    sums = ImageSums(group_fit.sizes[first], scoring.policy.bootstrap, scoring.policy.seed)
 
-    def difference(mine: FloatArray, theirs: FloatArray) -> MetricValue:
-        return sums.difference(mine[first], theirs[second], other.sizes[second])
+    def difference(gains: FloatArray, other_gains: FloatArray) -> MetricValue:
+        return sums.difference(gains[first], other_gains[second], other.sizes[second])
 
-    groups = [group for group in one.subsets.groups if group in other.subsets.groups]
-    shares, their_shares = (dict(zip(x.subsets.groups, x.subsets.shapley(), strict=True)) for x in (one, other))
-    both_body = bool(one.body) and bool(other.body)
-    bodies = (x.subsets.whole - x.subsets.of(x.base) for x in (one, other))
+    groups = [group for group in group_fit.subsets.groups if group in other.subsets.groups]
+    shares, their_shares = (dict(zip(x.subsets.groups, x.subsets.shapley(), strict=True)) for x in (group_fit, other))
+    both_body = bool(group_fit.body) and bool(other.body)
+    bodies = (x.subsets.whole - x.subsets.of(x.base) for x in (group_fit, other))
     return {
         "n_images": len(images),
-        "gain": difference(one.subsets.whole, other.subsets.whole),
+        "gain": difference(group_fit.subsets.whole, other.subsets.whole),
         "body_gain": difference(*bodies) if both_body else MetricValue(value=None, reason=NO_BODY),
         "shapley": {group: difference(shares[group], their_shares[group]) for group in groups},
-        "weights": _weight_differences(one, other, first, second),
+        "weights": _weight_differences(group_fit, other, first, second),
     }
 
 
-def _weight_differences(one: GroupFit, other: GroupFit, first: IntArray, second: IntArray) -> dict[str, MetricValue]:
-    """Differences of the weights. The intervals take into account that an image moves the weights of both."""
+def _weight_differences(
+    first_fit: GroupFit, other: GroupFit, first: IntArray, second: IntArray
+) -> dict[str, MetricValue]:
+    """Return differences of the weights, with intervals that account for images shared by both groups."""
     values = {}
-    for place, key in enumerate(one.keys):
+    for place, key in enumerate(first_fit.keys):
         if key not in other.keys:
             continue
-        mine, theirs = one.fit.influence[:, place], other.fit.influence[:, other.keys.index(key)]
-        variance = (mine**2).sum() + (theirs**2).sum() - 2 * mine[first] @ theirs[second]
-        value = float(one.fit.weights[place] - other.fit.weights[other.keys.index(key)])
+        own, others = first_fit.fit.influence[:, place], other.fit.influence[:, other.keys.index(key)]
+        variance = (own**2).sum() + (others**2).sum() - 2 * own[first] @ others[second]
+        value = float(first_fit.fit.weights[place] - other.fit.weights[other.keys.index(key)])
         reach = expanded(1.959964, len(first)) * float(np.sqrt(max(variance, 0.0)))
         values[key] = MetricValue(value=value, ci95=(value - reach, value + reach), n_images=len(first))
     return values

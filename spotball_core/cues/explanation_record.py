@@ -1,4 +1,4 @@
-"""What `spotball cues explain` gives: which cues the guesses of each group follow."""
+"""The records of `spotball cues explain`: which cues the guesses of each group follow."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ SCHEMA_VERSION: Final = 1
 
 
 class CueInfo(Record):
-    """A cue, as it was used for the images of one sport.
+    """A cue, as used for the images of one sport.
 
     Attributes:
-        group: cues of one group enter and leave a model together where gains are compared.
-        is_base: whether it describes places and players; other cues describe what bodies do.
-        unit: of the scores.
-        n_images: images of the sport that the cue applies to.
+        group: the cue's group. Cues of one group are added to and removed from a model together when gains are
+            compared.
+        is_base: whether it describes places and players; other cues describe bodies.
+        unit: unit of the scores.
+        n_images: number of the sport's images that the cue applies to.
         scale: the typical standard deviation of the score over the cells of an image, in `unit`; a standardized weight
             is per this scale.
     """
@@ -40,9 +41,9 @@ class CueWeight(Record):
     """The weight of a cue in the model with all cues.
 
     Attributes:
-        value: standardized: the change in the log odds of a cell if its score rises by one typical standard deviation
-            (`CueInfo.scale`).
-        ci95: cluster-robust 95% interval, by image.
+        value: the standardized weight: the change in the log odds of a cell if its score rises by one typical standard
+            deviation (`CueInfo.scale`).
+        ci95: cluster-robust 95% interval, clustered by image.
         per_unit: the weight per unit of the cue's score.
     """
 
@@ -58,24 +59,24 @@ class CueExplanation(Record):
     Gains are held out, in bits per guess, with 95% intervals over images.
 
     Attributes:
-        n_images: images that enter.
-        n_guesses: parsed guesses to them.
-        weights: of each cue that applies to these images.
-        gain: of the model with all cues over uniform guessing.
-        base_gain: of the model with the base cues (places and players) over uniform guessing.
-        body_gain: of the model with all cues over that with the base cues.
-        added: for each group of other cues, the gain of the base cues and this group over the base cues.
-        shapley: for each group of cues, its share of `gain` that does not depend on the order of adding: the mean over
-            all orders. The shares sum to `gain`.
-        explainable: the estimated gain of predicting guesses by the respondent's own other guesses to the image, a
-            lower bound of what is explainable.
-        explained: `gain` over `explainable`.
-        detectable: the smallest `body_gain` that a study of as many images detects with 80% power, given how much the
-            gain varies between these images.
-        mirror_p: p value of the permutation test in which the keypoints of random players are mirrored left and right:
-            the share of mirrorings whose `body_gain` is at least as large. None if the test was not run.
+        n_images: number of images used.
+        n_guesses: number of parsed guesses to them.
+        weights: the weight of each cue that applies to these images.
+        gain: gain of the model with all cues over uniform guessing.
+        base_gain: gain of the model with the base cues (places and players) over uniform guessing.
+        body_gain: gain of the model with all cues over the model with the base cues.
+        added: for each group of body cues, the gain of the base cues and this group over the base cues.
+        shapley: for each group of cues, its share of `gain`: the gain from adding the group, averaged over all orders
+            of adding groups. The shares sum to `gain`.
+        explainable: the estimated gain of predicting guesses by the respondent's other guesses to the image, a lower
+            bound of what is explainable.
+        explained: `gain` divided by `explainable`.
+        detectable: the smallest `body_gain` that a study with the same number of images detects with 80% power, given
+            how much the gain varies between these images.
+        mirror_p: p value of the permutation test that mirrors the keypoints of random players left and right: the share
+            of mirrorings whose `body_gain` is at least as large. None if the test was not run.
         mirrored: the mean `body_gain` over the mirrorings; None without the test.
-        notes: cues and images that were excluded, and why.
+        notes: cues and images that were excluded, with reasons.
     """
 
     sport: str | None
@@ -99,15 +100,15 @@ class CueExplanation(Record):
 
     @property
     def name(self) -> str:
-        """The parts of its name in one word, such as soccer/gemini/cot."""
+        """The group's name, such as soccer/gemini/cot."""
         return group_name(self.sport, self.respondent, self.prompt)
 
 
 class CueDifference(Record):
-    """A group less the reference, on the images that both answered.
+    """A group minus the reference, on the images that both answered.
 
     Attributes:
-        n_images: images that both answered.
+        n_images: number of images that both answered.
         gain: difference of the gains of all cues over uniform guessing.
         body_gain: difference of the gains of all cues over the base cues.
         shapley: differences of the groups' shares.
@@ -129,12 +130,12 @@ class StatedCue(Record):
     """Whether a group follows a cue on the images where its rationales mention it.
 
     Attributes:
-        category: of the rationales, such as gaze.
-        cues: the groups of cues that go with it.
-        n_images: images with rationales.
-        n_rationales: rationales of the group.
+        category: the category of the rationales, such as gaze.
+        cues: the groups of cues that correspond to it.
+        n_images: number of images with rationales.
+        n_rationales: number of the group's rationales.
         share: mean over images of the share of rationales with this category.
-        correlation: Spearman's rank correlation over images of this share and of the held-out gain of the cues per
+        correlation: Spearman's rank correlation over images between this share and the held-out gain of the cues per
             guess; None if it is undefined.
         p: two-sided p value, from permutations of images.
         reason: why there is no correlation.
@@ -154,14 +155,14 @@ class StatedCue(Record):
 
 
 class CueReport(Record):
-    """Everything `spotball cues explain --format json` prints.
+    """The output of `spotball cues explain --format json`.
 
     Attributes:
         ridge: strength of the penalty on standardized weights, per guess.
-        mirrors: mirrorings of the permutation test; 0 without it.
+        mirrors: number of mirrorings in the permutation test; 0 without it.
         cues: for each sport, the cues that apply to its images.
-        groups: in the order of the score report.
-        differences: of each group from the reference; empty without a reference.
+        groups: the groups, in the order of the score report.
+        differences: differences of each group from the reference; empty without a reference.
         stated: whether stating a cue goes with following it; empty if this was not tested.
     """
 

@@ -1,4 +1,4 @@
-"""A report of cues as text: a headline for each group, tables, and the signature."""
+"""Write a cue report as text: a headline for each group, tables, and the signature."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from spotball_core.text.p_values import say_p
 from spotball_core.text.tables import Titled, tables_as_text
 
 _LEADING = 0.15
-"""Groups of cues are named in a headline if they account for at least this share of the gain."""
+"""A headline names the groups of cues that account for at least this share of the gain."""
 
 _NOTHING = "–"
 
 
 def to_text(report: CueReport, *, to_terminal: bool = False) -> str:
-    """The headlines, the tables, and what they rest on; as wide as needed, or as the terminal."""
+    """Return the headlines, the tables and the notes, at full width or at the width of the terminal."""
     heads = "".join(f"{line}\n" for line in headlines(report))
     return f"{heads}\n{tables_as_text(_tables(report), _foot(report), to_terminal=to_terminal)}"
 
 
 def headlines(report: CueReport) -> list[str]:
-    """What was found about each group, in a sentence or two."""
+    """Return one or two sentences about the result of each group."""
     return [f"{group.name}: {sentence}" for group in report.groups for sentence in [headline(group)]]
 
 
 def headline(group: CueExplanation) -> str:
-    """Describe in words which cues the guesses of a group follow."""
+    """Return a sentence about which cues the guesses of a group follow."""
     if group.gain.value is None:
         return f"not explained ({group.gain.reason})."
     if group.gain.value <= 0:
@@ -38,7 +38,7 @@ def headline(group: CueExplanation) -> str:
     named = listed([f"{key} ({shares[key]:.0%})" for key in leading])
     explained = ""
     if group.explained.value is not None:
-        # The ceiling is a lower bound, so more than all of it may be explained.
+        # The ceiling is a lower bound, so the explained share may exceed 1.
         share = group.explained.value
         explained = f", {share:.0%} of what is explainable" if share < 1 else ", all that is known to be explainable"
     sentences = [f"cues predict guesses {_bits(group.gain)} better than uniform guessing{explained}; most by {named}."]
@@ -78,7 +78,7 @@ def _interval(ends: Interval | None, before: str, digits: int = 3) -> str:
 
 
 def _cell(value: MetricValue | None, digits: int = 3) -> str:
-    """A value and its interval, on two lines."""
+    """Format a value and its interval, on two lines."""
     if value is None or value.value is None:
         return _NOTHING
     return f"{value.value:.{digits}f}{_interval(value.ci95, chr(10), digits)}"
@@ -123,16 +123,19 @@ def _tables(report: CueReport) -> Iterator[Titled]:
         heads = ["Images", "All cues", "Bodies", *shared]
         rows = [
             [
-                *_name(one),
-                f"{one.n_images}",
-                _cell(one.gain),
-                _cell(one.body_gain),
-                *(_cell(one.shapley.get(key)) for key in shared),
+                *_name(difference),
+                f"{difference.n_images}",
+                _cell(difference.gain),
+                _cell(difference.body_gain),
+                *(_cell(difference.shapley.get(key)) for key in shared),
             ]
-            for one in report.differences
+            for difference in report.differences
         ]
         yield f"Gains and shares less those of {reference}, on the same images", 3, [*_NAMES, *heads], rows
-        rows = [[*_name(one), *(_cell(one.weights.get(key), 2) for key in cues)] for one in report.differences]
+        rows = [
+            [*_name(difference), *(_cell(difference.weights.get(key), 2) for key in cues)]
+            for difference in report.differences
+        ]
         yield f"Weights less those of {reference}", 3, [*_NAMES, *cues], rows
     if report.stated:
         yield _stated_table(report)
@@ -142,13 +145,19 @@ def _stated_table(report: CueReport) -> Titled:
     heads = ["Category", "Cues", "Images", "Rationales", "Mean share", "Rank correlation", "p"]
     rows = [
         [
-            *(one.sport or "", one.respondent or "", one.prompt or "", one.category, ", ".join(one.cues) or _NOTHING),
-            *(f"{one.n_images}", f"{one.n_rationales:,}"),
-            _NOTHING if one.share is None else f"{one.share:.0%}",
-            one.reason or "" if one.correlation is None else f"{one.correlation:.2f}",
-            _NOTHING if one.p is None else say_p(one.p).removeprefix("= "),
+            *(
+                stated.sport or "",
+                stated.respondent or "",
+                stated.prompt or "",
+                stated.category,
+                ", ".join(stated.cues) or _NOTHING,
+            ),
+            *(f"{stated.n_images}", f"{stated.n_rationales:,}"),
+            _NOTHING if stated.share is None else f"{stated.share:.0%}",
+            stated.reason or "" if stated.correlation is None else f"{stated.correlation:.2f}",
+            _NOTHING if stated.p is None else say_p(stated.p).removeprefix("= "),
         ]
-        for one in report.stated
+        for stated in report.stated
     ]
     return (
         "Stated and followed cues: do guesses follow a cue on images where rationales mention it?",
@@ -159,7 +168,7 @@ def _stated_table(report: CueReport) -> Titled:
 
 
 def _keys(values: Sequence[dict[str, MetricValue]]) -> list[str]:
-    return list(dict.fromkeys(key for one in values for key in one))
+    return list(dict.fromkeys(key for value_by_key in values for key in value_by_key))
 
 
 def _foot(report: CueReport) -> str:

@@ -1,4 +1,4 @@
-"""Means over guesses of what each image adds up to, with intervals that draw images."""
+"""Compute means per guess from totals per image, with intervals from a bootstrap over images."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from spotball_core.typing import FloatArray
 
 
 class ImageSums:
-    """Means over the guesses to some images. All of them draw the same resamples of images."""
+    """Means per guess over some images. All of them use the same resamples of images."""
 
     def __init__(self, sizes: FloatArray, bootstrap: int, seed: int) -> None:
         """Draw the resamples.
 
         Args:
-            sizes: guesses to each image, shape (n_images,).
-            bootstrap: resamples; 0 for no intervals.
-            seed: of the resamples.
+            sizes: number of guesses to each image, shape (n_images,).
+            bootstrap: number of resamples; 0 for no intervals.
+            seed: seed of the resamples.
         """
         self.sizes = sizes
         self._times = resample_weights(len(sizes), bootstrap, seed) if bootstrap else None
 
     def mean(self, totals: FloatArray) -> MetricValue:
-        """The mean per guess of images' totals, shape (n_images,)."""
+        """Return the mean per guess of images' totals, shape (n_images,)."""
         return self.quotient(totals, self.sizes)
 
     def quotient(self, upper: FloatArray, lower: FloatArray) -> MetricValue:
-        """The quotient of two sums over images; no value where the lower one is not above 0."""
+        """Return the quotient of two sums over images; no value if the denominator is not above 0."""
         return self._value(upper, lower, np.zeros(len(upper)), np.ones(len(upper)))
 
     def difference(self, totals: FloatArray, others: FloatArray, other_sizes: FloatArray) -> MetricValue:
-        """The mean per guess of images' totals, less that of another respondent's on the same images."""
+        """Return the mean per guess of images' totals, minus that of another respondent on the same images."""
         return self._value(totals, self.sizes, others, other_sizes)
 
     def standard_error(self, totals: FloatArray) -> float:
-        """The standard error of the mean per guess, by its linearization over images."""
+        """Return the standard error of the mean per guess, by linearization over images."""
         n = len(totals)
         residuals = (totals - self.sizes * (totals.sum() / self.sizes.sum())) / self.sizes.sum()
         return float(np.sqrt((residuals**2).sum() * n / max(n - 1, 1)))
@@ -54,7 +54,7 @@ class ImageSums:
 
 
 def _combined(sums: FloatArray) -> FloatArray:
-    """The first over the second less the third over the fourth; NaN where one of these is not above 0."""
+    """Return (first / second) - (third / fourth); NaN if a denominator is not above 0."""
     known = (sums[..., 1] > 0) & (sums[..., 3] > 0)
     lower = np.where(known[..., None], sums[..., 1::2], 1.0)
     values: FloatArray = np.where(known, sums[..., 0] / lower[..., 0] - sums[..., 2] / lower[..., 1], np.nan)

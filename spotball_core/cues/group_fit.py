@@ -1,4 +1,4 @@
-"""The model of one group's guesses: all cues, all subsets of their groups, and mirrored keypoints."""
+"""Fit the model of one group's guesses: with all cues, all subsets of their groups, and mirrored keypoints."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ class GroupFit:
 
     Attributes:
         scenes: positions of the images among the scenes.
-        sizes: guesses to each image.
+        sizes: number of guesses to each image.
         keys: the cues of the model.
-        groups: their groups.
-        fit: with all cues.
-        subsets: held-out gains.
+        groups: the group of each cue.
+        fit: the fit with all cues.
+        subsets: held-out gains of all subsets.
         explainable: each image's explainable gain, in bits.
         base: groups of the base cues.
         turned: held-out gains of all cues with mirrored keypoints, in bits, shape (mirrors, n_images).
-        notes: what was excluded.
+        notes: what was excluded, with reasons.
     """
 
     scenes: IntArray
@@ -53,7 +53,7 @@ class GroupFit:
 
     @property
     def body(self) -> tuple[str, ...]:
-        """Groups of the other cues."""
+        """Groups of the body cues."""
         return tuple(group for group in self.subsets.groups if group not in self.base)
 
 
@@ -64,7 +64,7 @@ def scores_of_sport(scoring: Scoring, sport: str, keys: Sequence[str] | None) ->
 
 
 def mirrored_body(scoring: Scoring, places: list[int], scores: CueScores, mirrors: int) -> FloatArray:
-    """Standardized scores of the cues of bodies with mirrored keypoints, shape (mirrors, n_scenes, n_cells, n_cues).
+    """Return standardized body cues with mirrored keypoints, shape (mirrors, n_scenes, n_cells, n_cues).
 
     The first axis is empty if no player has keypoints.
     """
@@ -80,7 +80,7 @@ Shared = tuple[Scoring, dict[str, SportScores], dict[str, FloatArray], float]
 
 
 def fit_group(shared: Shared, number: int) -> GroupFit | None:
-    """Fit the model of one group; None if it has guesses to too few images."""
+    """Fit the model of one group; return None if it has guesses to too few images."""
     scoring, by_sport, turned, ridge = shared
     group = scoring.groups[number]
     places, scores = by_sport[str(group.sport)]
@@ -123,7 +123,7 @@ def fit_group(shared: Shared, number: int) -> GroupFit | None:
 def _turned_gains(
     data: ChoiceData, cues: Sequence[Cue], turned: FloatArray, every: Sequence[Cue], ridge: float
 ) -> FloatArray:
-    """Gains of all cues if those of bodies have these scores, shape (mirrors, n_images, n_cells, n_body), in bits."""
+    """Return the gains of all cues, in bits, if body cues have scores (mirrors, n_images, n_cells, n_body)."""
     is_body = np.array([not cue.is_base for cue in cues], dtype=bool)
     of_body = [place for place, cue in enumerate([cue for cue in every if not cue.is_base]) if cue in cues]
     fold, gains = folds_of(len(data.counts)), np.empty((len(turned), len(data.counts)))

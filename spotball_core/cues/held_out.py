@@ -1,4 +1,4 @@
-"""What each group of cues adds to the prediction of guesses to images that the weights were not fitted on."""
+"""Compute what each group of cues adds to predicting guesses on held-out images."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from spotball_core.errors import OptionError
 from spotball_core.typing import FloatArray, IntArray
 
 LEAVE_ONE_OUT = 100
-"""Up to so many images, each image is a fold of its own."""
+"""Up to this number of images, each image is its own fold."""
 
 FOLDS = 20
-"""Folds of more images than that."""
+"""Number of folds for more images."""
 
 MOST_GROUPS = 10
-"""Groups of cues, at most: all their subsets are fitted."""
+"""Maximum number of groups of cues, because all their subsets are fitted."""
 
 BITS = 1 / math.log(2)
-"""Bits in a nat."""
+"""Bits per nat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,28 +31,29 @@ class SubsetGains:
 
     Attributes:
         groups: names of the groups.
-        gains: of each image's guesses together, in bits, shape (2 ** n_groups, n_images): bit k of a subset's index
-            says whether group k is in it.
+        gains: gains of each image's guesses together, in bits, shape (2 ** n_groups, n_images). Bit k of a subset's
+            index states whether group k is in it.
     """
 
     groups: tuple[str, ...]
     gains: FloatArray
 
     def of(self, groups: Sequence[str]) -> FloatArray:
-        """The gain of the model with some of the groups, shape (n_images,); groups that are not there add nothing."""
+        """Return the gain of the model with some of the groups, shape (n_images,). Unknown groups are ignored."""
         gain: FloatArray = self.gains[sum(1 << k for k, group in enumerate(self.groups) if group in groups)]
         return gain
 
     @property
     def whole(self) -> FloatArray:
-        """The gain of the model with all groups, shape (n_images,)."""
+        """Return the gain of the model with all groups, shape (n_images,)."""
         gain: FloatArray = self.gains[-1]
         return gain
 
     def shapley(self) -> FloatArray:
-        """Each group's Shapley value: what it adds to the gain, as the mean over all orders of adding groups.
+        """Return each group's Shapley value: what it adds to the gain, averaged over all orders of adding groups.
 
-        Shapley values are linear in the gains, so each image has its own. They sum to the gain of the whole model.
+        Shapley values are linear in the gains, so they can be computed per image. They sum to the gain of the whole
+        model.
 
         Returns:
             In bits, shape (n_groups, n_images).
@@ -74,7 +75,7 @@ class SubsetGains:
 
 
 def folds_of(n_images: int) -> IntArray:
-    """Return the fold of each image, from 0, shape (n_images,): an image each, or 20 folds of many images."""
+    """Return the fold of each image, from 0, shape (n_images,): one per image, or 20 folds for many images."""
     folds: IntArray = np.arange(n_images) % (n_images if n_images <= LEAVE_ONE_OUT else FOLDS)
     return folds
 
@@ -88,7 +89,7 @@ def subset_gains(data: ChoiceData, groups: Sequence[str], *, ridge: float) -> Su
         ridge: as for `fit_logit`.
 
     Raises:
-        OptionError: for more than 10 groups, and as `held_out_likelihood`.
+        OptionError: for more than 10 groups, and in the cases of `held_out_likelihood`.
     """
     names = tuple(dict.fromkeys(groups))
     if len(names) > MOST_GROUPS:

@@ -1,8 +1,8 @@
-r"""Conditional logit of guesses over the cells of images: fits, cross-validation and cluster-robust errors.
+r"""Fit a conditional logit of guesses over the cells of images, with cross-validation and cluster-robust errors.
 
 $$P(j \mid i) = \frac{\exp \sum_k w_k s_{ijk}}{\sum_{j'} \exp \sum_k w_k s_{ij'k}}$$
 
-with $s_{ijk}$ the score that cue k gives cell j of image i. Fits maximize the mean log likelihood per guess less
+where $s_{ijk}$ is the score that cue k gives cell j of image i. Fits maximize the mean log likelihood per guess minus
 $\lambda |w|^2 / 2$. With $\lambda > 0$ the maximum is unique, even if cues are collinear or constant.
 """
 
@@ -16,23 +16,26 @@ from spotball_core.errors import OptionError
 from spotball_core.typing import FloatArray, IntArray
 
 RIDGE = 1e-3
-"""Default strength of the penalty, per guess. It shrinks a weight of a typical cue by about 0.1%."""
+"""Default strength of the penalty, per guess. It shrinks the weight of a typical cue by about 0.1%."""
 
 _TOLERANCE = 1e-9
-"""Fits end when no component of the gradient of the mean log likelihood per guess is larger."""
+"""Fits end when no component of the gradient of the mean log likelihood per guess exceeds this."""
 
 _MOST_STEPS = 100
 _CHORD_STEPS = 25
-"""Steps that keep one Hessian, before a fold is fitted with its own."""
+"""Number of steps with one Hessian before a fold is fitted with its own Hessian."""
 
 _BLOCK = 30_000
-"""Probabilities computed at a time: few enough to stay in the processor's cache, and below the size at which matrix
-products start threads, which cost more here than they save."""
+"""Number of probabilities computed at a time.
+
+They fit into the processor's cache, and stay below the size at which matrix products start threads, which cost more
+here than they save.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ChoiceData:
-    """Guesses of one group, and what the cues say about the cells.
+    """Guesses of one group, and the cues' scores of the cells.
 
     Attributes:
         scores: score of each cell for each cue, shape (n_images, n_cells, n_cues); finite.
@@ -57,7 +60,7 @@ class ChoiceData:
         return sizes
 
     def of_cues(self, cues: IntArray) -> ChoiceData:
-        """The same guesses with some of the cues."""
+        """Return the same guesses with some of the cues."""
         return ChoiceData(self.scores[:, :, cues], self.counts)
 
 
@@ -66,10 +69,10 @@ class LogitFit:
     """A fitted conditional logit.
 
     Attributes:
-        weights: shape (n_cues,).
-        influence: how far each image moves the weights: the empirical influence function over the number of images,
-            shape (n_images, n_cues). Its sum of squares over images is the cluster-robust (sandwich) variance.
-        log_likelihood: of each image's guesses, in nats, shape (n_images,).
+        weights: weight of each cue, shape (n_cues,).
+        influence: how far each image moves the weights: the empirical influence function divided by the number of
+            images, shape (n_images, n_cues). Its sum of squares over images is the cluster-robust (sandwich) variance.
+        log_likelihood: log likelihood of each image's guesses, in nats, shape (n_images,).
     """
 
     weights: FloatArray
@@ -112,17 +115,17 @@ def log_probabilities(scores: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def fit_logit(data: ChoiceData, *, ridge: float = RIDGE) -> LogitFit:
-    """Fit the weights of the cues, by Newton's method with analytic gradient and Hessian.
+    """Fit the weights of the cues by Newton's method, with analytic gradient and Hessian.
 
     Args:
         data: guesses and scores.
-        ridge: strength of the penalty per guess, at least 0. With 0 the maximum may not exist.
+        ridge: strength of the penalty per guess, at least 0. With 0, the maximum may not exist.
 
     Raises:
         OptionError: for a negative ridge, or if the maximum is not reached.
 
     Examples:
-        One cue that is 1 in the first of two cells; 3 of 4 guesses name that cell, so that the weight is log 3:
+        One cue is 1 in the first of two cells. 3 of 4 guesses name that cell, so the weight is log 3:
 
         >>> data = ChoiceData(np.array([[[1.0], [0.0]]] * 2), np.array([[2.0, 0.0], [1.0, 1.0]]))
         >>> round(float(fit_logit(data, ridge=0.0).weights[0]), 6)
@@ -151,7 +154,7 @@ def held_out_likelihood(data: ChoiceData, fold: IntArray, *, ridge: float = RIDG
         Shape (n_images,).
 
     Raises:
-        OptionError: for fewer than two folds, and as `fit_logit`.
+        OptionError: for fewer than two folds, and in the cases of `fit_logit`.
     """
     n_folds = int(fold.max()) + 1
     if n_folds < 2:
@@ -163,17 +166,17 @@ def held_out_likelihood(data: ChoiceData, fold: IntArray, *, ridge: float = RIDG
     start = _newton(data, np.ones(n_images), np.zeros(n_cues), ridge)
     kept = (fold != np.arange(n_folds)[:, None]).astype(float)
     weights = _fit_folds(data, kept, start, ridge)
-    # Each image has the weights of its own fold, as scores of one cue that is the utility.
+    # Use each fold's weights for its images, by treating the utility as the score of one cue.
     utility = np.einsum("ick,ik->ic", data.scores, weights[fold])
     likelihood: FloatArray = (data.counts * log_probabilities(utility[..., None], np.ones(1))).sum(axis=-1)
     return likelihood
 
 
 def _fit_folds(data: ChoiceData, kept: FloatArray, start: FloatArray, ridge: float) -> FloatArray:
-    """Weights of several fits, each with some of the images, shape (n_fits, n_cues).
+    """Return the weights of several fits, each with some of the images, shape (n_fits, n_cues).
 
     The folds share most images, so the Hessian at the common fit, without the images that a fold lacks, is close to
-    each fold's own. Steps with it need gradients only, which are one matrix product for all folds.
+    each fold's Hessian. Steps with it need only gradients, which are one matrix product for all folds.
     """
     n_images, n_cells, n_cues = data.scores.shape
     _, _, hessians = _derivatives(data, start)
@@ -207,7 +210,7 @@ def _fit_folds(data: ChoiceData, kept: FloatArray, start: FloatArray, ridge: flo
 
 
 def _newton(data: ChoiceData, kept: FloatArray, start: FloatArray, ridge: float) -> FloatArray:
-    """Weights of one fit to the images of nonzero weight, shape (n_cues,)."""
+    """Return the weights of one fit to the images with nonzero weight, shape (n_cues,)."""
     if not ridge >= 0:
         raise OptionError(f"ridge is {ridge}, expected at least 0")
     some = kept > 0
@@ -218,14 +221,14 @@ def _newton(data: ChoiceData, kept: FloatArray, start: FloatArray, ridge: float)
         if np.abs(gradient).max(initial=0.0) < _TOLERANCE:
             return weights
         step, size = _solve(curvature, gradient), 1.0
-        # The objective is concave: halving a step ends at an increase, up to rounding.
+        # The objective is concave, so halving a step ends at an increase, up to rounding.
         while True:
-            found = _objective(part, weights + size * step, ridge, n)
-            if found[0] >= value - 1e-12 * abs(value) or size < 1e-6:
+            reached = _objective(part, weights + size * step, ridge, n)
+            if reached[0] >= value - 1e-12 * abs(value) or size < 1e-6:
                 break
             size /= 2
         weights = weights + size * step
-        value, gradient, curvature = found
+        value, gradient, curvature = reached
     raise OptionError("the weights of the cues have no maximum of the likelihood; use a ridge above 0")
 
 
@@ -237,7 +240,7 @@ def _objective(data: ChoiceData, weights: FloatArray, ridge: float, n: float) ->
 
 
 def _derivatives(data: ChoiceData, weights: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Each image's log likelihood, its gradient, and minus its Hessian, by the weights."""
+    """Return each image's log likelihood, its gradient, and minus its Hessian with respect to the weights."""
     log_p = log_probabilities(data.scores, weights)
     p = np.exp(log_p)
     likelihood = (data.counts * log_p).sum(axis=-1)
@@ -249,6 +252,6 @@ def _derivatives(data: ChoiceData, weights: FloatArray) -> tuple[FloatArray, Flo
 
 
 def _solve(curvature: FloatArray, gradient: FloatArray) -> FloatArray:
-    """Newton's step; of directions without curvature, which happen only without a ridge, the shortest."""
+    """Return Newton's step; the shortest one if a direction has no curvature, which requires ridge 0."""
     solution: FloatArray = np.linalg.pinv(curvature, hermitian=True) @ gradient
     return solution

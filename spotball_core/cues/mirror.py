@@ -1,8 +1,8 @@
-"""A permutation test of directions: do guesses follow the sides that bodies turn to, or would other sides do as well?
+"""Test with permutations whether guesses follow the sides that bodies turn to.
 
 The keypoints of randomly chosen players are mirrored left and right about the middles of their boxes. Everything else
-stays: places, boxes, sizes, and how reliable directions are. If guesses did not depend on the sides that bodies turn
-to, the gain with the true keypoints would be one more draw from the gains with mirrored ones.
+is unchanged: places, boxes, sizes, and the reliability of directions. If guesses did not depend on the sides that
+bodies turn to, the gain with the true keypoints would have the same distribution as the gains with mirrored keypoints.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _OTHER_SIDE = [
     KEYPOINT_NAMES.index(name.replace("left", "right") if "left" in name else name.replace("right", "left"))
     for name in KEYPOINT_NAMES
 ]
-"""The keypoint that each one becomes in a mirror."""
+"""The keypoint that corresponds to each one in the mirror image."""
 
 
 def mirrored(scene: Scene, which: BoolArray) -> Scene:
-    """Return a scene with the keypoints of some players mirrored about the middles of their boxes.
+    """Return a scene in which the keypoints of some players are mirrored about the middles of their boxes.
 
     Args:
-        scene: with players.
+        scene: a scene with players.
         which: the players to mirror, shape (n_players,).
 
     Examples:
@@ -53,10 +53,10 @@ def mirrored_scores(scenes: Sequence[Scene], cues: Sequence[Cue], n: int, seed: 
     """Yield the scores of cues on scenes in which each player with keypoints is mirrored with probability 1/2.
 
     Args:
-        scenes: of one sport.
+        scenes: scenes of one sport.
         cues: the cues.
-        n: how many times players are drawn.
-        seed: of the draws.
+        n: number of random draws of players.
+        seed: seed of the draws.
     """
     keys = [cue.key for cue in cues]
     generator = generator_for(seed, "mirror", scenes[0].sport)

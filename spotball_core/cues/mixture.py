@@ -1,4 +1,4 @@
-"""What explains a respondent? Its guesses as a mixture of simpler respondents, by maximum likelihood."""
+"""Explain a respondent's guesses as a mixture of simpler respondents, fitted by maximum likelihood."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BASELINE_OF = {
     "truth": "oracle",
     PRIOR: "prior",
 }
-"""The baseline that each part guesses as; `people` guess as the reference did."""
+"""The baseline behind each part. The part `people` uses the reference's guesses."""
 
 
 def explain(scoring: Scoring, group: Group, *, bootstrap: int = 200, seed: int = 0) -> Mixture:
@@ -34,24 +34,24 @@ def explain(scoring: Scoring, group: Group, *, bootstrap: int = 200, seed: int =
 
     $$\max_w \sum_{i,j} n_{ij} \log \sum_m w_m P_m(j \mid i), \quad w_m \ge 0,\ \sum_m w_m = 1$$
 
-    with $n_{ij}$ how often the group named cell j of image i, and parts m: `uniform`, `center`, `nearest-player`,
-    `truth` (the ball's cells), `prior` (where the ball is in the sport's other images: the image itself is left out)
-    and `people` (the reference's answers to the image). The reference's own mixture is without `people`. No part
-    sees any answer of the group. The uniform part gives every cell some probability, so that no guess is impossible
-    and no smoothing is needed.
+    with $n_{ij}$ how often the group named cell j of image i. The parts m are `uniform`, `center`, `nearest-player`,
+    `truth` (the ball's cells), `prior` (where the ball is in the sport's other images, without the image itself) and
+    `people` (the reference's answers to the image). The reference's own mixture excludes `people`. No part uses the
+    group's answers. The uniform part gives every cell some probability, so that every guess is possible and no
+    smoothing is needed.
 
-    Parts without an answer to any image (nobody looked for players, no reference) are left out, and so is `prior`
-    where it is uniform; then images that a part has no answer to.
+    Parts without an answer to any image (no player boxes, no reference) are excluded, and so is `prior` if it is
+    uniform. Then images for which a part has no answer are excluded.
 
     Args:
-        scoring: what is scored.
-        group: one of its groups.
-        bootstrap: resamples of images for the weights' intervals; 0 for none.
+        scoring: the scored groups.
+        group: one of these groups.
+        bootstrap: number of resamples of images for the weights' intervals; 0 for none.
         seed: seed of the resamples.
 
     Raises:
-        OptionError: for a negative number of resamples, or a group with no parsed answer to an image that all parts
-            have an answer to.
+        OptionError: for a negative number of resamples, or a group without parsed answers to images for which all parts
+            have an answer.
 
     Examples:
         >>> from spotball_core import ScorePolicy, baseline_responses, read_counts, synthetic_scenes
@@ -71,7 +71,7 @@ def explain(scoring: Scoring, group: Group, *, bootstrap: int = 200, seed: int =
         raise OptionError(f"{group.name}: there is no answer to an image that {', '.join(parts)} all have an answer to")
     if left := int((answered & ~usable).sum()):
         notes.append(f"{left} image{'s' if left > 1 else ''} left out, to which not all parts have an answer")
-    # An outcome is a cell of an image; those never named have no part in the likelihood.
+    # An outcome is a cell of an image. Cells that were never named do not affect the likelihood.
     image, cell = np.nonzero(mass * usable[:, None])
     counts = mass[image, cell]
     table = np.stack([part[image, cell] for part in parts.values()], axis=-1)
@@ -98,7 +98,7 @@ def explain(scoring: Scoring, group: Group, *, bootstrap: int = 200, seed: int =
 
 
 def _parts(scoring: Scoring, group: Group, places: IntArray) -> tuple[dict[str, FloatArray], list[str]]:
-    """Each part's distributions on the group's images, NaN where it has none; and what was left out.
+    """Return each part's distributions on the group's images, NaN if it has none, and notes on exclusions.
 
     The uniform part comes first.
     """
@@ -119,11 +119,11 @@ def _parts(scoring: Scoring, group: Group, places: IntArray) -> tuple[dict[str, 
 
 
 def _fit_subsets(counts: FloatArray, table: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The mixture of all parts, and the log likelihoods of the uniform part with every subset of the others.
+    """Fit the mixture of all parts, and compute the log likelihood of every subset that contains the uniform part.
 
     Returns:
-        Weights, shape (n_parts,), and log likelihoods, shape (2 ** (n_parts - 1),): bit k of the index says whether
-        part k + 1 is in.
+        Weights, shape (n_parts,), and log likelihoods, shape (2 ** (n_parts - 1),). Bit k of the index states whether
+        part k + 1 is included.
     """
     n_others = table.shape[-1] - 1
     subsets = np.arange(2**n_others)[:, None] >> np.arange(n_others) & 1
@@ -133,7 +133,7 @@ def _fit_subsets(counts: FloatArray, table: FloatArray) -> tuple[FloatArray, Flo
 
 
 def _shapley(likelihood: FloatArray, names: list[str]) -> dict[str, float]:
-    """Each part's share of the gain of all over none, from the log likelihoods of all subsets of parts."""
+    """Return each part's share of the total gain, from the log likelihoods of all subsets of parts."""
     n, every = len(names), np.arange(len(likelihood))
     sizes = (every[:, None] >> np.arange(n) & 1).sum(axis=-1)
     values = {}
@@ -148,7 +148,7 @@ def _shapley(likelihood: FloatArray, names: list[str]) -> dict[str, float]:
 def _intervals(
     counts: FloatArray, table: FloatArray, image: IntArray, bootstrap: int, seed: int
 ) -> list[tuple[float, float] | None]:
-    """Each weight's interval, where images are drawn with replacement."""
+    """Return each weight's interval from a bootstrap over images."""
     n_parts = table.shape[-1]
     if not bootstrap:
         return [None] * n_parts

@@ -14,29 +14,39 @@ from spotball_core.errors import OptionError
 from spotball_core.typing import BoolArray, FloatArray
 
 TOLERANCE = 1e-8
-"""Fits end when the log likelihood is within this of its maximum, in nats per answer."""
+"""Fits end when the log likelihood is within this distance of its maximum, in nats per answer."""
 
 _MOST_STEPS = 500
 _LEAST_SIZE, _PROMISE, _ROUNDING = 1e-12, 1e-4, 1e-15
-"""Steps are halved down to the first, until the loss falls by the second share of what the gradient promises, less an
-error of rounding."""
+"""Smallest step size, required share of the decrease that the gradient predicts, and allowance for rounding errors.
+
+Steps are halved until the loss falls by that share.
+"""
 
 _BATCH = 1_000_000
-"""Multiplications of a matrix product, at most, in a batch of fits. Smaller batches take more steps in Python, and
-threads of larger ones cost more than they gain."""
+"""Maximum number of multiplications of a matrix product in a batch of fits.
+
+Smaller batches take more steps in Python, and threads of larger ones cost more than they save.
+"""
 
 _NEAR_ZERO, _LEAST_SHARE, _ZERO = 1e-3, 0.1, 1e-9
-"""A weight below the first that should fall takes no part in the Newton step. A step leaves a weight at least the
-second share of its value, since an outcome may depend on it alone; a weight below the third may become 0."""
+"""A weight below the first value that should fall is excluded from the Newton step.
+
+A step keeps at least the second value as a share of a weight, because an outcome may depend on it alone; a weight below
+the third value may become 0.
+"""
 
 _LEAST_RIDGE, _RIDGE = 1e-10, 0.01
-"""Added to the Hessian's diagonal, relative to its mean: a constant, and this share of the distance from the maximum.
-Without it, equal parts and few answers would give steps of any length."""
+"""Values added to the Hessian's diagonal, relative to its mean.
+
+The first is a constant, the second a share of the distance from the maximum. Without them, equal parts and few answers
+would give steps of any length.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class _Fits:
-    """Some fits to the same parts.
+    """Several fits to the same parts.
 
     Attributes:
         counts: how often each outcome was seen, as shares of all answers, shape (n_fits, n_outcomes).
@@ -62,7 +72,7 @@ class _Fits:
         return probability
 
     def loss(self, weights: FloatArray, probability: FloatArray) -> FloatArray:
-        """Return what is minimized over weights of at least 0: its minimum has weights that sum to 1."""
+        """Return the loss, which is minimized over weights of at least 0. At its minimum, the weights sum to 1."""
         with np.errstate(divide="ignore"):
             terms = np.log(probability)
         terms *= self.counts
@@ -81,24 +91,23 @@ class _Fits:
 
 
 def fit_weights(counts: FloatArray, parts: FloatArray, allowed: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Return the weights of largest likelihood, for several counts or several sets of parts at once.
+    """Return the maximum-likelihood weights, for several counts or several sets of parts at once.
 
     Projected Newton steps (Bertsekas 1982) minimize the sum of the weights minus the log likelihood per answer over
-    weights of at least 0. At the minimum the weights sum to 1.
+    weights of at least 0. At the minimum, the weights sum to 1.
 
     Args:
         counts: how often each outcome was seen, shape (n_fits, n_outcomes); not all 0.
         parts: each part's probability of each outcome, shape (n_outcomes, n_parts).
-        allowed: which parts each fit may use, shape (n_fits, n_parts). Together they must give every outcome that
-            was seen some probability, as a uniform part does.
+        allowed: which parts each fit may use, shape (n_fits, n_parts). Together they must give every seen outcome a
+            probability above 0, as a uniform part does.
 
     Returns:
-        Weights, shape (n_fits, n_parts), each row sums to 1, and their log likelihoods, shape (n_fits,). These are
-        within 1e-8 nats per answer of their maximum.
+        Weights, shape (n_fits, n_parts), where each row sums to 1, and their log likelihoods, shape (n_fits,), which
+        are within 1e-8 nats per answer of the maximum.
 
     Raises:
-        OptionError: if an outcome that was seen has no probability in any allowed part, or the maximum is not
-            reached.
+        OptionError: if a seen outcome has no probability in any allowed part, or the maximum is not reached.
 
     Examples:
         >>> weights, _ = fit_weights(np.array([[3.0, 1.0]]), np.array([[0.5, 1.0], [0.5, 0.0]]), np.ones((1, 2), bool))
@@ -123,7 +132,7 @@ def fit_weights(counts: FloatArray, parts: FloatArray, allowed: BoolArray) -> tu
 
 
 def _minimized(start: FloatArray, fits: _Fits) -> FloatArray:
-    """Take Newton steps from some weights until each fit is at its maximum."""
+    """Take Newton steps from the start until each fit is at its maximum."""
     weights, left = start.copy(), np.arange(len(start))
     probability = fits.probabilities(start)
     for _ in range(_MOST_STEPS):
@@ -145,7 +154,10 @@ def _minimized(start: FloatArray, fits: _Fits) -> FloatArray:
 def _newton_step(
     weights: FloatArray, gradient: FloatArray, curvature: FloatArray, allowed: BoolArray, gain: FloatArray
 ) -> FloatArray:
-    """Return the Newton steps of each fit's weights. Weights held near 0 and those not allowed step to 0."""
+    """Return the Newton steps of each fit's weights.
+
+    Weights near 0 that should fall, and weights not allowed, step to 0.
+    """
     held = ~allowed | ((weights <= _NEAR_ZERO) & (gradient < 1))
     free = ~held
     matrix = np.where(free[:, :, None] & free[:, None, :], curvature, 0.0)
@@ -161,7 +173,7 @@ def _newton_step(
 def _searched(
     weights: FloatArray, probability: FloatArray, step: FloatArray, gradient: FloatArray, fits: _Fits
 ) -> tuple[FloatArray, FloatArray]:
-    """Halve each step until it lowers the loss by a part of what the gradient promises."""
+    """Halve each step until it lowers the loss by a share of what the gradient predicts."""
     before = fits.loss(weights, probability)
     lowest = np.where(weights > _ZERO, _LEAST_SHARE * weights, 0.0)
     best, best_probability = weights.copy(), probability.copy()

@@ -1,4 +1,4 @@
-"""The fit of the player thresholds (Spot the Ball, supplement 8.2): its objective over a grid of tau and theta."""
+"""Compute the objective of the paper's threshold fit (Spot the Ball, supplement 8.2) over a grid of tau and theta."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from spotball_core.scoring.groups import Scoring
 from spotball_core.typing import BoolArray, FloatArray
 
 TAUS = np.round(np.arange(0.04, 0.2001, 0.01), 2)
-"""The paper's grid of tau, in image diagonals."""
+"""The grid of tau from the paper, in image diagonals."""
 
 THETAS = np.round(np.arange(0.01, 0.2001, 0.01), 2)
-"""The paper's grid of theta, in shares of a cell's area."""
+"""The grid of theta from the paper, in shares of a cell's area."""
 
 PLATEAU = 0.01
 """The plateau is within this share of the objective's maximum."""
@@ -28,14 +28,14 @@ class ThresholdSurface:
     """Near-player rate, overlap rate and their mean over a grid of thresholds.
 
     Attributes:
-        taus: shape (n_taus,), ascending.
-        thetas: shape (n_thetas,), ascending.
+        taus: thresholds tau, shape (n_taus,), ascending.
+        thetas: thresholds theta, shape (n_thetas,), ascending.
         near: near-player rate (eq. 5) at each tau, shape (n_taus,).
         overlap: overlap rate (eq. 6) at each theta, shape (n_thetas,).
-        objective: mean of the two, shape (n_taus, n_thetas).
+        objective: mean of the two rates, shape (n_taus, n_thetas).
         plateau: where the objective is within 1% of its maximum, shape (n_taus, n_thetas).
-        best: tau and theta of the maximum; of several, the smallest tau, then the largest theta.
-        n_responses: parsed responses to images with player boxes, which is what the rates are over.
+        best: tau and theta of the maximum; among equal maxima, the smallest tau, then the largest theta.
+        n_responses: number of parsed responses to images with player boxes, the denominator of the rates.
     """
 
     taus: FloatArray
@@ -49,25 +49,25 @@ class ThresholdSurface:
 
 
 def threshold_surface(scoring: Scoring, *, taus: ArrayLike = TAUS, thetas: ArrayLike = THETAS) -> ThresholdSurface:
-    r"""The balanced objective of the paper's threshold fit, over all scored groups' responses pooled.
+    r"""Compute the objective of the paper's threshold fit over the pooled responses of all scored groups.
 
     $$J(\tau, \theta) = \tfrac12 \big(NR(\tau) + OR(\theta)\big)$$
 
-    The near-player rate grows with tau and the overlap rate falls with theta, whatever the responses: J is largest at
-    the largest tau and the smallest theta that are tried. A maximum of it is no fit, and the plateau says how little
-    it matters which thresholds are taken, not which are right.
+    For any responses, the near-player rate grows with tau and the overlap rate falls with theta, so J is always largest
+    at the largest tau and the smallest theta. Its maximum is therefore not a fit. The plateau shows how little the
+    choice of thresholds matters, not which thresholds are right.
 
-    Each response is looked at once, whatever the size of the grid: its cell's distance and overlap decide from which
-    threshold on it counts.
+    Each response is processed once for all thresholds: its cell's distance and overlap determine from which threshold
+    on it counts.
 
     Args:
-        scoring: what is scored; each group on the images it is scored on. Its policy's tau and theta play no part.
-        taus: ascending, each in (0, 1].
-        thetas: ascending, each in (0, 1].
+        scoring: the scored groups, each on the images it is scored on. Its policy's tau and theta are ignored.
+        taus: thresholds tau, ascending, each in (0, 1].
+        thetas: thresholds theta, ascending, each in (0, 1].
 
     Raises:
-        OptionError: for thresholds that are empty, not ascending or outside (0, 1], or where no response is to an
-            image with player boxes.
+        OptionError: for thresholds that are empty, not ascending or outside (0, 1], or if no response is to an image
+            with player boxes.
 
     Examples:
         >>> from spotball_core import ScorePolicy, baseline_responses, read_counts, synthetic_scenes
@@ -86,7 +86,7 @@ def threshold_surface(scoring: Scoring, *, taus: ArrayLike = TAUS, thetas: Array
     for scene, answers in zip(scoring.arrays.scenes, mass, strict=True):
         if not (scene.players and answers.any()):
             continue
-        # Compared with the same products as the metric does, so that rounding cannot tell the two apart.
+        # Compare with the same products as the metric, so that rounding cannot cause differences.
         first = np.searchsorted(tau * scene.layout.diagonal, player_distances(scene, scene.layout), side="left")
         near += np.bincount(first, weights=answers, minlength=len(tau) + 1)[:-1]
         reached = np.searchsorted(theta, player_shares(scene, scene.layout), side="right")
@@ -97,7 +97,7 @@ def threshold_surface(scoring: Scoring, *, taus: ArrayLike = TAUS, thetas: Array
     near_rate = ratio(near.cumsum(), n_responses)
     overlap_rate = ratio(overlap[::-1].cumsum()[::-1], n_responses)
     objective = (near_rate[:, None] + overlap_rate) / 2
-    # Turned, so that of equal maxima the one with the largest theta comes first.
+    # Reverse the order, so that among equal maxima the one with the largest theta comes first.
     row, col = np.unravel_index(int(objective[:, ::-1].argmax()), objective.shape)
     return ThresholdSurface(
         taus=tau,

@@ -1,1 +1,1 @@
-"""The second task: which object does a person look at, and do models follow the eyes or the head?"""
+"""Analyze the gaze task: which object a person looks at, and whether respondents follow the eyes or the head."""

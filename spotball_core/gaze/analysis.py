@@ -1,4 +1,4 @@
-"""All respondents of a file through the battery: the contract of `spotball gaze analyze --format json`."""
+"""Run the battery for all respondents in a file; defines the format of `spotball gaze analyze --format json`."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class Checks(Record):
     """The paper's other checks, as far as the trials allow them.
 
     Attributes:
-        sites: wrongness by where photos were taken.
-        response_time: whether slower answers are less often right.
-        hint: whether the prompts named have another accuracy.
+        sites: wrongness by the place where photos were taken.
+        response_time: whether slower answers are less often correct.
+        hint: whether the named prompts have a different accuracy.
     """
 
     sites: tuple[one_respondent.Effect, ...] = ()
@@ -54,26 +54,26 @@ class Checks(Record):
 
 
 class RespondentResult(Record):
-    """One respondent.
+    """The results of one respondent.
 
     Attributes:
         respondent: its name.
-        n_trials: how many, in all conditions.
-        n_unmatched: how many whose reply could not be matched; they are wrong.
+        n_trials: number of trials in all conditions.
+        n_unmatched: number of trials whose reply could not be matched; they count as wrong.
         summary: one sentence on its type and mechanism.
-        accuracy: by number of objects, over the trials of `accuracy_of` (Table 1).
-        accuracy_ci95: their intervals.
-        accuracy_trials: how many trials each of them rests on.
-        accuracy_of: `natural`, the condition of Table 1, or `all` where there is none of it.
-        tests: by key.
-        type: what they lead to.
+        accuracy: accuracy by number of objects, over the trials in `accuracy_of` (Table 1).
+        accuracy_ci95: the intervals of these accuracies.
+        accuracy_trials: number of trials behind each of them.
+        accuracy_of: `natural`, the condition of Table 1, or `all` if there are no such trials.
+        tests: the findings of the tests, by key.
+        type: the type that follows from the tests.
         at_chance: equivalence tests of accuracy and head choices against chance.
-        stability: the types of bootstrap samples of the scenes; None without resamples.
+        stability: the types in bootstrap samples of the scenes; None without resamples.
         mechanism: the cue model; None if the trials do not allow one.
-        no_mechanism: why there is none.
-        cells: means by condition, view, proximity, DistEyeHead, offset (place of the head target less that of the gaze
-            target) and response time.
-        checks: the rest.
+        no_mechanism: why there is no cue model.
+        cells: means by condition, view, proximity, DistEyeHead, offset (position of the head target minus that of the
+            gaze target) and response time.
+        checks: the other checks.
     """
 
     respondent: str
@@ -95,16 +95,16 @@ class RespondentResult(Record):
 
 
 class GazeSignature(Record):
-    """Where the numbers come from, in full. `str()` of it is the short form for a table's foot.
+    """The full provenance of the numbers. `str()` returns the short form that is printed under tables.
 
     Attributes:
-        version: of spotball-core.
-        data: SHA-256 over all trials, whatever order they came in.
-        people: respondent that Test 1 compares with; None for the published people.
-        policy: alpha and multiplicity.
-        bootstrap: resamples of the photos, for intervals of means.
-        seed: of what is drawn.
-        dropped: trials left out, by reason.
+        version: version of spotball-core.
+        data: SHA-256 of all trials, independent of their order.
+        people: the respondent that Test 1 compares with; None for the published people.
+        policy: alpha and the correction for multiple tests.
+        bootstrap: number of resamples of the photos, for intervals of means.
+        seed: seed of all random draws.
+        dropped: number of excluded trials, by reason.
     """
 
     version: str
@@ -129,12 +129,12 @@ class GazeSignature(Record):
 
 
 class Fleet(Record):
-    """All respondents together.
+    """Results over all respondents.
 
     Attributes:
-        against_chance: accuracy against guessing, each of them.
-        trends: accuracy against release date and size, where these are known.
-        compared: two of them, where that was asked for.
+        against_chance: each respondent's accuracy against guessing.
+        trends: accuracy against release date and size, if these are known.
+        compared: two compared respondents, if requested.
     """
 
     against_chance: FleetAgainstChance
@@ -143,16 +143,16 @@ class Fleet(Record):
 
 
 class GazeReport(Record):
-    """Everything the analysis has to say.
+    """The full gaze analysis.
 
     Attributes:
-        respondents: in the order of the file.
-        fleet: all of them together.
-        n_stimuli: photos, by condition and number of objects.
+        respondents: the respondents, in the order of the file.
+        fleet: results over all respondents.
+        n_stimuli: number of photos, by condition and number of objects.
         chance: accuracy of uniform guessing by condition, the mean over respondents.
-        warnings: what to bear in mind.
-        signature: of all numbers, short.
-        provenance: the same in full.
+        warnings: cautions for reading the numbers.
+        signature: signature of all numbers, short.
+        provenance: signature of all numbers, in full.
     """
 
     schema_version: Literal[1] = SCHEMA_VERSION
@@ -167,19 +167,19 @@ class GazeReport(Record):
 
 @dataclass(frozen=True)
 class GazeOptions:
-    """What is asked of an analysis.
+    """The options of an analysis.
 
     Attributes:
-        policy: alpha and multiplicity.
-        people: respondent whose responses Test 1 compares with; None for `human` if it is there, else the published
+        policy: alpha and the correction for multiple tests.
+        people: the respondent whose responses Test 1 compares with; None for `human` if it exists, else the published
             people.
         hinted: prompts with a hint.
-        models: what is known of models beside their answers.
+        models: known facts about the models.
         compare: two respondents whose accuracies are compared.
-        bootstrap: resamples for intervals of means.
-        stability: resamples of the scenes for the stability of the type.
-        seed: of what is drawn.
-        jobs: processes.
+        bootstrap: number of resamples for intervals of means.
+        stability: number of resamples of the scenes for the stability of the type.
+        seed: seed of all random draws.
+        jobs: number of processes.
     """
 
     policy: TestPolicy = field(default_factory=TestPolicy)
@@ -206,12 +206,13 @@ def analyze(
     """Run the battery and all checks for each respondent.
 
     Args:
-        trials: of one respondent or several.
-        options: the choices.
-        on_progress: called with each respondent's name when it is done.
+        trials: trials of one or more respondents.
+        options: the options.
+        on_progress: called with each respondent's name when it is finished.
 
     Raises:
-        OptionError: for names of people, prompts or respondents that the trials do not have, or no trials.
+        OptionError: for names of people, prompts or respondents that do not occur in the trials, or if there are no
+            trials.
     """
     from spotball_core.version import version
 
@@ -304,7 +305,7 @@ def _respondent(task: _RespondentTask) -> RespondentResult:
 
 
 def summary(kind: Type, stable: Stability | None, mechanism: Mechanism | None) -> str:
-    """Return one sentence on a respondent: its type and what the cue model says.
+    """Return one sentence on a respondent: its type and the result of the cue model.
 
     Args:
         kind: its type.

@@ -1,4 +1,4 @@
-"""Warnings of a gaze analysis: what to bear in mind when reading its numbers."""
+"""Give warnings for a gaze analysis: cautions for reading its numbers."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from spotball_core.gaze.analysis import RespondentResult
 
 INCONGRUENT_DROP: Final = 0.1
-"""A respondent at the human level whose accuracy is lower by this much on incongruent photos gets a warning."""
+"""A respondent at the human level gets a warning if its accuracy is lower by this much on incongruent photos."""
 
 
 def cautions(rows: pl.DataFrame, results: Sequence[RespondentResult], people: str | None) -> list[str]:
-    """Return the warnings, those of respondents first.
+    """Return the warnings; those about single respondents come first.
 
     Args:
         rows: all trials.
-        results: what was found.
-        people: respondent that Test 1 compares with; None for the published people.
+        results: the results of the respondents.
+        people: the respondent that Test 1 compares with; None for the published people.
     """
     warnings = []
     for result in results:
@@ -48,7 +48,7 @@ def cautions(rows: pl.DataFrame, results: Sequence[RespondentResult], people: st
 
 
 def _human_level_on_natural_photos(result: RespondentResult) -> str | None:
-    """A warning if a respondent at the human level does much worse when head and eyes disagree."""
+    """Warn if a respondent at the human level is much less accurate when head and eyes disagree."""
     accuracy = result.tests["2.3"].numbers.get("accuracy", {})
     if result.type != "human-level" or not result.tests["2.3"].verdict:
         return None

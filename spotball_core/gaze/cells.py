@@ -1,4 +1,4 @@
-"""Means over some of a respondent's trials, which tables and figures show."""
+"""Compute means over subsets of a respondent's trials, for tables and figures."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
     import polars as pl
 
 SECONDS: Final = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
-"""Where kinds of response times begin; the first takes shorter ones, too."""
+"""Lower bounds of the classes of response times; the first class includes shorter times."""
 
 
 class Cell(Record):
     """A mean over some of a respondent's trials.
 
     Attributes:
-        measure: `accuracy`, `wrongness` (among matched trials) or `head`, the share that chose the head target.
-        by: what the trials have in common. `seconds_from`: response times from there to twice as long, from 0.25 (and
-            less) to 64 (and more).
+        measure: `accuracy`, `wrongness` (among matched trials) or `head`, the share of choices of the head target.
+        by: the properties that the trials share. `seconds_from` is the lower bound of a class of response times, which
+            ends at twice this value. The classes start at 0.25 (and less) and end at 64 (and more).
         value: the mean.
         ci95: its interval over photos; None without resamples.
-        chance: what guessing gives on the same trials.
-        n_trials: how many.
-        n_stimuli: photos among them.
+        chance: the expected value of guessing on the same trials.
+        n_trials: number of trials.
+        n_stimuli: number of photos.
     """
 
     measure: Literal["accuracy", "wrongness", "head"]
@@ -40,12 +40,12 @@ class Cell(Record):
 
 
 def cells_of(rows: pl.DataFrame, *, resamples: int, seed: int) -> list[Cell]:
-    """Return the means that tables and figures show.
+    """Return the means for tables and figures.
 
     Args:
-        rows: one respondent's trials, of `measures.with_measures`.
-        resamples: of the photos, for intervals.
-        seed: of what is drawn.
+        rows: one respondent's trials, from `measures.with_measures`.
+        resamples: number of resamples of the photos, for intervals.
+        seed: seed of all random draws.
     """
     import polars as pl
 
@@ -75,7 +75,7 @@ def cells_of(rows: pl.DataFrame, *, resamples: int, seed: int) -> list[Cell]:
 
 
 def _timed(rows: pl.DataFrame) -> pl.DataFrame:
-    """Trials with a response time, and its kind, one of `SECONDS`."""
+    """Return trials with a response time, and its class, one of `SECONDS`."""
     import numpy as np
     import polars as pl
 

@@ -1,4 +1,4 @@
-"""The rest of the paper's checks of one respondent: response times, prompts with and without a hint, sites."""
+"""Run the paper's other checks of one respondent: response times, prompts with and without a hint, sites."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Effect(Record):
 
     Attributes:
         of: what is compared.
-        estimate: how large it is.
-        scale: in which unit.
-        ci95: its interval; None where nothing varies.
-        p: two-sided.
-        method: of the test.
-        reason: why a t-test stands in for the model; empty if none does.
-        n_trials: trials that entered.
-        n_stimuli: photos among them.
+        estimate: the size of the effect.
+        scale: its unit.
+        ci95: its interval; None if nothing varies.
+        p: two-sided p value.
+        method: the method of the test.
+        reason: why a t-test replaces the model; empty if it does not.
+        n_trials: number of trials used.
+        n_stimuli: number of photos used.
     """
 
     of: str
@@ -47,18 +47,18 @@ class Effect(Record):
 
 
 def hint_effect(rows: pl.DataFrame, hinted: Collection[str], *, what: str = "a hint") -> Effect | None:
-    """Whether prompts with a hint give another accuracy than those without: a paired t-test over photos.
+    """Test whether prompts with a hint have a different accuracy than those without: a paired t-test over photos.
 
-    Each photo's accuracy with the hinted prompts less that with the others. Trials are of the natural and the
-    congruent condition, as in the paper's section 4.
+    The test uses each photo's accuracy with the hinted prompts minus that with the others, over trials of the natural
+    and the congruent condition, as in the paper's section 4.
 
     Args:
-        rows: a respondent's trials, of `measures.with_measures`.
+        rows: a respondent's trials, from `measures.with_measures`.
         hinted: prompts with the hint.
         what: the hint, in words.
 
     Returns:
-        None where fewer than two photos have both.
+        The effect; None if fewer than two photos have both kinds of prompts.
 
     Raises:
         OptionError: if all or none of the prompts are hinted.
@@ -90,16 +90,16 @@ def hint_effect(rows: pl.DataFrame, hinted: Collection[str], *, what: str = "a h
 
 
 def site_effect(rows: pl.DataFrame) -> tuple[Effect, ...]:
-    """Whether wrongness depends on where photos were taken, and so on what is in the background (A.7.8).
+    """Test whether wrongness depends on where photos were taken, and so on the background (A.7.8).
 
-    The model of Proximity and View without interactions, with the site as one more factor: each site against the
-    first.
+    The model is that of Proximity and View without interactions, with the site as an additional factor: each site is
+    compared with the first.
 
     Args:
-        rows: a respondent's trials, of `measures.with_measures`.
+        rows: a respondent's trials, from `measures.with_measures`.
 
     Returns:
-        Empty where there is one site, or they are not known.
+        One effect per site after the first; empty if there is only one site, or sites are not known.
     """
     import polars as pl
 
@@ -147,15 +147,16 @@ def site_effect(rows: pl.DataFrame) -> tuple[Effect, ...]:
 
 
 def response_time_effect(rows: pl.DataFrame) -> Effect | None:
-    """Whether slower answers are less often right (A.4): a mixed logistic model by the logarithm of the time.
+    """Test whether slower answers are less often correct (A.4), with a mixed logistic model of the log response time.
 
-    Random intercepts for photos and, where people are told apart, for people: slow people are not slow trials.
+    The model has random intercepts for photos, and for participants if they are known, so that differences between slow
+    and fast people are not effects of time.
 
     Args:
-        rows: a respondent's trials, of `measures.with_measures`; those without a response time are left out.
+        rows: a respondent's trials, from `measures.with_measures`; those without a response time are excluded.
 
     Returns:
-        None where no two trials have different times.
+        The effect; None if all response times are equal.
     """
     import polars as pl
 

@@ -1,4 +1,4 @@
-"""A fleet of models: which are better than chance, and whether newer or larger ones are better."""
+"""Compare a fleet of models: which are better than chance, and whether newer or larger models are better."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
     import polars as pl
 
 LARGEST: Final = 100.0
-"""Billions of parameters: larger models are outliers, which the paper leaves out (A.6)."""
+"""Billions of parameters: larger models are outliers, which the paper excludes (A.6)."""
 
 DAYS_A_YEAR: Final = 365.25
 
 
 class AgainstChance(Record):
-    """One respondent's accuracy against guessing.
+    """One respondent's accuracy compared with guessing.
 
     Attributes:
-        respondent: whose.
-        n_trials: how many; unmatched ones are wrong.
+        respondent: the respondent.
+        n_trials: number of trials; unmatched ones count as wrong.
         accuracy: share of correct choices.
-        chance: that of guessing, the mean of 1 / number of objects.
-        z: of the two-sided test for proportions.
+        chance: accuracy of guessing, the mean of 1 / number of objects.
+        z: z value of the two-sided test for proportions.
         p: its p value.
-        p_holm: after Holm's adjustment over the fleet.
-        p_exact: two-sided, of the exact distribution of how many guesses are right.
-        p_exact_holm: that after Holm's adjustment.
+        p_holm: the p value after Holm's adjustment over the fleet.
+        p_exact: two-sided p value from the exact distribution of the number of correct guesses.
+        p_exact_holm: the exact p value after Holm's adjustment.
     """
 
     respondent: str
@@ -53,17 +53,18 @@ class AgainstChance(Record):
     p_exact_holm: float
 
     def above(self, p: float, alpha: float) -> bool:
-        """Whether it is better than chance, by one of the p values."""
+        """Return whether the accuracy is better than chance, by one of the p values."""
         return self.accuracy > self.chance and p < alpha
 
 
 class FleetAgainstChance(Record):
-    """A fleet against guessing.
+    """A fleet compared with guessing.
 
     Attributes:
-        alpha: below which a p value is significant.
-        not_above: how many are not significantly better, by each way to test: `z`, `z_holm`, `exact`, `exact_holm`.
-        respondents: each of them.
+        alpha: p values below it are significant.
+        not_above: number of respondents that are not significantly better, by test: `z`, `z_holm`, `exact`,
+            `exact_holm`.
+        respondents: the tests of all respondents.
     """
 
     alpha: float
@@ -75,8 +76,8 @@ def against_chance(rows: pl.DataFrame, *, alpha: float = 0.05) -> FleetAgainstCh
     """Test each respondent's accuracy against guessing (94 of the paper's 111 models were not above it).
 
     Args:
-        rows: trials of all respondents, of `measures.with_measures`.
-        alpha: below which a p value is significant.
+        rows: trials of all respondents, from `measures.with_measures`.
+        alpha: p values below it are significant.
     """
     import polars as pl
 
@@ -114,16 +115,16 @@ def against_chance(rows: pl.DataFrame, *, alpha: float = 0.05) -> FleetAgainstCh
 
 
 class Trend(Record):
-    """Whether accuracy goes up with something, over a fleet of models (A.6).
+    """The trend of accuracy with a variable, over a fleet of models (A.6).
 
     Attributes:
-        of: what with.
-        n: how many models have it.
-        n_left_out: how many of the fleet do not, or are outliers.
-        slope: of the straight line, accuracy a year or a billion parameters.
+        of: the variable.
+        n: number of models with a value.
+        n_left_out: number of models in the fleet without a value, or that are outliers.
+        slope: slope of the regression line, in accuracy per year or per billion parameters.
         ci95: its interval.
         r: Pearson's correlation.
-        p: two-sided, of slope and correlation alike.
+        p: two-sided p value of slope and correlation.
         rho: Spearman's rank correlation.
         p_rho: its p value.
     """
@@ -140,13 +141,13 @@ class Trend(Record):
 
 
 def trend(of: str, x: ArrayLike, accuracy: ArrayLike, *, n_left_out: int = 0) -> Trend | None:
-    """A straight line through accuracies; None for fewer than three models, or where x or accuracy does not vary.
+    """Fit a line through accuracies; return None for fewer than three models, or if x or accuracy does not vary.
 
     Args:
-        of: what x is.
+        of: the name of x.
         x: shape (n,).
         accuracy: shape (n,).
-        n_left_out: models without x.
+        n_left_out: number of models without x.
     """
     from scipy import stats
 
@@ -170,11 +171,11 @@ def trend(of: str, x: ArrayLike, accuracy: ArrayLike, *, n_left_out: int = 0) ->
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """What is known of a model beside its answers.
+    """Known facts about a model.
 
     Attributes:
-        released: when it was.
-        parameters: how many, in billions.
+        released: its release date.
+        parameters: number of parameters in billions.
     """
 
     released: date | None
@@ -184,10 +185,10 @@ class ModelFacts:
 def read_models(path: str | Path) -> dict[str, ModelFacts]:
     """Read facts about models from a CSV file: `respondent`, `released` (2025-11-30) and `parameters` (billions).
 
-    Either may be empty or left out.
+    `released` and `parameters` may be empty or missing.
 
     Raises:
-        InputError: with all that is wrong: file, line, field, what was found and expected.
+        InputError: with all problems: file, line, field, value found and value expected.
     """
     import polars as pl
 
@@ -209,11 +210,11 @@ def read_models(path: str | Path) -> dict[str, ModelFacts]:
 
 
 def trends(accuracy: Mapping[str, float], models: Mapping[str, ModelFacts]) -> tuple[Trend, ...]:
-    """Accuracy against release date and against size, as far as the models have them.
+    """Fit accuracy against release date and against size, for the models with these facts.
 
     Args:
-        accuracy: of each respondent.
-        models: what is known of them; models above `LARGEST` are left out of the second.
+        accuracy: accuracy of each respondent.
+        models: known facts about them; models above `LARGEST` are excluded from the second fit.
     """
     with_facts = [(models[name], value) for name, value in accuracy.items() if name in models]
     dated = [(facts.released.toordinal() / DAYS_A_YEAR, value) for facts, value in with_facts if facts.released]
@@ -228,17 +229,17 @@ def trends(accuracy: Mapping[str, float], models: Mapping[str, ModelFacts]) -> t
 
 
 class TwoRespondents(Record):
-    """Two respondents' accuracies on the same conditions, such as one model at two resolutions.
+    """Two respondents' accuracies under the same conditions, such as one model at two resolutions.
 
     Attributes:
-        a: the first.
-        b: the second.
-        accuracy_a: share of correct choices.
-        accuracy_b: likewise.
-        n_a: trials.
-        n_b: trials.
-        z: of the two-proportion test with a pooled variance.
-        p: two-sided.
+        a: the first respondent.
+        b: the second respondent.
+        accuracy_a: share of correct choices of a.
+        accuracy_b: share of correct choices of b.
+        n_a: number of trials of a.
+        n_b: number of trials of b.
+        z: z value of the two-proportion test with a pooled variance.
+        p: two-sided p value.
     """
 
     a: str
@@ -252,15 +253,15 @@ class TwoRespondents(Record):
 
 
 def compare_two(rows: pl.DataFrame, a: str, b: str) -> TwoRespondents:
-    """Whether two respondents differ in accuracy: a two-proportion test on photos that both answered.
+    """Test whether two respondents differ in accuracy: a two-proportion test on photos that both answered.
 
     Args:
-        rows: trials of all respondents, of `measures.with_measures`.
-        a: the first.
-        b: the second.
+        rows: trials of all respondents, from `measures.with_measures`.
+        a: the first respondent.
+        b: the second respondent.
 
     Raises:
-        OptionError: if one of them is not there, or they share no photo.
+        OptionError: if one of them has no trials, or they share no photo.
     """
     import polars as pl
 

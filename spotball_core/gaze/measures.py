@@ -1,6 +1,6 @@
-r"""What is measured of a trial, and of many.
+r"""Compute measures of single trials and of many trials.
 
-With n objects in a row, the gaze target at place g, the head target at h and the choice at c (all from 0):
+With n objects in a row, the gaze target at position g, the head target at h and the choice at c (all from 0):
 
 - correct: c = g. An unmatched choice is wrong.
 - reach: the largest possible distance from g, $r = \max(g, n - 1 - g)$.
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from spotball_core.schema.report import Interval
 
 _BLOCK: Final = 2_000_000
-"""Numbers in memory at once when resampling."""
+"""Maximum number of values in memory during resampling."""
 
 
 def reach(n_objects: ArrayLike, place: ArrayLike) -> IntArray:
-    """The largest possible distance from a place.
+    """Return the largest possible distance from a position.
 
     Args:
-        n_objects: how many objects there are.
-        place: of the one that distances are taken from, from 0.
+        n_objects: number of objects.
+        place: the position that distances are measured from, from 0.
 
     Examples:
         >>> reach([4, 4, 3], [0, 1, 1]).tolist()
@@ -47,15 +47,15 @@ def reach(n_objects: ArrayLike, place: ArrayLike) -> IntArray:
 
 
 def wrongness(n_objects: ArrayLike, gaze: ArrayLike, choice: ArrayLike) -> FloatArray:
-    """Distance between choice and target, as a share of the largest that is possible: 0 right, 1 as wrong as can be.
+    """Return the distance between choice and target, as a share of the largest possible: 0 is correct, 1 the maximum.
 
     Args:
-        n_objects: how many objects there are.
-        gaze: place of the target, from 0.
-        choice: place of the choice; NaN where it is unmatched, and the wrongness with it.
+        n_objects: number of objects.
+        gaze: position of the target, from 0.
+        choice: position of the choice; for an unmatched choice, NaN, which gives NaN.
 
     Examples:
-        The second of four objects is right, the third was chosen:
+        The second of four objects is correct, the third was chosen:
 
         >>> wrongness(4, 1, 2).tolist()
         0.5
@@ -65,14 +65,14 @@ def wrongness(n_objects: ArrayLike, gaze: ArrayLike, choice: ArrayLike) -> Float
 
 
 def expected_wrongness(n_objects: ArrayLike, gaze: ArrayLike) -> FloatArray:
-    """Mean wrongness of somebody who chooses each object equally often.
+    """Return the mean wrongness of choosing each object equally often.
 
     Args:
-        n_objects: how many objects there are.
-        gaze: place of the target, from 0.
+        n_objects: number of objects.
+        gaze: position of the target, from 0.
 
     Examples:
-        In the middle of three, two of three choices are as wrong as can be:
+        For a target in the middle of three, two of the three choices have the maximum wrongness:
 
         >>> [round(float(value), 3) for value in expected_wrongness([2, 3, 3, 4, 4], [0, 0, 1, 0, 1])]
         [0.5, 0.5, 0.667, 0.5, 0.5]
@@ -84,13 +84,13 @@ def expected_wrongness(n_objects: ArrayLike, gaze: ArrayLike) -> FloatArray:
 
 
 def with_measures(trials: pl.DataFrame) -> pl.DataFrame:
-    """Trials with what is measured of each.
+    """Add the measures to each trial.
 
     Args:
-        trials: with `n_objects`, `gaze`, `head` and `choice`, as `Trials.frame` has them.
+        trials: trials with `n_objects`, `gaze`, `head` and `choice`, as in `Trials.frame`.
 
     Returns:
-        The same rows, and `correct` (0 or 1), `reach`, `wrongness`, `expected_wrongness`; and, null in the natural
+        The same rows with `correct` (0 or 1), `reach`, `wrongness`, `expected_wrongness`; and, null in the natural
         condition, `dist_eye_head`, `head_reach`, `dist_to_head`, `expected_dist_to_head` and `is_head`.
     """
     import polars as pl
@@ -121,12 +121,12 @@ class Share:
     """A share with its interval.
 
     Attributes:
-        value: from 0 to 1.
-        ci95: its 95% interval; None where there is none.
-        n_trials: how many trials.
-        n_stimuli: on how many photos.
-        interval: how the interval was made: `bootstrap` over photos, or `wilson` if each photo has one trial or all
-            have the same share.
+        value: the share, from 0 to 1.
+        ci95: its 95% interval; None if there is none.
+        n_trials: number of trials.
+        n_stimuli: number of photos.
+        interval: the method of the interval: `bootstrap` over photos, or `wilson` if each photo has one trial or all
+            photos have the same share.
     """
 
     value: float
@@ -137,14 +137,14 @@ class Share:
 
 
 def wilson(successes: float, n: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    r"""Wilson's score interval of a share.
+    r"""Return Wilson's score interval of a share.
 
     $\frac{\hat p + z^2 / 2n \pm z \sqrt{\hat p (1 - \hat p) / n + z^2 / 4n^2}}{1 + z^2 / n}$
 
     Args:
-        successes: how many, or their sum.
-        n: of how many; at least 1.
-        confidence: of the interval.
+        successes: number of successes, or their sum.
+        n: number of trials; at least 1.
+        confidence: confidence level of the interval.
 
     Examples:
         >>> [round(end, 3) for end in wilson(8, 10)]
@@ -161,16 +161,16 @@ def wilson(successes: float, n: int, confidence: float = CONFIDENCE) -> tuple[fl
 
 
 def share(values: ArrayLike, stimulus: ArrayLike, *, resamples: int = 1000, seed: int = 0) -> Share:
-    """The mean of values between 0 and 1, with an interval over photos.
+    """Return the mean of values between 0 and 1, with an interval over photos.
 
-    Trials with the same photo are not independent: the bootstrap draws photos with all their trials. Where each photo
-    has one trial there is nothing to cluster, and the interval is Wilson's.
+    Trials with the same photo are not independent, so the bootstrap draws photos with all their trials. If each photo
+    has one trial, there are no clusters, and the interval is Wilson's.
 
     Args:
-        values: shape (n,), at least one.
-        stimulus: which photo each is of.
-        resamples: of the bootstrap; 0 for no interval.
-        seed: of what is drawn.
+        values: shape (n,), at least one value.
+        stimulus: the photo of each value.
+        resamples: number of bootstrap resamples; 0 for no interval.
+        seed: seed of all random draws.
     """
     values, stimulus = np.asarray(values, dtype=float), np.asarray(stimulus)
     if not len(values):
@@ -183,7 +183,7 @@ def share(values: ArrayLike, stimulus: ArrayLike, *, resamples: int = 1000, seed
         ends = wilson(float(values.sum()), n) if resamples else None
         return Share(value, ends, n, n, "wilson")
     if resamples and np.all(sums == value * sizes):
-        # All photos have the same share, so resamples do not vary: Wilson's interval counts photos instead of trials.
+        # All photos have the same share, so resamples do not vary: use Wilson's interval with photos instead of trials.
         return Share(value, wilson(value * len(sizes), len(sizes)), n, len(sizes), "wilson")
     totals = np.stack([sums, sizes], axis=-1)
     blocks = weight_blocks(len(sizes), resamples, seed, block=max(1, _BLOCK // len(sizes)))
@@ -193,12 +193,12 @@ def share(values: ArrayLike, stimulus: ArrayLike, *, resamples: int = 1000, seed
 
 
 def accuracy_by_objects(trials: pl.DataFrame, *, resamples: int = 1000, seed: int = 0) -> dict[int, Share]:
-    """Accuracy for each number of objects (Table 1).
+    """Compute the accuracy for each number of objects (Table 1).
 
     Args:
-        trials: of `with_measures`.
-        resamples: of the bootstrap.
-        seed: of what is drawn.
+        trials: trials from `with_measures`.
+        resamples: number of bootstrap resamples.
+        seed: seed of all random draws.
     """
     import polars as pl
 

@@ -1,4 +1,4 @@
-"""Tests that need no model: of means, of shares, and of many p values at once."""
+"""Run tests that need no model: tests of means, of shares, and of many p values at once."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Mean:
     Attributes:
         estimate: the mean or the difference.
         se: its standard error.
-        t: their ratio; None where nothing varies.
+        t: their ratio; None if nothing varies.
         df: degrees of freedom.
-        p: of the test, on the sides asked for.
-        ci95: two-sided interval; None where nothing varies.
-        n: how many values, or of the smaller group.
+        p: p value of the test, one-sided or two-sided as requested.
+        ci95: two-sided interval; None if nothing varies.
+        n: number of values; for two groups, of the smaller group.
     """
 
     estimate: float
@@ -45,14 +45,14 @@ class Mean:
 
 
 def one_sample(values: ArrayLike, null: float = 0.0, sides: Sides = "two-sided") -> Mean | None:
-    """Student's test of one mean; None for fewer than two values.
+    """Run Student's test of one mean; return None for fewer than two values.
 
-    Where all values are equal and differ from the null, p is 0 (or 1 on the other side): nothing speaks for chance.
+    If all values are equal and differ from the null, p is 0 (or 1 on the other side).
 
     Args:
         values: shape (n,).
         null: the mean under the null hypothesis; the estimate is the difference from it.
-        sides: `greater` asks whether the mean is above.
+        sides: `greater` tests whether the mean is above the null.
 
     Examples:
         >>> found = one_sample([1.0, 2.0, 3.0])
@@ -66,10 +66,10 @@ def one_sample(values: ArrayLike, null: float = 0.0, sides: Sides = "two-sided")
 
 
 def mean_share(values: ArrayLike) -> tuple[float, float] | None:
-    """Return a 95% interval of the mean of shares, within 0 and 1; None for fewer than two or equal shares.
+    """Return a 95% interval of the mean of shares, within 0 and 1; None for fewer than two values or equal shares.
 
-    Student's interval of the log odds, transformed back; if a share is 0 or 1, that of the shares themselves, cut off
-    at 0 and 1.
+    It is Student's interval of the log odds, transformed back. If a share is 0 or 1, it is the interval of the shares
+    themselves, clipped to 0 and 1.
 
     Args:
         values: shape (n,), from 0 to 1.
@@ -91,7 +91,7 @@ def mean_share(values: ArrayLike) -> tuple[float, float] | None:
 
 
 def welch(a: ArrayLike, b: ArrayLike) -> Mean | None:
-    """Welch's two-sided test of mean(a) - mean(b); None where either has fewer than two values.
+    """Run Welch's two-sided test of mean(a) - mean(b); return None if either has fewer than two values.
 
     Args:
         a: shape (n,).
@@ -106,15 +106,15 @@ def welch(a: ArrayLike, b: ArrayLike) -> Mean | None:
 
 
 def regression_slope(x: ArrayLike, y: ArrayLike, others: Sequence[ArrayLike] = ()) -> Mean | None:
-    """The slope of a straight line through y by x, beside other columns, with the two-sided test that it is 0.
+    """Return the slope of y by x in a linear regression with other columns, with the two-sided test that it is 0.
 
     Args:
         x: shape (n,).
         y: shape (n,).
-        others: more columns, each of shape (n,); those that say nothing new are left out.
+        others: further columns, each of shape (n,); redundant columns are excluded.
 
     Returns:
-        None for fewer values than columns, or where x does not vary beside the others.
+        The slope; None for fewer values than columns, or if x does not vary given the others.
     """
     from scipy.linalg import qr
 
@@ -150,10 +150,11 @@ def _student(estimate: float, se: float, df: float, n: int, sides: Sides) -> Mea
 def equivalence_p(estimate: float, se: float, margin: float, df: float | None = None) -> float:
     """Return the p value of two one-sided tests (TOST) that an estimate is within a margin of 0.
 
-    A small p speaks for equality within the margin. It is below 0.05 exactly if the 90% interval is within the margin.
+    A small p is evidence of equality within the margin. It is below 0.05 exactly if the 90% interval is within the
+    margin.
 
     Args:
-        estimate: what is tested.
+        estimate: the estimate to test.
         se: its standard error; 0 for an estimate without error.
         margin: largest absolute value that counts as equal to 0; above 0.
         df: degrees of freedom of Student's distribution; None for the normal distribution.
@@ -175,9 +176,9 @@ class Proportions:
     """A test of shares.
 
     Attributes:
-        estimate: the share less what it is compared with.
-        z: standardized; None where nothing can vary.
-        p: two-sided.
+        estimate: the share minus the value it is compared with.
+        z: the standardized estimate; None if nothing can vary.
+        p: two-sided p value.
     """
 
     estimate: float
@@ -186,12 +187,12 @@ class Proportions:
 
 
 def proportion_z(successes: float, n: int, chance: float) -> Proportions:
-    r"""Two-sided z test of a share against a known chance: $z = (\hat p - p_0) / \sqrt{p_0 (1 - p_0) / n}$.
+    r"""Run the two-sided z test of a share against a known chance: $z = (\hat p - p_0) / \sqrt{p_0 (1 - p_0) / n}$.
 
     Args:
-        successes: how many.
-        n: of how many; at least 1.
-        chance: above 0 and below 1.
+        successes: number of successes.
+        n: number of trials; at least 1.
+        chance: probability under the null hypothesis, above 0 and below 1.
 
     Examples:
         >>> round(proportion_z(60, 100, 0.5).p, 4)
@@ -203,15 +204,15 @@ def proportion_z(successes: float, n: int, chance: float) -> Proportions:
 
 
 def two_proportions(successes_a: float, n_a: int, successes_b: float, n_b: int) -> Proportions:
-    r"""Two-sided z test of two shares with a pooled variance, such as accuracies at two resolutions.
+    r"""Run the two-sided z test of two shares with a pooled variance, such as accuracies at two resolutions.
 
-    $z = (\hat p_a - \hat p_b) / \sqrt{\hat p (1 - \hat p) (1/n_a + 1/n_b)}$ with the share of both together.
+    $z = (\hat p_a - \hat p_b) / \sqrt{\hat p (1 - \hat p) (1/n_a + 1/n_b)}$ with $\hat p$ the share of both together.
 
     Args:
-        successes_a: how many of the first.
-        n_a: of how many.
-        successes_b: how many of the second.
-        n_b: of how many.
+        successes_a: number of successes of the first.
+        n_a: number of trials of the first.
+        successes_b: number of successes of the second.
+        n_b: number of trials of the second.
 
     Examples:
         >>> round(two_proportions(39, 100, 45, 100).p, 3)
@@ -234,10 +235,10 @@ def _normal(estimate: float, se: float) -> Proportions:
 
 
 def sum_of_chances(groups: Sequence[tuple[int, float]]) -> FloatArray:
-    """The distribution of how many of independent trials succeed, whose chances differ from group to group.
+    """Return the distribution of the number of successes in independent trials with different probabilities.
 
     Args:
-        groups: how many trials, and the chance of each.
+        groups: for each group, the number of trials and their probability of success.
 
     Returns:
         Shape (n + 1,), the probability of 0, 1, ..., n successes.
@@ -252,7 +253,7 @@ def sum_of_chances(groups: Sequence[tuple[int, float]]) -> FloatArray:
     distribution = np.ones(1)
     for n, chance in groups:
         group_distribution = stats.binom.pmf(np.arange(n + 1), n, chance)
-        # Direct sums where they are few; they are exact also far out in the tails.
+        # Use direct sums for few trials; they are also exact far out in the tails.
         distribution = (
             np.convolve(distribution, group_distribution)
             if min(len(distribution), len(group_distribution)) < 5000
@@ -262,15 +263,15 @@ def sum_of_chances(groups: Sequence[tuple[int, float]]) -> FloatArray:
 
 
 def exact_p(successes: int, groups: Sequence[tuple[int, float]], sides: Sides = "two-sided") -> float:
-    """The exact p value of so many successes under chance.
+    """Return the exact p value of a number of successes under chance.
 
-    Two-sided: the probability of all numbers of successes that are no more likely than this one, as the exact binomial
-    test has it, which it is where all chances are equal.
+    The two-sided p value is the probability of all numbers of successes that are no more likely than this one. With
+    equal probabilities, this is the exact binomial test.
 
     Args:
-        successes: how many.
-        groups: how many trials, and the chance of each.
-        sides: `greater` asks for as many or more.
+        successes: number of successes.
+        groups: for each group, the number of trials and their probability of success.
+        sides: `greater` gives the probability of at least this many successes.
 
     Examples:
         >>> round(exact_p(8, [(10, 0.5)]), 4)
@@ -283,7 +284,7 @@ def exact_p(successes: int, groups: Sequence[tuple[int, float]], sides: Sides = 
 
 
 def adjusted(p: Sequence[float], multiplicity: Multiplicity) -> list[float]:
-    """P values for several tests at once: as they are, or Holm's step-down.
+    """Return p values for several tests: unchanged, or adjusted by Holm's step-down method.
 
     Examples:
         >>> [round(value, 4) for value in adjusted([0.01, 0.04, 0.03], "holm")]

@@ -1,4 +1,4 @@
-"""The analysis as text: on a terminal, as Markdown. Both carry the signature."""
+"""Write the analysis as text, for a terminal or as Markdown, with its signature."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ CHANCE_NAME = "guessing"
 
 
 def to_text(report: GazeReport, *, to_terminal: bool = False) -> str:
-    """The report as tables in text: as wide as they need, or as the terminal that standard output is."""
+    """Return the report as text tables, at full width or at the width of the terminal on standard output."""
     return tables_as_text(tables(report), "\n".join(foot(report)), to_terminal=to_terminal)
 
 
 def to_markdown(report: GazeReport) -> str:
-    """The report as Markdown tables, with the signature at the foot."""
+    """Return the report as Markdown tables, followed by the signature."""
     return tables_as_markdown(tables(report), "\n".join(foot(report)))
 
 
 def tables(report: GazeReport) -> Iterator[Titled]:
-    """Tables 1 and 2 for the data at hand, every test's numbers, and the other checks."""
+    """Yield Tables 1 and 2 for the given data, the numbers of every test, and the other checks."""
     yield _accuracy(report)
     yield _types(report)
     yield mechanism_table([(result.respondent, result.mechanism) for result in report.respondents])
@@ -40,27 +40,27 @@ def tables(report: GazeReport) -> Iterator[Titled]:
 
 
 def mark(finding: Finding) -> str:
-    """A verdict in a table; of Test 4, what it speaks for."""
+    """Return the sign of a verdict in a table; for Test 4, the type that it supports."""
     return finding.supports or MARKS[finding.verdict]
 
 
 def sizes(report: GazeReport) -> list[str]:
-    """All numbers of objects, in order."""
+    """Return all numbers of objects, in order."""
     return sorted({n for result in report.respondents for n in result.accuracy}, key=int)
 
 
 def scaled(value: float) -> str:
-    """An estimate as it stands in a table."""
+    """Format an estimate for a table."""
     return f"{value:+.3f}"
 
 
 def ends(ci95: Interval | None) -> str:
-    """Its interval."""
+    """Format an interval for a table."""
     return f"[{ci95[0]:+.3f}, {ci95[1]:+.3f}]" if ci95 else ""
 
 
 def foot(report: GazeReport) -> Iterator[str]:
-    """What stands beneath the tables."""
+    """Yield the lines below the tables."""
     yield from (f"{result.respondent}: {result.summary}" for result in report.respondents)
     yield from (f"warning: {warning}" for warning in report.warnings)
     yield "+ yes, - no, ? no answer; [95% interval: over photos, of estimates by Wald or Student]"

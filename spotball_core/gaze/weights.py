@@ -1,4 +1,4 @@
-"""The cue model for every respondent of a file: the contract of `spotball gaze weights --format json`."""
+"""Fit the cue model to all respondents in a file; this defines the format of `spotball gaze weights --format json`."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ SCHEMA_VERSION: Final = 1
 
 
 class RespondentWeights(Record):
-    """One respondent.
+    """The result for one respondent.
 
     Attributes:
         respondent: its name.
-        n_trials: all of its trials; `mechanism` states how many the cue model uses.
+        n_trials: number of its trials; `mechanism` states how many the cue model uses.
         mechanism: the cue model; None if the trials do not allow one.
-        reason: why there is none.
+        reason: why there is no cue model.
     """
 
     respondent: str
@@ -41,7 +41,7 @@ class GazeWeights(Record):
     """The cue model of every respondent.
 
     Attributes:
-        respondents: in the order of the file.
+        respondents: the respondents, in the order of the file.
         warnings: respondents without a cue model, with the reason.
         signature: version, data and seed.
     """
@@ -65,10 +65,10 @@ def estimate_weights(
     """Fit the cue model to each respondent's trials.
 
     Args:
-        trials: of one respondent or several.
-        seed: of the folds of the cross-validation and of the simulations of the check.
-        jobs: processes.
-        on_progress: called with how many respondents are done, and of how many.
+        trials: trials of one or more respondents.
+        seed: seed of the folds of the cross-validation and of the simulations in the check.
+        jobs: number of processes.
+        on_progress: called with the number of finished respondents, and their total.
 
     Raises:
         OptionError: if there are no trials.
@@ -82,7 +82,7 @@ def estimate_weights(
     results = tuple(counted(in_processes(_weights, tasks, jobs), len(tasks), on_progress))
     return GazeWeights(
         respondents=results,
-        warnings=tuple(f"{one.respondent}: {one.reason}" for one in results if one.reason),
+        warnings=tuple(f"{result.respondent}: {result.reason}" for result in results if result.reason),
         signature=f"spotball-gaze-weights|v:{version()}|data:{trials.digest()[:8]}|seed:{seed}",
     )
 
@@ -93,17 +93,17 @@ def _weights(task: _WeightsTask) -> RespondentWeights:
 
 
 def weights_as_text(weights: GazeWeights, *, to_terminal: bool = False) -> str:
-    """Return the result as tables in text.
+    """Return the result as text tables.
 
     Args:
         weights: the result.
-        to_terminal: whether tables are as wide as the terminal; otherwise they are as wide as they need.
+        to_terminal: whether tables use the width of the terminal; otherwise they have full width.
     """
     return tables_as_text(_tables(weights), "\n".join(_foot(weights)), to_terminal=to_terminal)
 
 
 def weights_as_markdown(weights: GazeWeights) -> str:
-    """Return the result as Markdown tables, with the signature at the foot."""
+    """Return the result as Markdown tables, followed by the signature."""
     return tables_as_markdown(_tables(weights), "\n".join(_foot(weights)))
 
 
@@ -115,16 +115,23 @@ def mechanism_table(named: list[tuple[str, Mechanism | None]]) -> Titled:
     """
     heads = ["respondent", "mechanism", "head's weight w (%)", "one cue alone q (%)", "noise (steps)", "lapses (%)"]
     rows = [
-        [name, one.kind, _percent(one.w), _percent(one.q), _steps(one.noise), _percent(one.lapse)]
-        if one
+        [
+            name,
+            cue_model.kind,
+            _percent(cue_model.w),
+            _percent(cue_model.q),
+            _steps(cue_model.noise),
+            _percent(cue_model.lapse),
+        ]
+        if cue_model
         else [name, "-", "-", "-", "-", "-"]
-        for name, one in named
+        for name, cue_model in named
     ]
     return "Cue model", 2, heads, rows
 
 
 def _tables(weights: GazeWeights) -> Iterator[Titled]:
-    yield mechanism_table([(one.respondent, one.mechanism) for one in weights.respondents])
+    yield mechanism_table([(result.respondent, result.mechanism) for result in weights.respondents])
 
 
 def _foot(weights: GazeWeights) -> Iterator[str]:

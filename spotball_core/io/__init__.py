@@ -1,1 +1,1 @@
-"""Reading and writing: scenes, responses, datasets and the published release."""
+"""Read and write scenes, responses and datasets."""

@@ -1,4 +1,4 @@
-"""The cells that answers name: by a label, by a row and a column, or by a point."""
+"""Find the cells that answers name: by a label, by row and column, or by a point."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 def located(answers: pl.DataFrame, grid: Grid) -> pl.DataFrame:
-    """Add the places that `cell`, or `row` and `col`, name.
+    """Add the positions that `cell`, or `row` and `col`, name.
 
     Returns:
-        The answers with `_row` and `_col` from 1, also beyond the grid, null where none are named; and `_index`, the
-        cell's index, null outside the grid.
+        The answers with `_row` and `_col`, counted from 1, which may be beyond the grid and are null if no position is
+        named; and `_index`, the cell's index, null outside the grid.
     """
     import polars as pl
 
@@ -32,12 +32,12 @@ def located(answers: pl.DataFrame, grid: Grid) -> pl.DataFrame:
 
 
 def named(labels: pl.Series, grid: Grid) -> pl.DataFrame:
-    """The index, `cell`, of the cell that each `label` names; null where it names none of the grid's."""
+    """Return the index, `cell`, of the cell that each `label` names; null if it names no cell of the grid."""
     return _positions(labels).select("label", cell=_index(grid))
 
 
 def cell_at(grid: Grid) -> pl.Expr:
-    """Index of the cell that holds the point `x`, `y`, from columns with the image's sizes; null outside the image."""
+    """Return the index of the cell that holds the point `x`, `y`; null outside the image."""
     import polars as pl
 
     cell: pl.Expr = pl.lit(0)
@@ -47,8 +47,8 @@ def cell_at(grid: Grid) -> pl.Expr:
         ("y", "_height", "_cell_height", grid.rows, grid.cols),
     ):
         value = number(name)
-        # The edges as NumPy's linspace rounds them, which `Grid.indices_at` compares with. The step comes ready:
-        # Polars would divide by multiplying with the reciprocal, which rounds otherwise.
+        # Use edges rounded like NumPy's linspace, which `Grid.indices_at` compares with. The step is precomputed
+        # because Polars divides by multiplying with the reciprocal, which rounds differently.
         place = sum((value >= pl.col(step) * k).cast(pl.Int64) for k in range(1, count))
         cell, inside = cell + place * stride, inside & value.is_between(0, pl.col(size))
     return pl.when(inside).then(cell)
@@ -63,7 +63,7 @@ def _index(grid: Grid) -> pl.Expr:
 
 
 def _positions(labels: pl.Series) -> pl.DataFrame:
-    """Return the `_row` and `_col` that each `label` names, also beyond a grid; null for other texts."""
+    """Return the `_row` and `_col` that each `label` names, which may be beyond a grid; null for other texts."""
     import polars as pl
 
     def position(label: str) -> tuple[int | None, int | None]:

@@ -1,4 +1,4 @@
-"""Responses that are compressed with gzip, or come from standard input, as plain files."""
+"""Read responses that are compressed with gzip or come from standard input, as plain files."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from spotball_core.service.unpacked_size import MOST_BYTES
 GZIP = ".gz"
 
 STANDARD_INPUT = Path("-")
-"""The path that stands for standard input, which is JSON Lines if it starts with a brace, else CSV."""
+"""The path that stands for standard input, which is read as JSON Lines if it starts with a brace, else as CSV."""
 
 PACKED_ENDINGS = (".jsonl", ".ndjson", ".csv")
-"""The files of text that may be compressed."""
+"""Endings of text files that may be compressed."""
 
 _BLOCK = 1 << 20
 
 
 def plain_ending(path: Path) -> str:
-    """Return a file's ending without that of gzip.
+    """Return a file's ending without the ending of gzip.
 
     Examples:
         >>> plain_ending(Path("responses.jsonl.gz")), plain_ending(Path("responses.csv"))
@@ -41,9 +41,9 @@ def plain_ending(path: Path) -> str:
 
 @contextmanager
 def plain_files(paths: Sequence[Path]) -> Iterator[tuple[Path, ...]]:
-    """Yield paths of plain files: compressed ones and standard input are temporary files while the context lasts.
+    """Yield paths of plain files. For compressed files and standard input, they are temporary files within the context.
 
-    Errors raised within it name the files that were given.
+    Errors raised within the context name the original files.
 
     Raises:
         InputError: for a file that is not compressed with gzip, or unpacks to more than 2 GB and 100 times its size.
@@ -70,7 +70,7 @@ def plain_files(paths: Sequence[Path]) -> Iterator[tuple[Path, ...]]:
 
 
 def as_given(problems: Iterable[Problem], given: Sequence[Path], plain: Sequence[Path]) -> tuple[Problem, ...]:
-    """Replace the names of plain files in problems by those of the files that were given."""
+    """Replace the names of plain files in problems with the names of the original files."""
     names = {
         str(file): "standard input" if path == STANDARD_INPUT else str(path)
         for path, file in zip(given, plain, strict=True)

@@ -1,8 +1,8 @@
-"""Where the records of a CSV file stand, and whether each is whole.
+"""Find where the records of a CSV file start, and whether each is complete.
 
-Polars takes the fields that a record lacks at its end for empty ones, and a blank line for a record without anything.
-Scored, both would be answers that nobody gave, and a quote out of place may swallow the lines after it. So every file
-is looked through before it is read, as bytes and a block at a time.
+Polars reads missing fields at the end of a record as empty, and a blank line as an empty record. Scoring would count
+both as answers, although no respondent gave them, and a misplaced quote may swallow the following lines. So every file
+is checked before it is read, as bytes and one block at a time.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _NEWLINE, _RETURN, _QUOTE, _COMMA = (ord(sign) for sign in '\n\r",')
 
 @dataclass(frozen=True)
 class RecordLayout:
-    """What is to be known of a CSV file before it is read.
+    """The layout of a CSV file, determined before it is read.
 
     Attributes:
         blank: numbers of the records, from 0 after the header, that are blank lines.
-        problems: what is wrong with single records, each cause once.
-        apostrophes: whether there may be any; with none, no text was marked by `safe_text.csv_cells`.
+        problems: problems of single records, each cause once.
+        apostrophes: whether the file may contain apostrophes; if not, no text was marked by `safe_text.csv_cells`.
     """
 
     blank: tuple[int, ...]
@@ -41,9 +41,9 @@ class RecordLayout:
 
 
 def read_layout(path: Path) -> RecordLayout:
-    """Look through a CSV file: each record needs as many fields as the header, and quotes only where they belong.
+    """Check a CSV file: each record needs as many fields as the header, and quotes only around fields.
 
-    After the first quote out of place nobody knows which of the rest are within quotes, so it is the last problem.
+    After the first misplaced quote, it is unclear which text is quoted, so this quote is the last problem reported.
     """
     regular, apostrophes = _is_regular(path)
     if regular:
@@ -56,7 +56,7 @@ def read_layout(path: Path) -> RecordLayout:
         blank += block.blank.tolist()
         for record, actual, expected in block.faults():
             counts[expected] += 1
-            # The first of a cause are enough to describe it; there may be millions.
+            # The first records are enough to describe a cause; there may be millions.
             is_new = actual not in values[expected] and len(values[expected]) <= SHOWN_VALUES
             if is_new or counts[expected] <= SHOWN_LINES:
                 values[expected].add(actual)
@@ -68,9 +68,9 @@ def read_layout(path: Path) -> RecordLayout:
 
 
 def _is_regular(path: Path) -> tuple[bool, bool]:
-    """Whether a file has no quotes, and as many commas before each line break as before the first; and apostrophes.
+    """Return whether a file has no quotes and equal numbers of commas per line, and whether it has apostrophes.
 
-    Most files do, and this is seen faster than where each record stands.
+    Most files are regular, and this check is faster than finding the start of each record.
     """
     with path.open("rb") as file:
         width = file.readline(_CHUNK).count(b",") + 1
@@ -87,7 +87,7 @@ def _is_regular(path: Path) -> tuple[bool, bool]:
 
 
 def record_lines(path: Path, records: Iterable[int]) -> dict[int, int]:
-    """The line, from 1, on which each record (from 0, after the header, blank lines counted) starts."""
+    """Return the line, from 1, on which each record (from 0 after the header, including blank lines) starts."""
     selected = sorted(set(records))
     lines: dict[int, int] = {}
     for block in _blocks(path):
@@ -99,15 +99,15 @@ def record_lines(path: Path, records: Iterable[int]) -> dict[int, int]:
 
 
 class _Block:
-    """Whole records, one after another, as bytes that end in a line break.
+    """Complete consecutive records, as bytes that end in a line break.
 
     Attributes:
         first: number of the first record in the file; -1 for the header.
-        starts: where in the bytes each record starts.
-        ends: the line break at the end of each.
-        fields: how many fields each has.
+        starts: start of each record in the bytes.
+        ends: the line break at the end of each record.
+        fields: number of fields of each record.
         blank: numbers of the records that are blank lines.
-        stray: the first record, counted within the block, with a quote out of place; None if there is none.
+        stray: the first record, counted within the block, with a misplaced quote; None if there is none.
     """
 
     def __init__(self, data: bytes, line: int, first: int, width: int | None, *, last: bool) -> None:
@@ -129,18 +129,18 @@ class _Block:
             self._drop_before_header()
         self.width = width or (int(self.fields[0]) if len(self.fields) else None)
         alone = np.flatnonzero(self.fields != self.width)
-        # Most blank lines are empty, and a file may have millions.
+        # Most blank lines are empty, and a file may have millions of them.
         empty = self.ends[alone] == self.starts[alone]
         filled = [i for i in alone[~empty].tolist() if self._is_blank(i)]
         self.blank: IntArray = np.sort(np.concatenate([alone[empty], np.array(filled, np.int64)])) + first
         self.stray = self._stray_quote()
 
     def line(self, record: int) -> int:
-        """The line that a record of the block starts on."""
+        """Return the line on which a record of the block starts."""
         return self.first_line + int(np.searchsorted(self.newlines, self.starts[record]))
 
     def faults(self) -> Iterator[tuple[int, str, str]]:
-        """Number within the block, what was found and what was expected of each record that is not whole."""
+        """Yield the number within the block, what was found and what was expected, for each incomplete record."""
         wrong = np.flatnonzero(self.fields != self.width)
         for record in wrong[~np.isin(wrong, self.blank - self.first)]:
             if self.stray is not None and record >= self.stray:
@@ -150,7 +150,7 @@ class _Block:
             yield self.stray, "a quote out of place", "a field whole in quotes, with the quotes in it doubled"
 
     def _drop_before_header(self) -> None:
-        """Blank lines before the header are none of the records."""
+        """Drop blank lines before the header, which are not records."""
         dropped = 0
         while dropped < len(self.starts) and self._is_blank(dropped):
             dropped += 1
@@ -160,7 +160,7 @@ class _Block:
         return not self.data[self.starts[record] : self.ends[record]].strip()
 
     def _stray_quote(self) -> int | None:
-        """The first record with a quote that opens within a field, closes before its end, or is never closed."""
+        """Return the first record with a quote that opens within a field, closes before its end, or is never closed."""
         opening, closing = self.quotes[::2], self.quotes[1::2]
         # A doubled quote closes and opens again.
         before = self.chars[opening[opening > 0] - 1]
@@ -178,12 +178,12 @@ def _fields(number: int) -> str:
 
 
 def _outside(positions: IntArray, quotes: IntArray) -> IntArray:
-    """Those positions that are not within quotes."""
+    """Return the positions that are not within quotes."""
     return positions[np.searchsorted(quotes, positions) % 2 == 0] if len(quotes) else positions
 
 
 def _blocks(path: Path) -> Iterator[_Block]:
-    """A file's records, block by block; the first block starts with the header."""
+    """Yield a file's records in blocks; the first block starts with the header."""
     line, first, width, size = 1, -1, None, _BLOCK
     with path.open("rb") as file:
         if file.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
@@ -195,7 +195,7 @@ def _blocks(path: Path) -> Iterator[_Block]:
                 break
             block = _Block(rest + more, line, first, width, last=False)
             rest = block.data[block.size :]
-            # A record longer than a block: the next one is twice as large, so that no byte is looked at often.
+            # The record is longer than a block. Double the block size, so that each byte is read only a few times.
             size = _BLOCK if block.size else size * 2
             yield block
             line += int(np.searchsorted(block.newlines, block.size))

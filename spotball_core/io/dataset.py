@@ -1,6 +1,6 @@
-"""A dataset on disk: a folder with `scenes.jsonl`, `images/`, and any number of `responses*` files.
+"""Read a dataset: a folder with `scenes.jsonl`, `images/`, and any number of `responses*` files.
 
-A file of responses may also be of counts (`.counts`), counted elsewhere.
+A `responses*` file may also contain counts (`.counts`) from another machine.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ SCENES = "scenes.jsonl"
 
 @dataclass(frozen=True)
 class Dataset:
-    """Scenes, and the files that hold responses to them."""
+    """The scenes of a dataset, and the files with responses to them."""
 
     scenes: tuple[Scene, ...]
     response_files: tuple[Path, ...]
 
 
 def read_dataset(paths: str | Path | Sequence[str | Path], scenes: str | Path | None = None) -> Dataset:
-    """The scenes and the response files that some paths name.
+    """Return the scenes and the response files in some paths.
 
     Args:
-        paths: dataset folders, which bring their scenes and all their `responses*` files, and response files.
-        scenes: a file of scenes to use instead of the folders' own.
+        paths: dataset folders, which provide their scenes and all their `responses*` files, and response files.
+        scenes: a file of scenes that replaces those of the folders.
 
     Raises:
-        InputError: for a path that is not there, a folder that is no dataset, response files without any scenes, or
-            folders whose scenes contradict each other.
+        InputError: for a missing path, a folder that is not a dataset, response files without scenes, or folders whose
+            scenes contradict each other.
     """
     listed = _listed(paths)
     files = response_files(listed)
@@ -57,11 +57,11 @@ def read_dataset(paths: str | Path | Sequence[str | Path], scenes: str | Path | 
 
 
 def response_files(paths: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
-    """The response files that some paths name: files as they are, folders by their `responses*` files.
+    """Return the response files in some paths: files themselves, and the `responses*` files of folders.
 
     Raises:
-        InputError: for a folder without any.
-        OptionError: for no path.
+        InputError: for a folder without response files.
+        OptionError: if there is no path.
     """
     files: list[Path] = []
     problems: list[Problem] = []

@@ -1,4 +1,4 @@
-"""Responses as rows: the columns they have, and writing them."""
+"""Define the columns of responses, and write responses to files."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
     import polars as pl
 
 COLUMNS = ("sport", "image", "respondent", "kind", "prompt", "sample", "participant", "cell", "reasoning")
-"""The columns of responses, in the order they are written. All text, but `sample`, a whole number from 1."""
+"""The columns of responses, in the order of writing. All are text, except `sample`, an integer from 1."""
 
 KEYS = ("sport", "image", "respondent", "kind", "prompt")
-"""The columns that say what a count is of. `participant` follows where counts are kept for each person."""
+"""The columns that identify a count. `participant` is added if participants are counted separately."""
 
 FORMATS = (".jsonl", ".csv", ".parquet")
 
 
 def write_responses(rows: pl.DataFrame, path: str | Path) -> None:
-    """Write rows with (some of) `COLUMNS` as JSON Lines, CSV or Parquet, by the file's ending.
+    """Write rows with some or all of `COLUMNS` as JSON Lines, CSV or Parquet, depending on the file's ending.
 
-    The file is whole or not there.
+    If writing fails, no partial file remains.
 
     Raises:
-        OptionError: for another ending, or a column that responses do not have.
+        OptionError: for another ending, or an unknown column.
     """
     path = Path(path)
     if path.suffix not in FORMATS:

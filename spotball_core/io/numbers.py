@@ -1,4 +1,4 @@
-"""Numbers in columns of text."""
+"""Parse numbers in columns of text."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ if TYPE_CHECKING:
 
 
 def number(column: str) -> pl.Expr:
-    """A column's numbers; null where there is none."""
+    """Return a column's numbers; null if there is no number."""
     import polars as pl
 
     return pl.col(column).cast(pl.Float64, strict=False)
 
 
 def not_finite(column: str) -> pl.Expr:
-    """Whether a column says something that is no finite number."""
+    """Return whether a column has a value that is not a finite number."""
     import polars as pl
 
     return pl.col(column).is_not_null() & ~number(column).is_finite().fill_null(False)
 
 
 def not_whole(column: str, least: int | None = None) -> pl.Expr:
-    """Whether a column says something that is no whole number (of at least `least`)."""
+    """Return whether a column has a value that is not an integer (of at least `least`)."""
     import polars as pl
 
     value = number(column)

@@ -1,4 +1,4 @@
-"""Reading and writing `scenes.jsonl`, one scene a line."""
+"""Read and write `scenes.jsonl`, one scene per line."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from spotball_core.service.files import replacing
 from spotball_core.service.json_file import RepeatedKeyError, parse_json
 
 _MOST_PROBLEMS = 10_000
-"""With more, a file is probably not scenes, and finding them all would take minutes."""
+"""A file with more problems probably does not contain scenes, and finding all of them would take minutes."""
 
 _PARQUET = b"PAR1"
 
 
 def read_scenes(path: str | Path) -> tuple[Scene, ...]:
-    """All scenes of a file.
+    """Return all scenes of a file.
 
     Raises:
-        InputError: for every line that is not a scene, and for an image, (sport, image), that occurs twice. A file with
-            more than 10,000 problems is not read to its end.
+        InputError: for every line that is not a scene, and for an image, (sport, image), that occurs twice. Reading
+            stops after 10,000 problems.
     """
     path = Path(path)
     lines = _lines(path)
@@ -45,7 +45,7 @@ def read_scenes(path: str | Path) -> tuple[Scene, ...]:
             problems.append(Problem(str(path), number, "line", str(error), "each key once"))
             continue
         except ValueError:
-            pass  # Validation reports it, with the place in the line.
+            pass  # Validation reports the problem, with its place in the line.
         try:
             scene = Scene.model_validate_json(line)
         except ValidationError as error:
@@ -64,7 +64,7 @@ def read_scenes(path: str | Path) -> tuple[Scene, ...]:
 
 
 def write_scenes(scenes: Iterable[Scene], path: str | Path) -> None:
-    """Write scenes as they are read by `read_scenes`; the file is whole or not there."""
+    """Write scenes in the format that `read_scenes` reads. If writing fails, no partial file remains."""
     with replacing(path) as beside, beside.open("w", encoding="utf-8", newline="\n") as file:
         for scene in scenes:
             file.write(scene.model_dump_json() + "\n")
@@ -75,7 +75,7 @@ def _lines(path: Path) -> list[str]:
         data = path.read_bytes()
         if data.startswith(_PARQUET):
             raise InputError([_of_another_format(path, "a Parquet file")])
-        # Not splitlines: a JSON string may hold other line separators, such as U+2028, as they are.
+        # Do not use splitlines: a JSON string may contain other line separators, such as U+2028, unescaped.
         return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     except FileNotFoundError:
         raise InputError([Problem(str(path), None, "file", "nothing there", "a scenes file (JSON Lines)")]) from None
@@ -84,7 +84,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def _is_csv(lines: list[str]) -> bool:
-    """Whether the first line is a header: names and separators, and not the start of JSON."""
+    """Return whether the first line is a CSV header: names and separators, and not the start of JSON."""
     first = next((line.strip() for line in lines if line.strip()), "")
     return re.fullmatch(r"""["\w][^{}\[\]]*[,;\t][^{}\[\]]*""", first) is not None
 

@@ -1,4 +1,4 @@
-"""Opening response files: by their ending, lazily, every column as text, and where a record stands in its file."""
+"""Open response files lazily, with every column as text, and find the line of each record."""
 
 from __future__ import annotations
 
@@ -45,29 +45,29 @@ Responses: TypeAlias = (
 """Responses that can be read: one path or several, a frame, records, or dictionaries."""
 
 ANSWERS = ("cell", "x", "y", "row", "col", "probabilities")
-"""Columns that say an answer: a cell; a point in pixels; a row and a column from 1; a distribution."""
+"""Columns with an answer: a cell; a point in pixels; a row and a column from 1; a distribution."""
 
 READ = (*COLUMNS[:7], *ANSWERS)
-"""Columns that change a number. Others, such as `reasoning`, are passed over."""
+"""Columns that affect a number. Other columns, such as `reasoning`, are ignored."""
 
 NUMBERS = ("sample", "x", "y", "row", "col")
-"""Columns of numbers: read as they are where they are given as such."""
+"""Columns of numbers, which are read unchanged if the file stores them as numbers."""
 
 _NAMES = ("sport", "image", "respondent", "prompt", "participant")
 """Columns of text that `safe_text.csv_cells` may have marked."""
 
 JSON_LINES = (".jsonl", ".ndjson")
 COUNTS_ENDING = ".counts"
-"""Of a file of counts."""
+"""The ending of counts files."""
 
 ENDINGS = (*JSON_LINES, ".csv", ".parquet")
 
 MAX_COLUMNS = 2000
-"""A file with more columns is not responses, and would take minutes to check."""
+"""A file with more columns does not contain responses, and checking it would take minutes."""
 
 _HEAD = 4096
 _COMPRESSED = (b"\x1f\x8b", b"x\x01", b"x\x9c", b"x\xda", b"\x28\xb5\x2f\xfd")
-"""How files of gzip, zlib and zstd start. A file of zlib may otherwise look like text."""
+"""The first bytes of gzip, zlib and zstd files. A zlib file may otherwise look like text."""
 
 _JSON_BLANKS = b" \t\r\n"
 
@@ -77,9 +77,9 @@ class Source:
     """Responses that were given together: a file, a frame, or records.
 
     Attributes:
-        name: what an error calls it.
+        name: the source's name in error messages.
         path: the file, if it is one.
-        frame: its columns of `READ`, as text, or as numbers where they are.
+        frame: its columns of `READ`, as text, or as numbers if they are stored as such.
     """
 
     name: str
@@ -88,11 +88,11 @@ class Source:
 
 
 def sources_of(responses: object, also: Sequence[str] = ()) -> list[Source]:
-    """The sources among whatever `read_counts` takes, with these columns beside those of `READ`.
+    """Return the sources in the input of `read_counts`, with the columns `also` in addition to those of `READ`.
 
     Raises:
-        InputError: for files that cannot be opened, or one given twice.
-        OptionError: for what is neither paths, nor a frame, nor records.
+        InputError: for files that cannot be opened, or that are given twice.
+        OptionError: for input that is neither paths, nor a frame, nor records.
     """
     import polars as pl
 
@@ -121,7 +121,7 @@ def sources_of(responses: object, also: Sequence[str] = ()) -> list[Source]:
 
 
 def check_each_once(paths: Sequence[Path]) -> None:
-    """Raise InputError if a file is there twice, whatever it is called."""
+    """Raise InputError if a file is given twice, even under different paths."""
     seen: set[Path] = set()
     twice = []
     for path in paths:
@@ -153,7 +153,7 @@ def _frame_of_mappings(items: list[Mapping[str, Any]]) -> pl.DataFrame:
     import polars as pl
 
     def value(item: Mapping[str, Any], column: str) -> Any:
-        # As an object of Polars, each distribution would have the labels of all.
+        # As a Polars object, each distribution would get the labels of all others.
         held = item.get(column)
         return json.dumps(held) if column == "probabilities" and isinstance(held, Mapping) else held
 
@@ -166,12 +166,13 @@ def _frame_of_mappings(items: list[Mapping[str, Any]]) -> pl.DataFrame:
 
 
 def open_source(path: Path, also: Sequence[str] = ()) -> pl.LazyFrame:
-    """A file's columns of `READ`, and these, as it has them, as `as_text` does, with the record's number from 0 as
-    `_record`.
+    """Open a file and return its columns of `READ` and `also`, converted by `as_text`.
+
+    The column `_record` is the record's number, from 0.
 
     Raises:
-        InputError: if there is no such file, its ending is not known, its records are not whole, or its columns
-            cannot be responses.
+        InputError: if the file does not exist, its ending is unknown, its records are incomplete, or its columns cannot
+            be responses.
     """
     import polars as pl
 
@@ -196,7 +197,7 @@ def open_source(path: Path, also: Sequence[str] = ()) -> pl.LazyFrame:
 def _scan(path: Path, also: Sequence[str]) -> pl.LazyFrame:
     import polars as pl
 
-    # Polars would take the brackets and stars of a file's name for a pattern, and read whatever matches it.
+    # Polars would treat brackets and stars in a file's name as a pattern, and read all matching files.
     name = glob.escape(str(path.absolute()))
     if path.suffix in JSON_LINES:
         _check_json_keys(path)
@@ -216,8 +217,10 @@ def _scan(path: Path, also: Sequence[str]) -> pl.LazyFrame:
 
 
 def as_text(frame: pl.LazyFrame, name: str, also: Sequence[str] = ()) -> pl.LazyFrame:
-    """The columns of `READ`, and these, that a frame has, as text (numbers and distributions as they are), and its
-    `_record`."""
+    """Return the columns of `READ` and `also` of a frame, and its `_record`.
+
+    Numbers and distributions stay, all other values become text.
+    """
     import polars as pl
 
     schema = frame.collect_schema()
@@ -225,7 +228,8 @@ def as_text(frame: pl.LazyFrame, name: str, also: Sequence[str] = ()) -> pl.Lazy
         frame = frame.with_row_index("_record")
     _check_columns(name, schema.names())
     if "cell" in schema and schema["cell"].is_numeric():
-        # Indices of cells, which as text would all count as unparsed. A column without values may be numeric, too.
+        # Indices of cells, which would all count as unparsed if read as text. A column without values may be numeric,
+        # too.
         numbers = frame.select(pl.col("cell").cast(pl.Float64)).filter(pl.col("cell").is_not_nan()).head(1).collect()
         for (number,) in numbers.iter_rows():
             expected = "labels such as D5 (`Grid.labels` has the label of each index)"
@@ -234,7 +238,7 @@ def as_text(frame: pl.LazyFrame, name: str, also: Sequence[str] = ()) -> pl.Lazy
     def text(column: str) -> pl.Expr:
         dtype = schema[column]
         if isinstance(dtype, pl.Struct):
-            # Encoded, a missing object would be an object of nulls.
+            # If encoded, a missing object would become an object of nulls.
             return pl.when(pl.col(column).is_not_null()).then(pl.col(column).struct.json_encode())
         if column == "probabilities" and dtype.is_nested():
             return pl.col(column).cast(pl.List(pl.Float64))
@@ -246,7 +250,7 @@ def as_text(frame: pl.LazyFrame, name: str, also: Sequence[str] = ()) -> pl.Lazy
 
 
 def unreadable(path: Path, error: BaseException) -> InputError:
-    """What to say of a file that Polars could not read: its broken lines, if they can be found."""
+    """Return the error for a file that Polars could not read, with its broken lines if they can be found."""
     if path.suffix in JSON_LINES and (problems := merged(_broken_json(path))):
         return InputError(problems)
     if path.suffix == ".csv":
@@ -259,7 +263,7 @@ def unreadable(path: Path, error: BaseException) -> InputError:
 
 
 def line_numbers(path: Path, records: Iterable[int]) -> dict[int, int]:
-    """The line, from 1, on which each record (from 0) starts; in Parquet, the row's number from 1."""
+    """Return the line, from 1, on which each record (from 0) starts; in Parquet, the row's number from 1."""
     selected = set(records)
     if path.suffix in JSON_LINES:
         last = max(selected, default=-1)
@@ -286,7 +290,7 @@ def problems_of(name: str, path: Path | None, faults: pl.DataFrame) -> list[Prob
         .agg(
             n=pl.len(),
             records=pl.col("_record").head(SHOWN_LINES),
-            # One value more than is shown tells that there are more.
+            # Keep one value more than is shown, to know that there are more.
             values=pl.col("found").unique(maintain_order=True).head(SHOWN_VALUES + 1),
         )
     )
@@ -300,36 +304,36 @@ def problems_of(name: str, path: Path | None, faults: pl.DataFrame) -> list[Prob
 
 
 def plain(text: str, limit: int = 80) -> str:
-    """Text from a file as it can be shown within a line of a message: without control characters, and not too long."""
+    """Return text from a file in a form that fits into a message: without control characters, and shortened."""
     cut = text if len(text) <= limit else text[: limit - 3] + "..."
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in cut)
 
 
 def not_a_name(text: pl.Expr) -> pl.Expr:
-    """Return whether a text cannot be a `Name`: it has control characters or is too long; null of null."""
+    """Return whether a text cannot be a `Name`: it has control characters or is too long; null for null."""
     return text.str.contains(f"[{CONTROLS}]") | (text.str.len_chars() > MOST_SIGNS)
 
 
 def doubtful(columns: Sequence[str], read: Iterable[str], also: Iterable[str] = ()) -> Iterator[tuple[str, str, str]]:
-    """Columns that are there twice, or look like one that is not there: name, what was found, what was expected.
+    """Yield duplicate columns, and columns that look like a missing one: name, what was found, what was expected.
 
-    A misspelt column would be passed over and change the numbers in silence.
+    A misspelled column would be ignored and silently change the numbers.
 
     Args:
         columns: the columns, as Polars names them.
-        read: columns that change a number.
-        also: others that are known.
+        read: columns that affect a number.
+        also: other known columns.
     """
     present, similar = set(columns), _similar(columns, read, also)
     for column in columns:
-        if f"{column}_duplicated_0" in present:  # what Polars calls the second of two columns of one name
+        if f"{column}_duplicated_0" in present:  # Polars names the second of two equal columns like this.
             yield plain(column), "two columns of that name", "one"
         if missing := [name for name in similar.get(column, ()) if name not in present]:
             yield plain(column), "a column that is not read", _meant(missing[0])
 
 
 def _similar(columns: Iterable[str], read: Iterable[str], also: Iterable[str]) -> dict[str, list[str]]:
-    """The columns that are not known but look like some that are, with these, the most alike first."""
+    """Return the unknown columns that look like known ones, each with these names, the most similar first."""
     long = [name for name in read if len(name) > 2]
     expected_names = {*read, *also}
     close = {
@@ -367,13 +371,13 @@ def _check_columns(name: str, columns: Iterable[str]) -> None:
 
 
 def _check_json_keys(path: Path) -> None:
-    """Raise InputError if a record has a key twice or a misspelled one, or if the file cannot hold responses."""
+    """Raise InputError if a record has a repeated or misspelled key, or if the file cannot hold responses."""
     keys = read_keys(path)
     if keys.repeated:
         raise InputError(keys.repeated)
     columns = list(dict.fromkeys(chain.from_iterable(keys.shapes))) or ["image", "cell"]
     _check_columns(str(path), columns)
-    # Each record by itself: a key may be misspelled on one line and right on the others.
+    # Check each record separately: a key may be misspelled on one line and correct on the others.
     similar = _similar(columns, READ, COLUMNS)
     problems: dict[str, Problem] = {}
     for shape, line in keys.shapes.items():
@@ -386,7 +390,7 @@ def _check_json_keys(path: Path) -> None:
 
 
 def check_not_compressed(path: Path) -> None:
-    """Raise InputError for a compressed file: Polars would unpack it unasked, to whatever size that makes."""
+    """Raise InputError for a compressed file, because Polars would unpack it without a limit of its size."""
     with path.open("rb") as file:
         head = file.read(4)
     if head.startswith(_COMPRESSED):

@@ -1,1 +1,1 @@
-"""Leaderboards: many score reports on one page, ranked only where they are comparable."""
+"""Build leaderboards: many score reports on one page, ranked only if they are comparable."""

@@ -1,4 +1,4 @@
-"""A badge for a README: who leads, as SVG in the style of shields.io, and as the JSON of its endpoint badges."""
+"""Make a badge for a README that names the leader, as SVG in the style of shields.io and as endpoint JSON."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ LABEL = "Spot the Ball"
 
 _COLOR, _NAME = "#007ec6", 40
 _CHARACTER, _PADDING, _HEIGHT = 6.8, 10, 20
-"""Pixels: the width of an average character at this size, the room on both sides of a text, and the badge's height."""
+"""Pixels: width of an average character at this size, space on both sides of a text, and the badge's height."""
 
 
 def message(board: Leaderboard, keys: tuple[str, ...]) -> str:
-    """Say who leads the first ranking by its first metric with ranks; a name only if no other entry may lead."""
+    """Return the leader of the first ranking by its first ranked metric; a name only if no other entry may lead."""
     for ranking in board.rankings:
         for column in columns_of(ranking, keys):
             if ranking.ranks[column.key]:
@@ -28,20 +28,20 @@ def message(board: Leaderboard, keys: tuple[str, ...]) -> str:
 
 
 def as_svg(text: str) -> str:
-    """The badge as SVG, which needs nothing else."""
+    """Return the badge as self-contained SVG."""
     label, shown = html.escape(LABEL), html.escape(printable(text))
     left, right = (round(len(words) * _CHARACTER) + _PADDING for words in (LABEL, text))
-    whole, font = left + right, 'font-family="Verdana,Geneva,DejaVu Sans,sans-serif" font-size="11"'
+    full, font = left + right, 'font-family="Verdana,Geneva,DejaVu Sans,sans-serif" font-size="11"'
     name = f"{label}: {shown}"
 
     def words(middle: float, width: int, inner: str) -> str:
-        # `textLength` keeps the text within its half, whatever the font.
+        # `textLength` keeps the text within its half in any font.
         fit = f'textLength="{width - _PADDING}" lengthAdjust="spacingAndGlyphs"'
         return f'<text x="{middle:g}" y="14" {fit}>{inner}</text>'
 
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{whole}" height="{_HEIGHT}" role="img" aria-label="{name}">'
-        f'<title>{name}</title><clipPath id="r"><rect width="{whole}" height="{_HEIGHT}" rx="3"/></clipPath>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{full}" height="{_HEIGHT}" role="img" aria-label="{name}">'
+        f'<title>{name}</title><clipPath id="r"><rect width="{full}" height="{_HEIGHT}" rx="3"/></clipPath>'
         f'<g clip-path="url(#r)"><rect width="{left}" height="{_HEIGHT}" fill="#555"/>'
         f'<rect x="{left}" width="{right}" height="{_HEIGHT}" fill="{_COLOR}"/></g>'
         f'<g fill="#fff" text-anchor="middle" {font}>'
@@ -50,7 +50,7 @@ def as_svg(text: str) -> str:
 
 
 def as_endpoint(text: str) -> str:
-    """The badge as JSON for https://shields.io/badges/endpoint-badge."""
+    """Return the badge as JSON for https://shields.io/badges/endpoint-badge."""
     return (
         json.dumps({"schemaVersion": 1, "label": LABEL, "message": printable(text), "color": "blue"}, indent=1) + "\n"
     )

@@ -1,4 +1,4 @@
-"""What a leaderboard knows of each metric: its name, its unit, and which values are better."""
+"""Describe metrics for a leaderboard: name, unit, and which values are better."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spotball_core.metrics.registry import METRICS
 from spotball_core.schema.policy import ScorePolicy
 
 CEILING_SCORE = "ceiling_score"
-"""`Ceiling.score` as if it were a metric: 0 for uniform guessing, 1 for answers like people's."""
+"""Key of `Ceiling.score` as a metric: 0 for uniform guessing, 1 for answers like people's."""
 
 DEFAULT = (
     *("accuracy", "euclidean_error", "wasserstein_matched", "near_player_rate", "overlap_rate"),
@@ -19,19 +19,19 @@ DEFAULT = (
 )
 
 Better = Literal["higher", "lower", "reference", "one"]
-"""Which values are better: the higher, the lower, those nearer to the reference's, or those nearer to 1."""
+"""Which values are better: higher ones, lower ones, those nearer to the reference's, or those nearer to 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetricColumn:
-    """A metric as a leaderboard shows it.
+    """A metric in a leaderboard.
 
     Attributes:
-        key: of the metric.
-        title: in words, without the unit.
-        unit: of the values.
-        better: None if the metric is not ranked.
-        bounds: the least and the largest possible value; None for no bound.
+        key: the metric's key.
+        title: its title without the unit.
+        unit: unit of the values.
+        better: which values are better; None if the metric is not ranked.
+        bounds: the lowest and highest possible value; None for no bound.
         why_not: why it is not ranked.
     """
 
@@ -44,7 +44,7 @@ class MetricColumn:
 
 
 def column(key: str, policy: ScorePolicy) -> MetricColumn:
-    """Describe a metric under a policy; one that is not installed here has no title, unit or ranks."""
+    """Describe a metric under a policy; a metric that is not installed has no title, unit or ranks."""
     if key == CEILING_SCORE:
         return MetricColumn(key, "Closeness to the reference (0 uniform, 1 like it)", "ratio", "higher")
     if key not in METRICS:
@@ -71,11 +71,11 @@ def chosen(wanted: Sequence[str] | None, present: Iterable[str]) -> tuple[str, .
     """Select the metrics to show.
 
     Args:
-        wanted: their keys; None for the default ones that have a value.
+        wanted: their keys; None for the default metrics that have a value.
         present: the keys that have a value.
 
     Raises:
-        OptionError: for a key that no report has.
+        OptionError: for a key without a value in any report.
     """
     known = list(dict.fromkeys(present))
     if wanted is None:

@@ -1,4 +1,4 @@
-"""Entries of a leaderboard: respondents with a prompt, collected from reports by the task that they were scored on."""
+"""Collect the entries of a leaderboard: respondents with a prompt, by the task they were scored on."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from spotball_core.text.numbers import plural
 
 @dataclass(frozen=True, slots=True)
 class ScoredTask:
-    """What has to agree for two groups of responses to be ranked together.
+    """The properties that must agree for two groups of responses to be ranked together.
 
     Attributes:
-        version: of spotball-core.
-        parse_policies: the policies that replies of models were parsed under.
-        sport: None if the report's groups are not split by sport.
-        scenes: SHA-256 over the scenes that are scored.
-        reference: SHA-256 over the reference's responses to them; None without a reference.
-        grid: as a signature names it; follows from the scenes, except that it covers all sports of a report.
-        n_images: follows from the scenes.
+        version: version of spotball-core.
+        parse_policies: the policies that model replies were parsed under.
+        sport: the sport; None if the report's groups are not split by sport.
+        scenes: SHA-256 of the scored scenes.
+        reference: SHA-256 of the reference's responses to them; None without a reference.
+        grid: the grid's name in the signature. It is not compared, because it covers all sports of a report.
+        n_images: number of images. It is not compared, because it follows from the scenes.
     """
 
     version: str
@@ -41,12 +41,12 @@ class ScoredTask:
 
     @property
     def setting(self) -> tuple[str, ScorePolicy, tuple[str, ...]]:
-        """What does not depend on the sport."""
+        """The properties that do not depend on the sport."""
         return self.version, self.policy, self.parse_policies
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 over all that has to agree."""
+        """The SHA-256 of all properties that must agree."""
         parts = [self.version, self.policy.model_dump(mode="json"), self.parse_policies]
         return hashlib.sha256(json.dumps([*parts, self.sport, self.scenes, self.reference]).encode()).hexdigest()
 
@@ -57,10 +57,10 @@ class Entry:
 
     Attributes:
         is_reference: whether the others are compared with it.
-        sources: the files that have these scores.
-        signatures: of their reports.
-        data: the fingerprints of the data behind the reports.
-        is_one_of_several: whether other files have other scores of this respondent and prompt.
+        sources: the files with these scores.
+        signatures: signatures of their reports.
+        data: fingerprints of the data behind the reports.
+        is_one_of_several: whether other files have different scores of this respondent and prompt.
     """
 
     respondent: str
@@ -84,7 +84,7 @@ class Entry:
 
 @dataclass
 class TaskEntries:
-    """The entries of a task, and what uniform guessing gets, by metric."""
+    """The entries of a task, and the scores of uniform guessing by metric."""
 
     entries: list[Entry]
     uniform: dict[str, float]
@@ -93,11 +93,11 @@ class TaskEntries:
 def collect(reports: Sequence[SourceReport]) -> tuple[dict[ScoredTask, TaskEntries], list[str]]:
     """Collect the entries of each task, in the order of the reports.
 
-    An entry that several reports have is counted once, with all its sources. If they have different scores of it, each
-    is an entry of its own.
+    An entry that occurs in several reports is counted once, with all its sources. If its scores differ, each version is
+    a separate entry.
 
     Returns:
-        The entries by task, and what could not be used, in sentences.
+        The entries by task, and sentences about data that could not be used.
     """
     tasks: dict[ScoredTask, TaskEntries] = {}
     notes = []
@@ -144,7 +144,7 @@ def _task(report: ScoreReport, group: GroupScore, images: ImageSet) -> ScoredTas
 def _scores(report: ScoreReport, group: GroupScore, *, is_named_once: bool) -> Iterator[tuple[str, MetricValue]]:
     yield from group.metrics.items()
     for ceiling in report.ceilings:
-        # Groups of a ceiling are known by their names, which need not be unique: names may contain slashes.
+        # A ceiling's groups are identified by name, which may be ambiguous because names may contain slashes.
         if is_named_once and ceiling.sport == group.sport and group.name in ceiling.score:
             yield CEILING_SCORE, ceiling.score[group.name]
 
@@ -166,7 +166,7 @@ def _entry(source: SourceReport, group: GroupScore, scores: dict[str, MetricValu
 
 
 def _add(entries: list[Entry], new: Entry) -> None:
-    """Add an entry, or its source to the entry that has the same scores."""
+    """Add an entry, or add its source to an entry with the same scores."""
     rivals = [
         place for place, old in enumerate(entries) if (old.respondent, old.prompt) == (new.respondent, new.prompt)
     ]
@@ -186,9 +186,9 @@ def _add(entries: list[Entry], new: Entry) -> None:
 
 
 def _agree(first: Entry, second: Entry) -> bool:
-    """Whether two entries of a respondent and prompt are the same scores."""
+    """Return whether two entries of a respondent and prompt have the same scores."""
     if first.data & second.data:
-        # The same task, scenes and responses. Numbers may differ in the last digits if the scenes' order differs.
+        # Task, scenes and responses are equal. Numbers may differ in the last digits if the order of scenes differs.
         return True
     counts = [(entry.kind, entry.n_responses, entry.n_unparsed) for entry in (first, second)]
     shared = first.metrics.keys() & second.metrics.keys()

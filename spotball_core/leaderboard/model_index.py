@@ -1,7 +1,7 @@
-"""The `model-index` block of a Hugging Face model card: a model's scores as metadata.
+"""Write the `model-index` block of a Hugging Face model card: a model's scores as metadata.
 
-The layout is that of `huggingface_hub.repocard_data.eval_results_to_model_index`: a model has results; a result names a
-task and a dataset and has metrics.
+The layout is that of `huggingface_hub.repocard_data.eval_results_to_model_index`: a model has results, and each result
+names a task and a dataset and has metrics.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ def model_indexes(board: Leaderboard, keys: tuple[str, ...], *, url: str | None 
     """Return the block of each model as YAML, by the model's name.
 
     Args:
-        board: the leaderboard. Averages over sports are not part of the blocks.
+        board: the leaderboard. Averages over sports are not included.
         keys: the metrics to include.
-        url: where the leaderboard is published, which each result then names as its source.
+        url: the leaderboard's address, which each result names as its source.
     """
     entries = model_index(board, keys, url=url)
     return {entry["name"]: yaml_text({"model-index": [entry]}) for entry in entries}
 
 
 def model_index(board: Leaderboard, keys: tuple[str, ...], *, url: str | None = None) -> list[dict[str, Any]]:
-    """Return the entry of each model in a `model-index`; the arguments are those of `model_indexes`."""
+    """Return each model's entry in a `model-index`; the arguments are those of `model_indexes`."""
     results: dict[str, list[dict[str, Any]]] = {}
     for ranking in board.rankings:
         if ranking.is_average:
@@ -55,7 +55,7 @@ def _result(ranking: RankTable, metrics: list[dict[str, Any]], url: str | None) 
         "type": _DATASET,
         **({"config": task.sport} if task.sport else {}),
         "split": "test",
-        # Results compare only if they are of the same revision.
+        # Results are only comparable if they have the same revision.
         "revision": task.fingerprint,
         "args": {"images": task.n_images, "signature": ranking.signature},
     }

@@ -1,4 +1,4 @@
-"""The page of a leaderboard: a table for each ranking, how to read the ranks, and where the numbers come from."""
+"""Write the page of a leaderboard: a table per ranking, an explanation of ranks, and the sources of the numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spotball_core.text.numbers import listed, plural
 from spotball_core.version import version
 
 GENERATOR = "spotball leaderboard"
-"""What the page's `generator` starts with; by it a folder is known for a leaderboard's."""
+"""Start of the page's `generator`, which identifies a folder as a leaderboard."""
 
 CAPTION = (
     "In brackets the 95% confidence interval; in italics the rank, and in parentheses the ranks that are possible."
@@ -53,7 +53,7 @@ READING = (
         "participants were resampled, because they answer images of several sports."
     ),
 )
-"""How to read the ranks, in paragraphs."""
+"""An explanation of the ranks, in paragraphs."""
 
 
 def page(board: Leaderboard, keys: tuple[str, ...]) -> str:
@@ -63,7 +63,7 @@ def page(board: Leaderboard, keys: tuple[str, ...]) -> str:
         board: the leaderboard.
         keys: the metrics to show.
     """
-    whole = Page(
+    parts = Page(
         title=f"{LABEL}: leaderboard",
         generator=GENERATOR,
         intro=_intro(board),
@@ -77,7 +77,7 @@ def page(board: Leaderboard, keys: tuple[str, ...]) -> str:
         ),
     )
     sections = [*(_ranking(ranking, keys) for ranking in board.rankings), _reading(), _reports(board.reports)]
-    return render_page(whole, sections, {})
+    return render_page(parts, sections, {})
 
 
 def _intro(board: Leaderboard) -> list[str]:

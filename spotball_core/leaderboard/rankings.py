@@ -1,4 +1,4 @@
-"""Rankings: entries of the same task, ranked by each metric, and their averages over sports."""
+"""Make rankings: entries of the same task, ranked by each metric, and their averages over sports."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from spotball_core.text.numbers import listed, plural
 
 @dataclass(frozen=True)
 class RankTable:
-    """Entries that compare, with the ranks of some of them.
+    """Comparable entries, with the ranks of some of them.
 
     Attributes:
-        number: from 1 on.
-        tasks: the task, or one for each of several sports, over which the values are averaged.
-        entries: all of them.
-        ranks: for each metric that ranks entries, the ranks by the entry's position; entries without a rank are absent.
-        ranked: who has ranks: models, or baselines if there is no model.
-        uniform: what uniform guessing gets, by metric.
-        columns: every metric, by its key.
-        differs: why its entries are not in another ranking of the same sport; empty if there is none.
+        number: number of the ranking, from 1.
+        tasks: the task; or one task per sport if values are averaged over sports.
+        entries: all entries.
+        ranks: for each ranked metric, the ranks by the entry's position; entries without a rank are missing.
+        ranked: the kind of entries with ranks: models, or baselines if there are no models.
+        uniform: scores of uniform guessing, by metric.
+        columns: every metric, by key.
+        differs: why its entries are not in another ranking of the same sport; empty if there is no other one.
     """
 
     number: int
@@ -59,22 +59,22 @@ class RankTable:
 
     @property
     def n_images(self) -> int:
-        """How many images the entries are scored on."""
+        """The number of images that the entries are scored on."""
         return sum(task.n_images for task in self.tasks)
 
     @property
     def title(self) -> str:
-        """The sport, or what is averaged."""
+        """The sport, or the number of sports that are averaged."""
         if self.is_average:
             return f"Average over {plural(len(self.tasks), 'sport')}"
         return self.tasks[0].sport or "All images"
 
     @property
     def signature(self) -> str:
-        """What all entries share, in the short form of a signature."""
+        """The properties that all entries share, in the short form of a signature."""
         first = self.tasks[0]
         grids = list(dict.fromkeys(task.grid for task in self.tasks))
-        whole = Signature(
+        shared = Signature(
             version=first.version,
             data="",
             grid="+".join(grids),
@@ -86,10 +86,10 @@ class RankTable:
         own = {"v": first.version, "scenes": "+".join(task.scenes[:8] for task in self.tasks)}
         if first.reference is not None:
             own["refdata"] = "+".join(str(task.reference)[:8] for task in self.tasks)
-        return short_form(own | {key: value for key, value in whole.fields().items() if key not in ("v", "data")})
+        return short_form(own | {key: value for key, value in shared.fields().items() if key not in ("v", "data")})
 
     def order(self, key: str) -> list[int]:
-        """The positions of the entries from the best on, by a metric; those without a value last."""
+        """Return the positions of the entries by a metric, the best first; entries without a value are last."""
         goal = self.goal(key) or "lower"
 
         def place(position: int) -> tuple[float, str, str]:
@@ -106,18 +106,18 @@ class RankTable:
         return sorted(range(len(self.entries)), key=place)
 
     def goal(self, key: str) -> Goal | None:
-        """Which values of a metric are better; None if that is not known."""
+        """Return which values of a metric are better; None if that is not known."""
         return _goal(self.columns[key], self.entries)
 
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """Every ranking.
+    """All rankings.
 
     Attributes:
-        rankings: averages over sports, then sport by sport.
-        reports: where the entries come from.
-        notes: what was skipped or counted once, in sentences.
+        rankings: averages over sports first, then one sport after the other.
+        reports: the sources of the entries.
+        notes: sentences about entries that were skipped or merged.
     """
 
     rankings: tuple[RankTable, ...]
@@ -126,31 +126,31 @@ class Leaderboard:
 
     @property
     def metrics(self) -> list[str]:
-        """The keys of all metrics that have a value."""
-        found = {key for ranking in self.rankings for entry in ranking.entries for key in entry.metrics}
-        found = {key for key in found if any(has_value(ranking, key) for ranking in self.rankings)}
-        return _in_order(found)
+        """Return the keys of all metrics that have a value."""
+        keys = {key for ranking in self.rankings for entry in ranking.entries for key in entry.metrics}
+        keys = {key for key in keys if any(has_value(ranking, key) for ranking in self.rankings)}
+        return _in_order(keys)
 
 
 def has_value(ranking: RankTable, key: str) -> bool:
-    """Whether any entry of a ranking has a value of a metric."""
+    """Return whether any entry of a ranking has a value of a metric."""
     return any(value_of(entry, key) is not None for entry in ranking.entries)
 
 
 def value_of(entry: Entry, key: str) -> float | None:
-    """An entry's value of a metric."""
+    """Return an entry's value of a metric."""
     return entry.metrics[key].value if key in entry.metrics else None
 
 
 def make_leaderboard(
     collection: Collection, *, sports: Sequence[str] | None = None, prompts: Sequence[str] | None = None
 ) -> Leaderboard:
-    """Rank the entries of reports that compare.
+    """Rank the comparable entries of reports.
 
     Args:
         collection: the reports.
-        sports: the sports to include; all of them by default.
-        prompts: the prompts to include; all of them by default. The reference is included with each prompt.
+        sports: the sports to include (default: all).
+        prompts: the prompts to include (default: all). The reference is included with each prompt.
 
     Raises:
         OptionError: for a sport or a prompt that no report has, or if there is nothing to rank.
@@ -160,8 +160,8 @@ def make_leaderboard(
         raise OptionError(" ".join(["the reports have nothing to rank.", *notes]))
     tasks = _only(tasks, sports, prompts)
     averages, more = _averages(tasks)
-    drafts = [*averages, *(((task,), found) for task, found in _by_sport(tasks))]
-    rankings = [_ranking(number, of, found) for number, (of, found) in enumerate(drafts, start=1)]
+    drafts = [*averages, *(((task,), entries) for task, entries in _by_sport(tasks))]
+    rankings = [_ranking(number, of, entries) for number, (of, entries) in enumerate(drafts, start=1)]
     return Leaderboard(
         tuple(_with_differences(rankings)),
         collection.reports,
@@ -172,32 +172,34 @@ def make_leaderboard(
 def _only(
     tasks: Mapping[ScoredTask, TaskEntries], sports: Sequence[str] | None, prompts: Sequence[str] | None
 ) -> dict[ScoredTask, TaskEntries]:
-    """The tasks of some sports, and their entries with some prompts."""
+    """Return the tasks of some sports, and their entries with some prompts."""
     known_sports = {str(task.sport) for task in tasks}
-    known_prompts = {str(entry.prompt) for found in tasks.values() for entry in found.entries}
+    known_prompts = {str(entry.prompt) for of_task in tasks.values() for entry in of_task.entries}
     for option, wanted, known in (("--sport", sports, known_sports), ("--prompt", prompts, known_prompts)):
         if unknown := [name for name in wanted or () if name not in known]:
             raise OptionError(f"{option}: no report has {', '.join(unknown)}; there are {', '.join(sorted(known))}")
     kept = {}
-    for task, found in tasks.items():
-        entries = [e for e in found.entries if prompts is None or e.is_reference or str(e.prompt) in prompts]
+    for task, of_task in tasks.items():
+        entries = [e for e in of_task.entries if prompts is None or e.is_reference or str(e.prompt) in prompts]
         if entries and (sports is None or str(task.sport) in sports):
-            kept[task] = TaskEntries(entries, found.uniform)
+            kept[task] = TaskEntries(entries, of_task.uniform)
     return kept
 
 
 def _by_sport(tasks: Mapping[ScoredTask, TaskEntries]) -> list[tuple[ScoredTask, TaskEntries]]:
-    """Sport by sport, tasks with more entries first."""
+    """Sort tasks by sport, and those with more entries first."""
     return sorted(tasks.items(), key=lambda item: (item[0].sport or "", -len(item[1].entries)))
 
 
-def _ranking(number: int, tasks: tuple[ScoredTask, ...], found: TaskEntries) -> RankTable:
-    entries = tuple(found.entries)
+def _ranking(number: int, tasks: tuple[ScoredTask, ...], of_tasks: TaskEntries) -> RankTable:
+    entries = tuple(of_tasks.entries)
     keys = _in_order({key for entry in entries for key in entry.metrics})
     columns = {key: column(key, tasks[0].policy) for key in keys}
     ranked: Kind = "model" if any(entry.is_model for entry in entries) else "baseline"
     competing = [
-        place for place, one in enumerate(entries) if (one.is_model if ranked == "model" else one.kind == ranked)
+        place
+        for place, candidate in enumerate(entries)
+        if (candidate.is_model if ranked == "model" else candidate.kind == ranked)
     ]
     return RankTable(
         number=number,
@@ -205,7 +207,7 @@ def _ranking(number: int, tasks: tuple[ScoredTask, ...], found: TaskEntries) -> 
         entries=entries,
         ranks={key: dict(_ranks(columns[key], entries, competing)) for key in keys},
         ranked=ranked,
-        uniform=found.uniform,
+        uniform=of_tasks.uniform,
         columns=columns,
     )
 
@@ -214,7 +216,7 @@ def _ranks(by: MetricColumn, entries: Sequence[Entry], competing: Iterable[int])
     goal = _goal(by, entries)
     if goal is None:
         return
-    estimates = {place: found for place in competing if (found := _estimate(entries[place], by))}
+    estimates = {place: estimate for place in competing if (estimate := _estimate(entries[place], by))}
     yield from zip(estimates, ranks(list(estimates.values()), goal), strict=True)
 
 
@@ -222,21 +224,21 @@ def _goal(by: MetricColumn, entries: Sequence[Entry]) -> Goal | None:
     if by.better == "one":
         return Estimate(1.0, (1.0, 1.0), 1)
     if by.better == "reference":
-        estimates = [found for entry in entries if entry.is_reference and (found := _estimate(entry, by))]
-        # A reference with several prompts is several targets.
+        estimates = [estimate for entry in entries if entry.is_reference and (estimate := _estimate(entry, by))]
+        # A reference with several prompts would be several targets.
         return estimates[0] if len(estimates) == 1 else None
     return by.better
 
 
 def _estimate(entry: Entry, by: MetricColumn) -> Estimate | None:
-    found = entry.metrics.get(by.key)
-    if found is None or found.value is None:
+    score = entry.metrics.get(by.key)
+    if score is None or score.value is None:
         return None
-    return Estimate(found.value, found.ci95, found.n_images or entry.n_images, by.bounds)
+    return Estimate(score.value, score.ci95, score.n_images or entry.n_images, by.bounds)
 
 
 def _in_order(keys: Iterable[str]) -> list[str]:
-    """Keys of metrics in the order of tables."""
+    """Return keys of metrics in the order of tables."""
     places = {key: place for place, key in enumerate((*METRICS, CEILING_SCORE))}
     return sorted(keys, key=lambda key: (places.get(key, len(places)), key))
 
@@ -245,11 +247,11 @@ def _in_order(keys: Iterable[str]) -> list[str]:
 
 
 Average = tuple[tuple[ScoredTask, ...], TaskEntries]
-"""Entries that are averaged over several tasks, one a sport."""
+"""Entries that are averaged over several tasks, one per sport."""
 
 
 def _averages(tasks: Mapping[ScoredTask, TaskEntries]) -> tuple[list[Average], list[str]]:
-    """The entries that have scores in every sport, averaged; and which entries have none, in sentences."""
+    """Return averages of the entries with scores in every sport, and sentences about the other entries."""
     by_setting: dict[object, dict[ScoredTask, TaskEntries]] = {}
     for task, of_task in tasks.items():
         if task.sport is not None:
@@ -260,9 +262,9 @@ def _averages(tasks: Mapping[ScoredTask, TaskEntries]) -> tuple[list[Average], l
         sports = sorted({str(task.sport) for task in of_setting})
         if len(sports) < 2:
             continue
-        found, ambiguous = _averages_over(sports, of_setting)
-        averages += found
-        if not found:
+        of_setting_averages, ambiguous = _averages_over(sports, of_setting)
+        averages += of_setting_averages
+        if not of_setting_averages:
             reason = f"No respondent has scores in all of {listed(sports)}, so there is no average over them."
             notes[f"{reason} `--sport` selects some."] = None
         notes |= {
@@ -273,10 +275,10 @@ def _averages(tasks: Mapping[ScoredTask, TaskEntries]) -> tuple[list[Average], l
 
 
 def _averages_over(sports: Sequence[str], tasks: Mapping[ScoredTask, TaskEntries]) -> tuple[list[Average], list[str]]:
-    """The averages of one setting, and the respondents with several scores of a sport that fit none of them."""
+    """Return the averages of one setting, and respondents whose several scores of a sport cannot be averaged."""
     of_respondents: dict[tuple[str, str | None], dict[ScoredTask, list[Entry]]] = {}
-    for task, found in tasks.items():
-        for entry in found.entries:
+    for task, of_task_entries in tasks.items():
+        for entry in of_task_entries.entries:
             of_respondents.setdefault((entry.respondent, entry.prompt), {}).setdefault(task, []).append(entry)
     together: dict[tuple[ScoredTask, ...], list[Entry]] = {}
     several = []
@@ -290,35 +292,35 @@ def _averages_over(sports: Sequence[str], tasks: Mapping[ScoredTask, TaskEntries
             together.setdefault(tuple(by_sport), []).append(_average(parts, by_sport))
         else:
             several.append(name)
-    together = {whole: entries for whole, entries in together.items() if not all(e.is_reference for e in entries)}
+    together = {averaged: entries for averaged, entries in together.items() if not all(e.is_reference for e in entries)}
     ambiguous = []
     for name in several:
-        # The reference may be part of several averages: with each of its versions, others were scored.
+        # The reference may be part of several averages, because different entries were scored with each version of it.
         fits = False
-        for whole, entries in together.items():
-            if parts := _one_each(of_respondents[name], whole):
-                entries.append(_average(parts, whole))
+        for averaged, entries in together.items():
+            if parts := _one_each(of_respondents[name], averaged):
+                entries.append(_average(parts, averaged))
                 fits = True
         if not fits:
             ambiguous.append(name[0])
     averages = [
-        (whole, TaskEntries(entries, _mean_uniform([tasks[task] for task in whole])))
-        for whole, entries in together.items()
+        (averaged, TaskEntries(entries, _mean_uniform([tasks[task] for task in averaged])))
+        for averaged, entries in together.items()
     ]
     return averages, ambiguous
 
 
 def _one_each(entries: Mapping[ScoredTask, list[Entry]], tasks: Sequence[ScoredTask]) -> list[Entry]:
-    """A respondent's entry in each of some tasks; nothing if it has none or several in one of them."""
-    found = [entries.get(task, []) for task in tasks]
-    return [entry for (entry,) in found] if all(len(of_task) == 1 for of_task in found) else []
+    """Return a respondent's entry in each task; empty if a task has none or several."""
+    by_task = [entries.get(task, []) for task in tasks]
+    return [entry for (entry,) in by_task] if all(len(of_task) == 1 for of_task in by_task) else []
 
 
 def _average(parts: Sequence[Entry], tasks: Sequence[ScoredTask]) -> Entry:
-    """The unweighted mean over sports."""
+    """Return the unweighted mean over sports."""
     first = parts[0]
     shared = [key for key in first.metrics if all(key in part.metrics for part in parts)]
-    # Participants answer images of several sports, so that their resamples are not independent.
+    # Participants answer images of several sports, so resamples of participants are not independent.
     independent = tasks[0].policy.cluster == "image"
     return Entry(
         respondent=first.respondent,
@@ -336,24 +338,25 @@ def _average(parts: Sequence[Entry], tasks: Sequence[ScoredTask]) -> Entry:
 
 
 def _mean_value(parts: Sequence[Entry], tasks: Sequence[ScoredTask], key: str, *, independent: bool) -> MetricValue:
-    found = [part.metrics[key] for part in parts]
-    missing = [str(task.sport) for task, one in zip(tasks, found, strict=True) if one.value is None]
+    scores = [part.metrics[key] for part in parts]
+    missing = [str(task.sport) for task, score in zip(tasks, scores, strict=True) if score.value is None]
     if missing:
         return MetricValue(value=None, reason=f"no value in {listed(missing)}")
-    values = [one.value for one in found if one.value is not None]
-    ends = [one.ci95 for one in found if one.ci95 is not None]
+    values = [score.value for score in scores if score.value is not None]
+    ends = [score.ci95 for score in scores if score.ci95 is not None]
     return MetricValue(
         value=sum(values) / len(values),
         ci95=mean_interval(values, ends) if independent and len(ends) == len(values) else None,
-        n_images=min(one.n_images or part.n_images for one, part in zip(found, parts, strict=True)),
-        reference=found[0].reference,
+        n_images=min(score.n_images or part.n_images for score, part in zip(scores, parts, strict=True)),
+        reference=scores[0].reference,
     )
 
 
 def mean_interval(values: Sequence[float], intervals: Sequence[Interval]) -> Interval:
     """Compute the interval of the mean of independent estimates from their intervals.
 
-    The distances of the ends from the values add as standard errors do, each side by itself (Zou and Donner, 2008).
+    The distances of the ends from the values are combined like standard errors, separately for each side (Zou and
+    Donner, 2008).
 
     Examples:
         >>> mean_interval([1.0, 2.0], [(0.4, 1.3), (1.2, 2.4)])
@@ -370,19 +373,19 @@ def _mean_uniform(parts: Sequence[TaskEntries]) -> dict[str, float]:
     return {key: sum(part.uniform[key] for part in parts) / len(parts) for key in shared}
 
 
-# Why rankings are apart ---------------------------------------------------------------------------------------
+# Differences between rankings ----------------------------------------------------------------------------------
 
 
 def _with_differences(rankings: Sequence[RankTable]) -> Iterator[RankTable]:
-    """Rankings that say what keeps them apart from others of the same sports."""
+    """Yield rankings with a sentence on how they differ from others of the same sports."""
     alike: dict[tuple[str | None, ...], list[tuple[int, dict[str, str]]]] = {}
     for ranking in rankings:
         alike.setdefault(ranking.sports, []).append((ranking.number, _attributes(ranking)))
     for ranking in rankings:
-        found = alike[ranking.sports]
-        own = dict(found)[ranking.number]
-        others = [number for number, _ in found if number != ranking.number]
-        different = [name for name, value in own.items() if any(other[name] != value for _, other in found)]
+        same_sports = alike[ranking.sports]
+        own = dict(same_sports)[ranking.number]
+        others = [number for number, _ in same_sports if number != ranking.number]
+        different = [name for name, value in own.items() if any(other[name] != value for _, other in same_sports)]
         yield replace(ranking, differs=_sentence(others, {name: own[name] for name in different}) if others else "")
 
 
@@ -393,7 +396,7 @@ def _sentence(others: Sequence[int], different: Mapping[str, str]) -> str:
 
 
 def _attributes(ranking: RankTable) -> dict[str, str]:
-    """What has to agree, in words."""
+    """Return the properties that must agree, in words."""
     policy = ranking.policy.model_dump(mode="json")
     tasks = ranking.tasks
     return {

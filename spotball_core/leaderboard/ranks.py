@@ -1,10 +1,10 @@
-"""Ranks and their intervals, from values and their 95% intervals alone.
+"""Compute ranks and their intervals from values and 95% intervals alone.
 
-The intervals are widened so that, with 95% confidence, all of them hold their true values at once (Bonferroni). Then an
-entry is certainly better than another only if their intervals do not overlap. An entry's rank interval follows from how
-many others are certainly better, and worse. All rank intervals hold at once, whatever the dependence between entries
-(Klein, Wright and Wieczorek, 2020). Entries that answered the same images are correlated, which reports do not store.
-With the responses, `stats.ranks` uses the correlation and gives shorter intervals.
+The intervals are widened so that, with 95% confidence, all of them contain their true values at once (Bonferroni). An
+entry is then certainly better than another if their intervals do not overlap. An entry's rank interval follows from the
+numbers of entries that are certainly better and certainly worse. All rank intervals hold at once, for any
+dependence between entries (Klein, Wright and Wieczorek, 2020). Entries with the same images are correlated, but reports
+do not store the correlation. With the responses, `stats.ranks` uses the correlation and gives shorter intervals.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class Estimate:
 
     Attributes:
         value: the value.
-        ci95: None if it is not known.
-        n_images: of several independent means, the smallest number.
-        bounds: the least and the largest possible value; None for no bound.
+        ci95: its interval; None if it is not known.
+        n_images: number of images; for a mean of several independent values, the smallest number.
+        bounds: the lowest and highest possible value; None for no bound.
     """
 
     value: float
@@ -42,7 +42,7 @@ class Rank:
     """A rank, 1 for the best.
 
     Attributes:
-        rank: by the values; equal values share a rank.
+        rank: the rank by value; equal values share a rank.
         interval: the first and the last rank that the intervals allow; None if no entry has an interval.
     """
 
@@ -51,18 +51,18 @@ class Rank:
 
 
 Goal = Literal["higher", "lower"] | Estimate
-"""Which values are better: the higher, the lower, or those nearer to an estimate."""
+"""Which values are better: higher ones, lower ones, or those nearer to an estimate."""
 
 
 def ranks(entries: Sequence[Estimate], goal: Goal) -> list[Rank]:
     """Rank entries.
 
     Args:
-        entries: what is ranked.
+        entries: the entries to rank.
         goal: which values are better.
 
     Returns:
-        For each entry its rank, and the interval of its rank at 95% confidence for all entries at once.
+        For each entry its rank, and the interval of its rank, at 95% confidence for all entries at once.
 
     Examples:
         >>> entries = [Estimate(0.1, (0.05, 0.15), 50), Estimate(0.4, (0.3, 0.5), 50), Estimate(0.12, (0.05, 0.2), 50)]
@@ -72,7 +72,7 @@ def ranks(entries: Sequence[Estimate], goal: Goal) -> list[Rank]:
     if not entries:
         return []
     values = np.array([entry.value for entry in entries])
-    # The smaller, the better.
+    # Smaller is better.
     loss = {"higher": -values, "lower": values}[goal] if isinstance(goal, str) else np.abs(values - goal.value)
     places = [1 + int((loss < own).sum()) for own in loss]
     if all(entry.ci95 is None for entry in entries):
@@ -91,7 +91,7 @@ def ranks(entries: Sequence[Estimate], goal: Goal) -> list[Rank]:
 
 
 def _widened(estimate: Estimate, n_intervals: int) -> tuple[float, float]:
-    """The interval at a confidence at which `n_intervals` of them hold their true values at once."""
+    """Return the interval at a confidence at which all `n_intervals` intervals contain their true values at once."""
     if estimate.ci95 is None:
         return -np.inf, np.inf
     tail = (1 - CONFIDENCE) / 2
@@ -105,7 +105,7 @@ def _widened(estimate: Estimate, n_intervals: int) -> tuple[float, float]:
         n = max(estimate.n_images, 1)
         factor = max(factor, (1 - (tail / n_intervals) ** (1 / n)) / (1 - tail ** (1 / n)))
     elif not (below and above):
-        # Resamples that all lie on one side, as of a matched distance near 0, say nothing of the other side.
+        # Resamples on one side only, as for a matched distance near 0, give no information about the other side.
         below = above = max(below, above)
     return estimate.value - factor * below, estimate.value + factor * above
 
@@ -113,13 +113,13 @@ def _widened(estimate: Estimate, n_intervals: int) -> tuple[float, float]:
 def _surely_worse(
     low: float, high: float, lows: FloatArray, highs: FloatArray, goal: Literal["higher", "lower"] | tuple[float, float]
 ) -> BoolArray:
-    """Which intervals hold only worse values than one interval; shape (n_entries,)."""
+    """Return which intervals contain only worse values than one interval; shape (n_entries,)."""
     if goal == "higher":
         return np.asarray(highs < low)
     if goal == "lower":
         return np.asarray(lows > high)
-    # Wherever the target is in its interval, the farthest value of the one has to be nearer than any of another.
-    # The difference of the two distances is largest at one of these places: it is linear in between.
+    # For every target in its interval, the farthest value of the one must be nearer than any value of the other. The
+    # difference of the two distances is linear between these places, so its maximum is at one of them.
     first, last = float(goal[0]), float(goal[1])
     with np.errstate(invalid="ignore"):
         places = [np.full_like(lows, place) for place in (first, last, np.clip((low + high) / 2, first, last))]

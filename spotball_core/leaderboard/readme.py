@@ -1,4 +1,4 @@
-"""The README of a leaderboard: the badge, and a Markdown table for each ranking."""
+"""Write the README of a leaderboard: the badge, and a Markdown table for each ranking."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def readme(board: Leaderboard, keys: tuple[str, ...], *, badge: str, page: str, 
         keys: the metrics to show.
         badge: the file of the badge.
         page: the file of the page.
-        explanation: how to read the ranks.
+        explanation: an explanation of the ranks.
     """
     parts = [
         f"# {LABEL}: leaderboard",

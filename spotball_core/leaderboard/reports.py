@@ -1,4 +1,4 @@
-"""Find and read score reports: what `spotball score --format json` and `spotball report` write."""
+"""Find and read score reports: files of `spotball score --format json` and `spotball report`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from spotball_core.service.safe_text import printable
 EXPECTED = "a score report, as `spotball score --format json` and `spotball report` write it"
 
 _KEYS = ("schema_version", "signature", "provenance", "policy", "groups")
-"""What every score report has; comparisons and reports on reasoning or gaze lack one of them."""
+"""Keys that every score report has; comparisons and reports on reasoning or gaze lack one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class Collection:
     """Reports of several files, each report once.
 
     Attributes:
-        reports: in the order of the arguments; within a folder, by path.
-        notes: what was not read, in sentences.
+        reports: reports in the order of the arguments; within a folder, by path.
+        notes: sentences about files that were not read.
     """
 
     reports: tuple[SourceReport, ...]
@@ -55,10 +55,10 @@ def read_reports(
     Args:
         paths: folders, which are searched with their subfolders for *.json, and files, which must be score reports.
         exclude: a folder that is not searched.
-        on_progress: called with how many files were read, and of how many.
+        on_progress: called with the number of files read, and their total.
 
     Raises:
-        InputError: if there is no score report, or for a report that is damaged or of a newer version.
+        InputError: if there is no score report, or a report is damaged or from a newer version.
     """
     files = _files([Path(path) for path in paths], exclude)
     names = _names([path for path, _ in files])
@@ -96,13 +96,13 @@ def report_files(folder: Path) -> list[Path]:
     """Return the score reports in a folder and its subfolders, in the order of their paths.
 
     Raises:
-        InputError: for a report that is damaged or of a newer version.
+        InputError: if a report is damaged or from a newer version.
     """
     return [path for path in _json_files(folder, None) if _read(path, must_be=False) is not None]
 
 
 def _files(paths: Iterable[Path], exclude: Path | None) -> list[tuple[Path, bool]]:
-    """Each file once, and whether it must be a score report."""
+    """Return each file once, and whether it must be a score report."""
     files: dict[Path, tuple[Path, bool]] = {}
     for path in paths:
         if not path.is_dir():
@@ -114,7 +114,7 @@ def _files(paths: Iterable[Path], exclude: Path | None) -> list[tuple[Path, bool
 
 
 def _json_files(folder: Path, exclude: Path | None) -> Iterator[Path]:
-    """Regular files; hidden ones, among which are unfinished ones, are excluded."""
+    """Yield regular files, except hidden ones, which include unfinished files."""
     for parent, folders, files in os.walk(folder):
         folders[:] = sorted(
             name
@@ -128,16 +128,16 @@ def _json_files(folder: Path, exclude: Path | None) -> Iterator[Path]:
 
 
 def _names(paths: Sequence[Path]) -> list[str]:
-    """Name each file by its path from the last folder on that all files are in, which is named, too."""
-    whole = [path.absolute() for path in paths]
-    if not whole:
+    """Name each file by its path, starting with the last folder that contains all files."""
+    absolute = [path.absolute() for path in paths]
+    if not absolute:
         return []
-    shared = Path(os.path.commonpath([path.parent for path in whole])).parent
-    return [printable(path.relative_to(shared).as_posix()) for path in whole]
+    shared = Path(os.path.commonpath([path.parent for path in absolute])).parent
+    return [printable(path.relative_to(shared).as_posix()) for path in absolute]
 
 
 def _read(path: Path, must_be: bool) -> ScoreReport | None:
-    """Read a report; None for another JSON file in a folder."""
+    """Read a report; return None for another JSON file in a folder."""
 
     def refuse(field: str, found: str, expected: str = EXPECTED) -> InputError:
         return InputError([Problem(str(path), None, field, found, expected)])
@@ -145,7 +145,7 @@ def _read(path: Path, must_be: bool) -> ScoreReport | None:
     if fault := file_fault(path):
         raise refuse("file", fault)
     try:
-        # Looked for before parsing, so that a large file of another kind costs no memory.
+        # Search for the keys before parsing, so that a large file of another kind costs no memory.
         if not _mentions(path, _KEYS):
             if must_be:
                 raise refuse("file", "another file")
@@ -166,10 +166,10 @@ def _read(path: Path, must_be: bool) -> ScoreReport | None:
 
 
 def _validated(path: Path, content: dict[str, Any]) -> ScoreReport:
-    # `page` is what report.json of `spotball report` has in addition.
+    # `page` is an additional field in report.json of `spotball report`.
     fields = {key: value for key, value in content.items() if key != "page"}
     try:
-        # As JSON again, because half of a surrogate pair, which no file can hold, is accepted in Python's text.
+        # Encode as JSON again, because Python strings may contain half of a surrogate pair, which files cannot.
         return ScoreReport.model_validate_json(json.dumps(fields))
     except ValidationError as error:
         problems = (

@@ -1,4 +1,4 @@
-"""Every number of a leaderboard as one table: CSV and Parquet."""
+"""Write every number of a leaderboard as one table, in CSV and Parquet."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _VALUES = ("value", "ci95_low", "ci95_high")
 
 
 def to_frame(board: Leaderboard) -> pl.DataFrame:
-    """One row for each ranking, entry and metric, with its rank.
+    """Return one row for each ranking, entry and metric, with its rank.
 
-    `sport` is null for averages over sports, of which `n_sports` is the number. `better` says which values are: higher,
-    lower, near the reference's, or near one; it is null for metrics that are not ranked. Rows with the same
-    `comparable` may be compared.
+    For averages over sports, `sport` is null and `n_sports` is the number of sports. `better` is higher, lower, near
+    the reference's, or near one; it is null for metrics that are not ranked. Rows with the same `comparable` may be
+    compared.
     """
     import polars as pl
 
@@ -42,7 +42,7 @@ def to_frame(board: Leaderboard) -> pl.DataFrame:
 
 
 def write_table(board: Leaderboard, csv: Path, parquet: Path) -> None:
-    """Write the table as CSV, whose text no spreadsheet takes for a formula, and as Parquet."""
+    """Write the table as Parquet, and as CSV whose text spreadsheets do not run as formulas."""
     frame = to_frame(board)
     csv_frame(frame).write_csv(csv)
     frame.write_parquet(parquet)

@@ -1,4 +1,4 @@
-"""The words and numbers of a leaderboard's tables, the same in HTML and in Markdown."""
+"""Format the words and numbers of a leaderboard's tables, for HTML and Markdown."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from spotball_core.text.numbers import interval, listed, number, shortened
 UNIFORM = "uniform guessing"
 
 _NAME = 80
-"""So much of a name is shown."""
+"""Maximum number of characters of a name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A value as text, its interval in brackets, and its rank with the rank interval; empty where there is none."""
+    """A value as text, its interval in brackets, and its rank with the rank interval; empty if missing."""
 
     value: str
     interval: str = ""
@@ -40,19 +40,19 @@ class Line:
 
 
 def columns_of(ranking: RankTable, keys: tuple[str, ...]) -> list[MetricColumn]:
-    """The metrics to show that have a value in a ranking."""
+    """Return the metrics to show that have a value in a ranking."""
     return [ranking.columns[key] for key in keys if key in ranking.columns and has_value(ranking, key)]
 
 
 def head(column: MetricColumn) -> str:
-    """A metric's title with its unit and an arrow to the better values."""
+    """Return a metric's title with its unit and an arrow toward better values."""
     unit = {"share": " (%)", "none": "", "ratio": ""}.get(column.unit, f" ({column.unit})")
     arrow = {"higher": " ↑", "lower": " ↓"}.get(column.better or "", "")
     return f"{column.title}{unit}{arrow}"
 
 
 def lines(ranking: RankTable, columns: list[MetricColumn]) -> list[Line]:
-    """The lines of a ranking's table, the best by its first metric first; uniform guessing among them."""
+    """Return the lines of a ranking's table, sorted by its first metric, including uniform guessing."""
     if not columns:
         return []
     shown_lines = [(place, _line(ranking, place, columns)) for place in ranking.order(columns[0].key)]
@@ -65,7 +65,7 @@ def lines(ranking: RankTable, columns: list[MetricColumn]) -> list[Line]:
 
 
 def remarks(ranking: RankTable, columns: list[MetricColumn]) -> Iterator[str]:
-    """What to know of a ranking before its table, in sentences."""
+    """Yield sentences that introduce a ranking's table."""
     if ranking.is_average:
         yield f"Unweighted means over {listed([printable(str(sport)) for sport in ranking.sports])}."
     if ranking.differs:
@@ -81,7 +81,7 @@ def remarks(ranking: RankTable, columns: list[MetricColumn]) -> Iterator[str]:
 
 
 def rank_text(rank: Rank | None) -> str:
-    """A rank and its interval, such as 3 (2–5)."""
+    """Format a rank and its interval, such as 3 (2–5)."""
     if rank is None:
         return ""
     if rank.interval is None:
@@ -103,7 +103,7 @@ def _line(ranking: RankTable, place: int, columns: list[MetricColumn]) -> Line:
 
 
 def _mark(ranking: RankTable, entry: Entry) -> str:
-    """What an entry without ranks is."""
+    """Return the label of an entry without ranks."""
     if entry.is_reference:
         return " (reference)"
     if entry.kind == "human":
@@ -129,7 +129,7 @@ def _uniform(ranking: RankTable, columns: list[MetricColumn]) -> Line:
 
 
 def _place_of_uniform(ranking: RankTable, order: list[int], column: MetricColumn) -> int:
-    """The number of entries that are at least as good as uniform guessing."""
+    """Return the number of entries that are at least as good as uniform guessing."""
     values = [value_of(ranking.entries[place], column.key) for place in order]
     own, goal = ranking.uniform.get(column.key), ranking.goal(column.key)
     known = [value for value in values if value is not None]

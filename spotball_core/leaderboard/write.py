@@ -1,4 +1,4 @@
-"""A leaderboard as a folder: page, tables, README, badge and model-index blocks, whole or not there."""
+"""Write a leaderboard as a folder: page, tables, README, badge and model-index blocks. The folder is never partial."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ def write_leaderboard(
     Args:
         paths: folders with score reports, or the files.
         out: the folder.
-        metrics: keys of the metrics on the page, the first of which orders the tables; by default those of
-            `columns.DEFAULT`. The CSV and Parquet files have all metrics.
-        sports: the sports to include; all of them by default.
-        prompts: the prompts to include; all of them by default.
-        url: where the leaderboard will be published, for the source in model-index blocks.
-        on_progress: called with how many files were read, and of how many.
+        metrics: keys of the metrics on the page (default: `columns.DEFAULT`). The first one determines the order of the
+            tables. The CSV and Parquet files have all metrics.
+        sports: the sports to include (default: all).
+        prompts: the prompts to include (default: all).
+        url: address where the leaderboard will be published, as the source in model-index blocks.
+        on_progress: called with the number of files read, and their total.
 
     Raises:
-        InputError: if there is no score report, or for one that is damaged or of a newer version.
-        OptionError: if `out` holds anything but an earlier leaderboard or cannot be written, or for a metric, sport or
-            prompt that no report has.
-        MissingExtraError: without Jinja2.
+        InputError: if there is no score report, or one is damaged or from a newer version.
+        OptionError: if `out` contains anything other than an earlier leaderboard or cannot be written, or for a metric,
+            sport or prompt that no report has.
+        MissingExtraError: if Jinja2 is not installed.
     """
     target = Path(out).resolve()
     check_installed("The leaderboard", ("jinja2",))

@@ -1,6 +1,6 @@
-"""The metrics: pure functions over arrays whose last axis is the cells, one module a family.
+"""The metrics: pure functions on arrays whose last axis is the cells, with one module per family.
 
-`spotball_core.metrics.registry.METRICS` holds one record for each.
+`spotball_core.metrics.registry.METRICS` holds one record per metric.
 """
 
 from spotball_core.metrics.alignment import wasserstein, wasserstein_1d

@@ -1,7 +1,7 @@
-"""Alignment with people: how far is one distribution of guesses from another? (Spot the Ball, section 4.5, eq. 3.)
+"""Compute alignment with people: the distance between two distributions of guesses (Spot the Ball, section 4.5, eq. 3).
 
-Distances are Wasserstein-1 with Euclidean cost between cell centers. Since that cost is a metric, mass that two
-distributions share on a cell stays where it is in an optimal plan, so only their differences are transported.
+Distances are Wasserstein-1 with Euclidean cost between cell centers. This cost is a metric, so mass that two
+distributions share on a cell does not move in an optimal plan. Only their differences are transported.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from spotball_core.typing import BoolArray, FloatArray, IntArray
 Unit = Literal["px", "cell", "diagonal"]
 
 _NOISE = 1e-15
-"""Differences in probability up to this are rounding of the division by the sum, not mass."""
+"""Differences in probability up to this size are rounding errors of the normalization, not mass."""
 
 _CLOSE = 1e-3
-"""Distributions that differ by less in all are subtracted exactly: rounding would be a visible part of the rest."""
+"""Distributions that differ by less in total are subtracted exactly, because rounding would be visible in the rest."""
 
 
 @overload
@@ -60,30 +60,31 @@ def wasserstein(
     grid: Grid | None = None,
     threads: int | None = None,
 ) -> float | FloatArray:
-    r"""Exact two-dimensional Wasserstein distance between two distributions over the cells (eq. 3).
+    r"""Compute the exact two-dimensional Wasserstein distance between two distributions over the cells (eq. 3).
 
     $$W(P, Q) = \min_{\gamma \ge 0} \sum_{j,k} \gamma_{jk} D_{jk}
     \quad \text{s.t. } \sum_k \gamma_{jk} = P_j,\ \sum_j \gamma_{jk} = Q_k$$
 
-    Both sides are normalized to sum to 1; unparsed answers are left out. The transport is solved exactly. On the
-    paper's grid, and on most grids of up to 250 cells, it is solved in whole numbers, so that every solver finds the
-    same result to the last bit.
+    Both sides are normalized to sum to 1; unparsed answers are excluded. The transport problem is solved exactly. On
+    the grid from the paper, and on most grids of up to 250 cells, it is solved in integers, so every solver returns an
+    identical result.
 
     Args:
-        guesses: mass over the cells, shape (..., n_cells), or one image's labels.
-        reference: the distribution compared with, in the same forms; the leading axes broadcast.
+        guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
+        reference: the distribution to compare with, in the same forms; the leading axes broadcast.
         unit: "px" measures between cell centers in pixels, "cell" in rows and columns, "diagonal" in shares of the
             image's diagonal.
-        grid: the grid to measure on; the paper's if left out.
-        threads: how many share the large problems, 1 or more; one a processor if left out. The result is the same.
+        grid: the grid (default: the grid from the paper).
+        threads: number of threads for large problems, at least 1 (default: one per processor). It does not change the
+            result.
 
     Returns:
-        Shape (...), in [0, diagonal], lower is closer. NaN where either side is empty.
+        Shape (...), in [0, diagonal], lower is closer. NaN if either side is empty.
 
     Raises:
-        DistributionError: for mass that is negative, not finite or of the wrong length, or where the solver does
-            not reach the optimum.
-        OptionError: for an unknown unit, and for threads below 1.
+        DistributionError: for mass that is negative, not finite or of the wrong length, or if the solver does not reach
+            the optimum.
+        OptionError: for an unknown unit, or threads below 1.
 
     Examples:
         >>> float(wasserstein(["D5", "D6"], ["D5", "D8"]))  # half of the mass moves 2 cells of 64 pixels
@@ -117,21 +118,22 @@ def wasserstein_1d(guesses: Guesses, reference: Guesses, *, grid: Grid | None = 
 
 
 def wasserstein_1d(guesses: Guesses, reference: Guesses, *, grid: Grid | None = None) -> float | FloatArray:
-    r"""Mean of the one-dimensional Wasserstein distances of the columns' and the rows' marginals, in pixels.
+    r"""Compute the mean of the one-dimensional Wasserstein distances between column and row marginals, in pixels.
 
     $$W_{1D} = \tfrac12 \Big(\sum_c |F_P(c) - F_Q(c)|\, w + \sum_r |G_P(r) - G_Q(r)|\, h\Big)$$
 
-    with F and G the cumulative distributions over columns and rows, w and h a cell's width and height. The paper's
-    supplement (8.1) names SciPy's `wasserstein_distance` with "coordinate weights", which is one-dimensional; this
-    is its natural reading, kept for comparison. It cannot see how rows and columns go together.
+    with F and G the cumulative distributions over columns and rows, and w and h a cell's width and height. The paper's
+    supplement (8.1) names SciPy's `wasserstein_distance` with "coordinate weights", which is one-dimensional. This
+    function is the natural reading of that text, kept for comparison. It ignores the joint distribution of rows and
+    columns.
 
     Args:
-        guesses: mass over the cells, shape (..., n_cells), or one image's labels.
-        reference: the distribution compared with, in the same forms; the leading axes broadcast.
-        grid: the grid to measure on; the paper's if left out.
+        guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
+        reference: the distribution to compare with, in the same forms; the leading axes broadcast.
+        grid: the grid (default: the grid from the paper).
 
     Returns:
-        Shape (...), in [0, (width + height) / 2], lower is closer. NaN where either side is empty.
+        Shape (...), in [0, (width + height) / 2], lower is closer. NaN if either side is empty.
 
     Raises:
         DistributionError: for mass that is negative, not finite or of the wrong length.
@@ -150,7 +152,7 @@ def wasserstein_1d(guesses: Guesses, reference: Guesses, *, grid: Grid | None = 
 
 
 def cost_matrix(grid: Grid, unit: Unit) -> FloatArray:
-    """Distance between cells in a unit, shape (n_cells, n_cells); OptionError for an unknown unit."""
+    """Return the distances between cells in a unit, shape (n_cells, n_cells); raise OptionError for an unknown unit."""
     if unit == "cell":
         return grid.cell_distances
     _, scale = _grid_and_scale(grid, unit)
@@ -159,7 +161,7 @@ def cost_matrix(grid: Grid, unit: Unit) -> FloatArray:
 
 @dataclass(frozen=True)
 class _Costs:
-    """Distances between cells of a grid in a unit, computed as they are needed; see `transport.Costs`."""
+    """Distances between the cells of a grid in a unit, computed on demand; see `transport.Costs`."""
 
     grid: Grid
     scale: float
@@ -170,7 +172,7 @@ class _Costs:
 
     @cached_property
     def shortest(self) -> float:
-        """The smallest one that is not 0; 0 on a grid of one cell."""
+        """The smallest distance above 0; 0 on a grid of one cell."""
         cells = np.arange(self.grid.n_cells).reshape(self.grid.rows, self.grid.cols)
         along = [self.between(line[:1], line[1:2]) for line in (cells[0], cells[:, 0])]
         return min((float(cost[0, 0]) for cost in along if cost.size), default=0.0)
@@ -181,7 +183,7 @@ class _Costs:
 
 
 def _grid_and_scale(grid: Grid, unit: Unit) -> tuple[Grid, float]:
-    """The grid whose distances are costs in a unit, and what to divide them by."""
+    """Return the grid whose distances are the costs in a unit, and the divisor for these distances."""
     if unit == "px":
         return grid, 1.0
     if unit == "cell":
@@ -199,7 +201,7 @@ def _pair(guesses: Guesses, reference: Guesses, grid: Grid) -> tuple[FloatArray,
 
 
 def _from_table(p: FloatArray, q: FloatArray, cost: FloatArray, threads: int | None) -> FloatArray:
-    """Distances of rows, where the costs between all cells are given."""
+    """Return the distances of rows, given the costs between all cells."""
     step = step_of(cost)
     if step is None:
         return transport(_differences(p, q), cost, threads)
@@ -212,29 +214,31 @@ def _from_table(p: FloatArray, q: FloatArray, cost: FloatArray, threads: int | N
 
 
 def _are_counts(p: FloatArray, q: FloatArray) -> BoolArray:
-    """Which pairs are whole numbers, and few enough for `transport` to solve them as such."""
+    """Return which pairs are integers small enough for `transport` to solve exactly."""
     p_sum, q_sum = p.sum(axis=-1), q.sum(axis=-1)
-    whole: BoolArray = (
+    are_counts: BoolArray = (
         (p == np.floor(p)).all(axis=-1) & (q == np.floor(q)).all(axis=-1) & (np.maximum(p_sum, q_sum) <= MOST_COUNTED)
     )
-    whole[whole] = np.lcm(p_sum[whole].astype(np.int64), q_sum[whole].astype(np.int64)) <= MOST_COUNTED
-    return whole
+    are_counts[are_counts] = (
+        np.lcm(p_sum[are_counts].astype(np.int64), q_sum[are_counts].astype(np.int64)) <= MOST_COUNTED
+    )
+    return are_counts
 
 
 def _differences_of_counts(p: FloatArray, q: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Differences of distributions given in counts, in whole numbers, and how many of these make up all of one."""
+    """Return integer differences between distributions given as counts, and the integer that represents a mass of 1."""
     p_sum, q_sum = p.sum(axis=-1), q.sum(axis=-1)
     total = np.lcm(p_sum.astype(np.int64), q_sum.astype(np.int64)).astype(float)
     differences: FloatArray = p * (total / p_sum)[:, None] - q * (total / q_sum)[:, None]
-    # In lowest terms, so that what is the same but for how it was counted is solved once.
+    # Divide by common factors, so that proportional counts are solved only once.
     shared = np.maximum(np.gcd.reduce(differences.astype(np.int64), axis=-1), 1)
     return differences / shared[:, None], total / shared
 
 
 def _differences_of_shares(p: FloatArray, q: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """As `_differences_of_counts`, for any mass, which is rounded to parts of less than 1e-14 of what is moved."""
+    """Return the same as `_differences_of_counts` for any mass, rounded to less than 1e-14 of the moved mass."""
     differences = _differences(p, q)
-    # Half of what `transport` takes, so that rounding up stays below it.
+    # Use half of the limit of `transport`, so that rounding up stays below it.
     parts: FloatArray = MOST_MOVED / 2 / 2.0 ** np.frexp(np.abs(differences).sum(axis=-1) / 2)[1]
     differences = np.rint(differences * parts[:, None])
     rows, most = np.arange(len(differences)), np.abs(differences).argmax(axis=-1)
@@ -243,12 +247,12 @@ def _differences_of_shares(p: FloatArray, q: FloatArray) -> tuple[FloatArray, Fl
 
 
 def _differences(p: FloatArray, q: FloatArray) -> FloatArray:
-    """Differences of distributions, rows, each over its sum; all 0 where they are no more than rounding."""
+    """Return differences between normalized distributions, one per row; all 0 if they are only rounding errors."""
     differences: FloatArray = p / p.sum(axis=-1, keepdims=True) - q / q.sum(axis=-1, keepdims=True)
     differences[np.abs(differences) <= _NOISE] = 0.0
     sizes = np.abs(differences).sum(axis=-1)
     for i in np.flatnonzero((sizes > 0) & (sizes < _CLOSE)):
-        ones, others = list(map(Fraction, p[i].tolist())), list(map(Fraction, q[i].tolist()))
-        p_sum, q_sum = sum(ones), sum(others)
-        differences[i] = [float(a / p_sum - b / q_sum) for a, b in zip(ones, others, strict=True)]
+        own_masses, others = list(map(Fraction, p[i].tolist())), list(map(Fraction, q[i].tolist()))
+        p_sum, q_sum = sum(own_masses), sum(others)
+        differences[i] = [float(a / p_sum - b / q_sum) for a, b in zip(own_masses, others, strict=True)]
     return differences

@@ -1,12 +1,14 @@
-"""What metric functions take, brought to arrays once and checked there.
+"""Convert the arguments of metric functions to arrays, and check them.
 
-Guesses come as an array of counts or probabilities with the cells on the last axis, or, for one image, as labels
-(`["D5", "E6", None]`, None an unparsed answer), as `{"D5": 0.4, ...}`, or as a PredictionDistribution. Truth comes as
-a boolean array over the cells, as labels, or as a Scene or GroundTruth. Arrays may be columns or frames of other
-libraries (`spotball_core.interchange`). In NumPy's masked arrays, a row that is masked as a whole is missing: an image
-without answers, an unknown truth, or no box. Rows that are masked in part are errors, and a masked label is an unparsed
-answer. Where geometry is needed, the grid is the scene's if there is one, else the `grid` that was passed, else the
-paper's.
+Guesses are an array of counts or probabilities with the cells on the last axis. For one image they can also be labels
+(`["D5", "E6", None]`, where None is an unparsed answer), a mapping `{"D5": 0.4, ...}`, or a PredictionDistribution. The
+truth is a boolean array over the cells, labels, a Scene or a GroundTruth. Arrays may be columns or frames of other
+libraries (`spotball_core.interchange`).
+
+In NumPy's masked arrays, a fully masked row is missing: an image without answers, an unknown truth, or no box. Partly
+masked rows raise an error, and a masked label is an unparsed answer.
+
+The grid is the scene's grid if there is a scene, else the `grid` argument, else the grid from the paper.
 """
 
 from __future__ import annotations
@@ -30,39 +32,40 @@ if TYPE_CHECKING:
     from spotball_core.schema.scene import GroundTruth, PlayerBox, Scene
 
 ArrayValues: TypeAlias = ArrayLike | Sequence[str | None] | ArrowFrame
-"""Numbers of images, or one label per image (None: unparsed): an array, a list, a column, a frame or a tensor."""
+"""Numbers for images, or one label per image (None: unparsed): an array, a list, a column, a frame or a tensor."""
 
 Guesses: TypeAlias = Union[ArrayValues, Mapping[str, float], "PredictionDistribution"]
-"""Guesses for images: numbers per cell, labels, labels with their numbers, or a record."""
+"""Guesses for images: numbers per cell, labels, a mapping from labels to numbers, or a record."""
 
 Truth: TypeAlias = Union[ArrayValues, "Scene", "GroundTruth"]
-"""Where the ball is: true or 1 on its cells, labels of its cells, or a record."""
+"""The ball's position: true or 1 on its cells, labels of its cells, or a record."""
 
 Players: TypeAlias = Union[ArrayValues, Sequence["PlayerBox"], "Scene"]
 """Players' boxes: numbers of shape (..., n_boxes, 4), a frame with the columns x1, y1, x2, y2, or records."""
 
 Numbers: TypeAlias = Sequence[float] | Sequence[np.number[Any]] | Sequence[np.bool_]
-"""A list of numbers, but neither a list of lists nor an array, whose type does not tell its number of axes."""
+"""A list of numbers. Lists of lists are excluded, and so are arrays, whose type does not state the number of axes."""
 
 ImageGuesses: TypeAlias = Union[Sequence[str | None], Numbers, Mapping[str, float], "PredictionDistribution"]
-"""Guesses whose type says that they are for one image, so that the result is one number."""
+"""Guesses of a type that implies one image, so that the result is one number."""
 
 ImageTruth: TypeAlias = Union[Sequence[str | None], Numbers, "Scene", "GroundTruth"]
-"""Truth whose type says that it is of one image."""
+"""Truth of a type that implies one image."""
 
 ImagePlayers: TypeAlias = Union[Sequence[Sequence[float]], ArrowFrame, Sequence["PlayerBox"], "Scene"]
-"""Players' boxes whose type says that they are of one image."""
+"""Players' boxes of a type that implies one image."""
 
 ImageSetGuesses: TypeAlias = ImageGuesses | Sequence[Sequence[float]] | ArrowFrame
-"""Guesses whose type says that they are for one image or one set of images: metrics of sets return one number."""
+"""Guesses of a type that implies one image or one set of images: metrics of sets return one number."""
 
 AnyArray: TypeAlias = NDArray[Any]
 
 
 def grid_given(grid: Grid | None, *others: object) -> Grid | None:
-    """The scene's grid if there is a scene, else the one passed, if any; GridError if the two disagree.
+    """Return the scene's grid if there is a scene, else `grid`; raise GridError if the two differ.
 
-    A GroundTruth knows rows and columns, enough to read labels by: without another grid, its cells are taken as square.
+    A GroundTruth knows its rows and columns, which is enough to read labels. Without another grid, its cells are
+    square.
     """
     for other in others:
         if is_scene(other):
@@ -75,19 +78,19 @@ def grid_given(grid: Grid | None, *others: object) -> Grid | None:
 
 
 def grid_for(grid: Grid | None, *others: object) -> Grid:
-    """The grid to measure on: the scene's, the one passed, or the paper's where none is given; as `grid_given`."""
+    """Return the grid to use: the scene's, else `grid`, else the paper's. Errors are those of `grid_given`."""
     return grid_given(grid, *(other for other in others if is_scene(other))) or Grid.standard()
 
 
 def mass_of(guesses: Guesses, grid: Grid | None) -> tuple[FloatArray, FloatArray]:
-    """Mass over the cells, shape (..., n_cells), and the number of unparsed answers, shape (...)."""
+    """Return the mass over the cells, shape (..., n_cells), and the number of unparsed answers, shape (...)."""
     if _is_prediction(guesses):
         return guesses.mass(grid or Grid.standard()), np.zeros(())
     if isinstance(guesses, Mapping):
         grid = grid or Grid.standard()
         indices = [grid.index(label) for label in guesses]
         mass = np.zeros((len(indices), grid.n_cells))
-        # Checked before they are added up: another spelling of the same cell could hide a negative number.
+        # Check the numbers before adding them: a second spelling of the same cell could hide a negative number.
         mass[np.arange(len(indices)), indices] = checked_numbers(list(guesses.values()), "mass")
         return checked_mass(mass.sum(axis=0), grid), np.zeros(())
     guesses = [guesses] if isinstance(guesses, str) else values_of(guesses, grid)  # type: ignore[assignment]
@@ -101,10 +104,11 @@ def mass_of(guesses: Guesses, grid: Grid | None) -> tuple[FloatArray, FloatArray
 
 
 def checked_mass(values: object, grid: Grid | None) -> FloatArray:
-    """An array of mass with the cells on the last axis: finite, nowhere negative, as long as the grid has cells.
+    """Return an array of mass with the cells on the last axis, after checking its values and its length.
 
     Raises:
-        DistributionError: for anything else, for rows that are masked in part, and for mass whose sum is not finite.
+        DistributionError: for values that are negative, not finite or not numbers, a wrong number of cells, partly
+            masked rows, or a sum that is not finite.
     """
     mass = checked_numbers(without_mask(values, "mass", DistributionError, missing=0), "mass")
     if mass.ndim == 0 or mass.shape[-1] == 0:
@@ -117,10 +121,10 @@ def checked_mass(values: object, grid: Grid | None) -> FloatArray:
 
 
 def checked_numbers(values: object, what: str) -> FloatArray:
-    """An array of numbers, finite, nowhere negative and nowhere masked; DistributionError for anything else."""
+    """Return an array of finite, nonnegative, unmasked numbers; raise DistributionError for any other value."""
     values = without_mask(array_of_tensor(values), what, DistributionError)
     try:
-        # Neither text nor complex numbers, which NumPy would turn into floats.
+        # Reject text and complex numbers, which NumPy would convert to floats.
         numbers = np.asarray(values).astype(float, casting="same_kind", copy=False)
     except (TypeError, ValueError, RuntimeError) as error:
         raise DistributionError(f"{what}: expected labels or an array of numbers, found {values!r:.80}") from error
@@ -132,7 +136,7 @@ def checked_numbers(values: object, what: str) -> FloatArray:
 
 
 def truth_of(truth: Truth, grid: Grid | None) -> BoolArray:
-    """Boolean array over the cells, shape (..., n_cells); nowhere true where the truth is not known."""
+    """Return a boolean array over the cells, shape (..., n_cells); all false if the truth is not known."""
     if is_scene(truth):
         return truth.layout.mask(truth.ball_cells or ())
     if is_ground_truth(truth):
@@ -158,7 +162,7 @@ def truth_of(truth: Truth, grid: Grid | None) -> BoolArray:
 
 
 def boxes_of(players: Players) -> FloatArray:
-    """Players' boxes, shape (..., n_boxes, 4); rows of NaN pad images that have fewer players than others."""
+    """Return players' boxes, shape (..., n_boxes, 4). Rows of NaN pad images with fewer players."""
     if is_scene(players):
         return players.boxes
     if is_foreign(players):
@@ -179,14 +183,14 @@ def boxes_of(players: Players) -> FloatArray:
 
 
 def outlines_of(players: Players) -> tuple[list[int], list[Outline]]:
-    """Which players of a scene have an outline, and their outlines; both empty where no scene is passed."""
+    """Return the indices of a scene's players with outlines, and the outlines; both are empty without a scene."""
     outlines = (players.player_outlines if is_scene(players) else None) or ()
     known = [(number, outline) for number, outline in enumerate(outlines) if outline is not None]
     return [number for number, _ in known], [outline for _, outline in known]
 
 
 def share(mass: FloatArray, weights: ArrayLike, also: ArrayLike = 0.0) -> FloatArray:
-    """Weighted mean over the cells, sum(mass * weights) / (sum(mass) + also); NaN where nothing was answered."""
+    """Return the weighted mean over the cells, sum(mass * weights) / (sum(mass) + also); NaN if there is no answer."""
     weights, total, also = np.asarray(weights, dtype=float), mass.sum(axis=-1), np.asarray(also, dtype=float)
     check_cells(mass, weights)
     common_shape(total, also)
@@ -194,32 +198,32 @@ def share(mass: FloatArray, weights: ArrayLike, also: ArrayLike = 0.0) -> FloatA
 
 
 def ratio(numerator: ArrayLike, denominator: ArrayLike) -> FloatArray:
-    """Quotient with NaN, and no warning, where the denominator is 0."""
+    """Return the quotient, with NaN and no warning if the denominator is 0."""
     numerator, denominator = np.asarray(numerator, dtype=float), np.asarray(denominator, dtype=float)
     out = np.full(common_shape(numerator, denominator), np.nan)
     return unwrap(np.divide(numerator, denominator, out=out, where=denominator != 0))
 
 
 def where_known(values: FloatArray, known: ArrayLike) -> FloatArray:
-    """The values, NaN where `known` is false."""
+    """Return the values, with NaN where `known` is false."""
     return unwrap(np.where(known, values, np.nan))
 
 
 def unwrap(values: FloatArray) -> FloatArray:
-    """The array; a NumPy float, which prints and compares as a number, where it has no axes."""
+    """Return the array, or a NumPy float if it has no axes."""
     result: FloatArray = values[()]
     return result
 
 
 def check_cells(first: AnyArray, second: AnyArray) -> None:
-    """DistributionError unless both have the same number of cells on the last axis and the other axes broadcast."""
+    """Raise DistributionError unless the last axes have equal length and the other axes broadcast."""
     if first.shape[-1] != second.shape[-1]:
         raise DistributionError(f"{first.shape[-1]} cells in one argument, {second.shape[-1]} in the other")
     common_shape(first, second)
 
 
 def common_shape(first: AnyArray, second: AnyArray) -> tuple[int, ...]:
-    """The shape that two arrays broadcast to; DistributionError if they do not."""
+    """Return the shape that two arrays broadcast to; raise DistributionError if they do not broadcast."""
     try:
         return np.broadcast_shapes(first.shape, second.shape)
     except ValueError as error:
@@ -234,12 +238,12 @@ def _check_length(array: AnyArray, grid: Grid | None, what: str) -> None:
 
 
 def is_scene(value: object) -> TypeGuard[Scene]:
-    """Whether this is a scene's record."""
+    """Return whether the value is a Scene."""
     return _is_record(value, "scene", "Scene")
 
 
 def is_ground_truth(value: object) -> TypeGuard[GroundTruth]:
-    """Whether this is a record of where the ball is."""
+    """Return whether the value is a GroundTruth."""
     return _is_record(value, "scene", "GroundTruth")
 
 
@@ -252,13 +256,13 @@ def _is_prediction(value: object) -> TypeGuard[PredictionDistribution]:
 
 
 def _is_record(value: object, module: str, name: str) -> bool:
-    # Who has a record has loaded its module; pydantic, which that takes, is half of what importing a metric would cost.
+    # Do not import pydantic here: it takes half of a metric's import time, and a record's module is already loaded.
     record = getattr(sys.modules.get(f"spotball_core.schema.{module}"), name, None)
     return record is not None and isinstance(value, record)
 
 
 def are_labels(values: object) -> TypeGuard[Sequence[str | None]]:
-    """Whether these are labels (None: unparsed) rather than numbers; a list of nothing is no labels."""
+    """Return whether these are labels (None: unparsed) rather than numbers; an empty list does not count as labels."""
     return (
         isinstance(values, Sequence)
         and not isinstance(values, str)

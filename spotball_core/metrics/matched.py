@@ -1,10 +1,11 @@
-"""Metrics that depend on the number of responses, matched: estimated so that they do not.
+"""Compute matched metrics: estimates that do not depend on the number of responses.
 
-Each corrects the metric of the same name for sampling, in the way that `spotball_core.metrics.sampling` names. Use
-these to compare respondents with different numbers of responses per image; the metrics of the paper stay as they are.
-A matched value is an estimate: where the true value is at an end of its range, the estimate may lie slightly outside.
+Each one corrects the metric of the same name for sampling, with a method from `spotball_core.metrics.sampling`. Use
+matched metrics to compare respondents with different numbers of responses per image; the metrics from the paper are
+unchanged. A matched value is an estimate: if the true value is at an end of its range, the estimate may lie slightly
+outside.
 
-Arrays carry images on the last axis but one and cells on the last. Counts must be whole numbers; other numbers are
+Arrays have images on the second-to-last axis and cells on the last. Counts must be integers; other numbers are
 probabilities, which have no sampling noise. Unparsed answers are excluded.
 """
 
@@ -70,29 +71,29 @@ def wasserstein_matched(
 ) -> float | FloatArray:
     r"""Estimate the mean Wasserstein distance over images as if both sides had any number of responses.
 
-    The distance between counted distributions is too large: two samples of the same people are at 18 px with 150
-    responses per image each, and at 48 px with 10 and 150. The mean over images is corrected by
+    The distance between counted distributions is too large: two samples of the same people have a distance of 18 px
+    with 150 responses per image each, and of 48 px with 10 and 150. The mean over images is corrected by
 
     $$\hat W^2 = W_n^2 - \frac{W_{n/2}^2 - W_n^2}{\rho - 1}$$
 
-    with W(n/2) the distance between random halves of both sides' responses, and rho, about 2, measured on the
-    reference (`spotball_core.metrics.sampling`). Its error is less than 3 px with 20 responses per image or more for
-    most respondents; `docs/explanation/statistics.md` has a table.
+    with W(n/2) the distance between random halves of both sides' responses. The ratio rho, about 2, is measured on the
+    reference (`spotball_core.metrics.sampling`). For most respondents, the error is below 3 px with at least 20
+    responses per image; `docs/explanation/statistics.md` has a table.
 
     Args:
         guesses: counts or probabilities, shape (..., n_images, n_cells), or one image's labels.
-        reference: the distribution compared with, shape (n_images, n_cells).
+        reference: the distribution to compare with, shape (n_images, n_cells).
         unit: as for `wasserstein`.
-        grid: the grid to measure on (default: the paper's).
-        seed: of the random halves.
-        draws: how many pairs of halves are drawn.
+        grid: the grid (default: the grid from the paper).
+        seed: seed of the random halves.
+        draws: number of random pairs of halves.
 
     Returns:
-        Shape (...), lower is closer; near 0 for a respondent that answers like the reference, and then possibly below
-        0. Images with fewer than 2 responses, or fewer than 4 of the reference, are excluded. NaN where none is left.
+        Shape (...), lower is closer. It is near 0, possibly below 0, for a respondent that answers like the reference.
+        Images with fewer than 2 responses, or fewer than 4 of the reference, are excluded. NaN if no image remains.
 
     Raises:
-        DistributionError: as `wasserstein`.
+        DistributionError: in the same cases as `wasserstein`.
         OptionError: for an unknown unit, or draws below 1.
 
     Examples:
@@ -127,20 +128,20 @@ def wasserstein_1d_matched(
 ) -> float | FloatArray:
     """Estimate the mean one-dimensional Wasserstein distance as if both sides had any number of responses.
 
-    Corrected like `wasserstein_matched`.
+    The correction is the same as in `wasserstein_matched`.
 
     Args:
         guesses: counts or probabilities, shape (..., n_images, n_cells), or one image's labels.
-        reference: the distribution compared with, shape (n_images, n_cells).
-        grid: the grid to measure on (default: the paper's).
-        seed: of the random halves.
-        draws: how many pairs of halves are drawn.
+        reference: the distribution to compare with, shape (n_images, n_cells).
+        grid: the grid (default: the grid from the paper).
+        seed: seed of the random halves.
+        draws: number of random pairs of halves.
 
     Returns:
-        Shape (...), in pixels, lower is closer; NaN where no image has enough responses, as `wasserstein_matched`.
+        Shape (...), in pixels, lower is closer. NaN if no image has enough responses (see `wasserstein_matched`).
 
     Raises:
-        DistributionError: as `wasserstein_1d`.
+        DistributionError: in the same cases as `wasserstein_1d`.
         OptionError: for draws below 1.
 
     Examples:
@@ -170,17 +171,17 @@ def normalized_entropy_matched(
 ) -> float | FloatArray:
     """Estimate the normalized entropy of guesses pooled over images at any number of responses per image.
 
-    The responses to each image are halved, so that a respondent that always gives the same answer to an image has
-    no correction.
+    The responses to each image are split in halves. A respondent that always gives the same answer to an image
+    therefore gets no correction.
 
     Args:
         guesses: counts or probabilities, shape (..., n_images, n_cells), or one image's labels.
-        grid: needed for labels of a grid other than the paper's.
-        seed: of the random halves.
-        draws: how many pairs of halves are drawn.
+        grid: needed for labels of a grid that differs from the paper's.
+        seed: seed of the random halves.
+        draws: number of random pairs of halves.
 
     Returns:
-        Shape (...), about in [0, 1]. Images with fewer than 2 responses are excluded. NaN where none is left.
+        Shape (...), roughly in [0, 1]. Images with fewer than 2 responses are excluded. NaN if no image remains.
 
     Raises:
         DistributionError: for mass that is negative, not finite or of the wrong length.
@@ -205,15 +206,15 @@ def image_entropy_matched(guesses: Guesses, *, grid: Grid | None = ...) -> Float
 def image_entropy_matched(guesses: Guesses, *, grid: Grid | None = None) -> float | FloatArray:
     """Estimate the mean normalized entropy per image at any number of responses.
 
-    Entropy counted from n responses is too low, by about (occupied cells - 1) / 2n nats. The estimator of Chao, Wang
+    The entropy of n counted responses is too low by about (occupied cells - 1) / 2n nats. The estimator of Chao, Wang
     and Jost (2013) also accounts for cells that were not named yet.
 
     Args:
         guesses: counts or probabilities, shape (..., n_images, n_cells), or one image's labels.
-        grid: needed for labels of a grid other than the paper's.
+        grid: needed for labels of a grid that differs from the paper's.
 
     Returns:
-        Shape (...), about in [0, 1]. Images with fewer than 2 responses are excluded. NaN where none is left.
+        Shape (...), roughly in [0, 1]. Images with fewer than 2 responses are excluded. NaN if no image remains.
 
     Raises:
         DistributionError: for mass that is negative, not finite or of the wrong length.
@@ -260,22 +261,22 @@ def top_k_accuracy_matched(
     seed: int = 0,
     draws: int = sampling.DRAWS,
 ) -> float | FloatArray:
-    """Compute top-k accuracy of 8 responses drawn from however many there are, for each image.
+    """Compute top-k accuracy from 8 random responses, for each image.
 
     Args:
         guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
         truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
-        k: how many cells, at least 1.
-        grid: needed for labels of a grid other than the scene's or the paper's.
-        seed: of the draws.
-        draws: how many; four times as many are made.
+        k: number of cells, at least 1.
+        grid: needed for labels of a grid that differs from the scene's and the paper's.
+        seed: seed of the draws.
+        draws: a quarter of the number of random draws.
 
     Returns:
-        Shape (...), higher is better; in [0, 1]. NaN where there are fewer than 8 responses.
+        Shape (...), in [0, 1], higher is better. NaN with fewer than 8 responses.
 
     Raises:
         OptionError: for k or draws below 1.
-        DistributionError: as `top_k_accuracy`.
+        DistributionError: in the same cases as `top_k_accuracy`.
 
     Examples:
         >>> float(top_k_accuracy_matched([20, 10, 0, 0], [True, False, False, False]))
@@ -319,22 +320,22 @@ def log_score_matched(
     seed: int = 0,
     draws: int = sampling.DRAWS,
 ) -> float | FloatArray:
-    """Compute the log score of 8 responses drawn from however many there are, for each image.
+    """Compute the log score from 8 random responses, for each image.
 
     Args:
         guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
         truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
         smoothing: weight of the uniform distribution, in (0, 1].
-        grid: needed for labels of a grid other than the scene's or the paper's.
-        seed: of the draws.
-        draws: how many; four times as many are made.
+        grid: needed for labels of a grid that differs from the scene's and the paper's.
+        seed: seed of the draws.
+        draws: a quarter of the number of random draws.
 
     Returns:
-        Shape (...), in nats, lower is better. NaN where there are fewer than 8 responses.
+        Shape (...), in nats, lower is better. NaN with fewer than 8 responses.
 
     Raises:
         OptionError: for a smoothing outside (0, 1], or draws below 1.
-        DistributionError: as `log_score`.
+        DistributionError: in the same cases as `log_score`.
 
     Examples:
         >>> round(float(log_score_matched([20, 0], [True, False])), 3)
@@ -367,16 +368,16 @@ def brier_score_matched(
     Args:
         guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
         truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
-        grid: needed for labels of a grid other than the scene's or the paper's.
-        seed: of the random halves.
-        draws: how many pairs of halves are drawn.
+        grid: needed for labels of a grid that differs from the scene's and the paper's.
+        seed: seed of the random halves.
+        draws: number of random pairs of halves.
 
     Returns:
-        Shape (...), lower is better. NaN where there are fewer than 2 responses.
+        Shape (...), lower is better. NaN with fewer than 2 responses.
 
     Raises:
         OptionError: for draws below 1.
-        DistributionError: as `brier_score`.
+        DistributionError: in the same cases as `brier_score`.
 
     Examples:
         >>> float(brier_score_matched([20, 0], [True, False]))
@@ -407,16 +408,16 @@ def energy_score_matched(
     Args:
         guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
         truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
-        grid: the grid to measure on; the scene's, else the paper's, if left out.
-        seed: of the random halves.
-        draws: how many pairs of halves are drawn.
+        grid: the grid (default: the scene's, else the paper's).
+        seed: seed of the random halves.
+        draws: number of random pairs of halves.
 
     Returns:
-        Shape (...), in pixels, lower is better. NaN where there are fewer than 2 responses.
+        Shape (...), in pixels, lower is better. NaN with fewer than 2 responses.
 
     Raises:
         OptionError: for draws below 1.
-        DistributionError: as `energy_score`.
+        DistributionError: in the same cases as `energy_score`.
 
     Examples:
         >>> float(energy_score_matched([20, 0], [True, False], grid=Grid(1, 2, 200, 100)))
@@ -430,7 +431,7 @@ def energy_score_matched(
     )
 
 
-# What each image adds ----------------------------------------------------------------------------------------
+# What each image adds to a sum ---------------------------------------------------------------------------------
 
 
 def wasserstein_additive(
@@ -477,8 +478,8 @@ def normalized_entropy_additive(
 ) -> Additive:
     """Compute what each image adds to `normalized_entropy_matched`.
 
-    The numbers are the image's responses, both halves of each split, the number of responses and of those in a half
-    (0 and 0 for probabilities), and 1; all are 0 for an image with fewer than 2 responses.
+    The numbers per image are its responses, both halves of each split, the number of responses and of those in a half
+    (0 and 0 for probabilities), and 1. All are 0 for an image with fewer than 2 responses.
     """
     _check(draws)
     n_cells = mass.shape[-1]
@@ -490,9 +491,9 @@ def normalized_entropy_additive(
     sums = np.concatenate([*parts, np.stack(sizes, axis=-1)], axis=-1) * usable[..., None]
 
     def combine(added: FloatArray) -> FloatArray:
-        whole, half, images = np.moveaxis(added[..., -3:], -1, 0)
+        n_all, half, images = np.moveaxis(added[..., -3:], -1, 0)
         entropies = strategy.normalized_entropy(added[..., :-3].reshape(*added.shape[:-1], -1, n_cells))
-        weight = np.where(whole > half, ratio(half, whole - half), 0.0)
+        weight = np.where(n_all > half, ratio(half, n_all - half), 0.0)
         value: FloatArray = entropies[..., 0] + weight * (entropies[..., 0] - entropies[..., 1:].mean(axis=-1))
         return np.where(images > 0, value, np.nan)
 
@@ -500,7 +501,7 @@ def normalized_entropy_additive(
 
 
 def _rows(mass: FloatArray) -> FloatArray:
-    """One image's distribution as an array of one image."""
+    """Return one image's distribution as an array of one image."""
     return mass if mass.ndim > 1 else mass[None]
 
 

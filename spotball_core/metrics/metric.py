@@ -1,9 +1,9 @@
-"""What a metric is: a record with its name, its meaning, and the statistic that computes it.
+"""Define the record of a metric: its name, its meaning, and the statistic that computes it.
 
-Many images become one value in two steps: each image adds some numbers, and a function turns their sum into the value.
-So a resample of images, a shard of a data set, or a set of images with a respondent's label swapped only changes how
-often an image's numbers enter the sum. `MeanOverImages`, `MeanOverResponses`, `Pooled` and `Sums` are the four ways to
-get there; a metric names one of them, and no other module needs to know which.
+A metric combines many images in two steps: each image adds some numbers, and a function converts their sum to the
+value. A resample of images, a shard of a data set, or a set of images with a respondent's label swapped therefore only
+changes how often an image's numbers enter the sum. A metric uses one of four ways to do this: `MeanOverImages`,
+`MeanOverResponses`, `Pooled` or `Sums`. Other modules do not need to know which.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ class MetricOptions:
     """The choices of a `ScorePolicy` that metrics depend on.
 
     Attributes:
-        tau: share of the image's diagonal within which a cell is near a player.
-        theta: share of a cell's area that makes an overlap.
-        window: the center window; None for the paper's.
+        tau: the share of the image's diagonal within which a cell is near a player.
+        theta: the share of a cell's area that counts as overlap.
+        window: the center window; None for the window from the paper.
         wasserstein_unit: px, cell or diagonal.
-        top_k: how many cells top-k accuracy looks at.
-        log_smoothing: weight of the uniform distribution in the log score.
-        seed: of everything that a metric draws.
-        draws: how many random splits of the responses a matched metric draws.
+        top_k: the number of cells that top-k accuracy uses.
+        log_smoothing: the weight of the uniform distribution in the log score.
+        seed: seed of all random draws of a metric.
+        draws: number of random splits of the responses that a matched metric draws.
     """
 
     tau: float = 0.08
@@ -56,25 +56,25 @@ class MetricOptions:
 
 @dataclass(frozen=True)
 class MetricInput:
-    """One respondent's responses to some images, and what is known about the images.
+    """One respondent's responses to some images, and the data of these images.
 
-    What a metric does not need (`Metric.needs`) may be zeros.
+    Fields that a metric does not need (`Metric.needs`) may be zeros.
 
     Attributes:
         mass: counts or probabilities of the cells, shape (..., n_images, n_cells).
         unparsed: number of unparsed responses, shape (..., n_images).
-        truth: true where the ball is, shape (n_images, n_cells); nowhere where it is not known.
-        reference: the distributions compared with, shape (n_images, n_cells).
+        truth: true where the ball is, shape (n_images, n_cells); all false for an image with unknown truth.
+        reference: the distributions to compare with, shape (n_images, n_cells).
         near: which cells are near a player, shape (n_images, n_cells).
         overlap: which cells overlap a player, shape (n_images, n_cells).
         has_players: which images have players, shape (n_images,).
         boxes: returns each image's player boxes in pixels, shape (n_boxes, 4).
         grids: the grids of the images.
-        grid_of: the position of each image's grid in `grids`, shape (n_images,).
+        grid_of: the index of each image's grid in `grids`, shape (n_images,).
         prior: how often each cell holds the ball in the images that the center measures compare with, shape (n_cells,);
-            None for these images.
-        options: the choices.
-        shared: keeps what one metric draws from the responses for the others; None if each metric draws anew.
+            None to use the images of this input.
+        options: the choices of the policy.
+        shared: a cache of random draws for several metrics; None if each metric draws anew.
     """
 
     mass: FloatArray
@@ -93,7 +93,7 @@ class MetricInput:
 
     @property
     def grid(self) -> Grid:
-        """The grid of the images; the first one where they differ."""
+        """The grid of the images; the first grid if they differ."""
         return self.grids[0]
 
     @property
@@ -106,41 +106,41 @@ class MetricInput:
         return padded
 
     def parts(self) -> Iterator[tuple[IntArray, MetricInput]]:
-        """The images of each grid, with their positions: distances are in pixels of one size."""
+        """Yield the images of each grid, with their indices. Distances need images of one size."""
         if len(self.grids) == 1:
             yield np.arange(self.mass.shape[-2]), self
             return
         for number, grid in enumerate(self.grids):
-            here = np.flatnonzero(self.grid_of == number)
-            yield here, self._at(here, grid)
+            images = np.flatnonzero(self.grid_of == number)
+            yield images, self._at(images, grid)
 
-    def _at(self, here: IntArray, grid: Grid) -> MetricInput:
+    def _at(self, images: IntArray, grid: Grid) -> MetricInput:
         return replace(
             self,
-            mass=self.mass[..., here, :],
-            unparsed=self.unparsed[..., here],
-            truth=self.truth[here],
-            reference=self.reference[here],
-            near=self.near[here],
-            overlap=self.overlap[here],
-            has_players=self.has_players[here],
-            boxes=lambda: [self.boxes()[int(image)] for image in here],
+            mass=self.mass[..., images, :],
+            unparsed=self.unparsed[..., images],
+            truth=self.truth[images],
+            reference=self.reference[images],
+            near=self.near[images],
+            overlap=self.overlap[images],
+            has_players=self.has_players[images],
+            boxes=lambda: [self.boxes()[int(image)] for image in images],
             grids=(grid,),
-            grid_of=np.zeros(len(here), dtype=int),
+            grid_of=np.zeros(len(images), dtype=int),
         )
 
 
 @dataclass(frozen=True)
 class Statistic:
-    """A metric as numbers that add over images, and the function from their sum to the value.
+    """A metric as numbers that are summed over images, and the function from their sum to the value.
 
     Attributes:
         sums: what each image adds, shape (..., n_images, k).
-        combine: from added numbers, shape (..., k), to values, shape (...).
-        enters: which images the metric is made of, shape (..., n_images).
+        combine: function from sums, shape (..., k), to values, shape (...).
+        enters: which images the metric uses, shape (..., n_images).
         answered: number of responses that the metric counts, shape (..., n_images).
         grows: the first `grows` of the k numbers grow with the number of responses; -1 for all but the last.
-        values: each image's own value, shape (..., n_images); None for a metric without one.
+        values: each image's value, shape (..., n_images); None if the metric has no value per image.
     """
 
     sums: FloatArray
@@ -151,18 +151,18 @@ class Statistic:
     values: FloatArray | None
 
     def only(self, used: BoolArray) -> Statistic:
-        """The metric of some of the images, shape (n_images,)."""
+        """Return the statistic restricted to some images, shape (n_images,)."""
         return replace(self, sums=self.sums * used[:, None], enters=self.enters & used)
 
     def total(self) -> FloatArray:
-        """The metric, shape (...)."""
+        """Return the metric's value, shape (...)."""
         return self.combine(self.sums.sum(axis=-2))
 
     def weighted(self, times: FloatArray) -> FloatArray:
-        """The metric where each image enters a number of times.
+        """Return the metric's value with a weight for each image.
 
         Args:
-            times: shape (..., n_images).
+            times: how often each image enters, shape (..., n_images).
 
         Returns:
             Shape (...).
@@ -170,55 +170,55 @@ class Statistic:
         return self.combine(times @ self.sums)
 
     def leave_one_out(self) -> FloatArray:
-        """The metric without each of the images that enter, shape (n_entering,)."""
+        """Return the metric's value without each image that enters, shape (n_entering,)."""
         return self.combine(self.sums.sum(axis=-2, keepdims=True) - self.sums)[self.enters]
 
     def scaled(self, factor: FloatArray) -> FloatArray:
-        """The sums if each image had `factor` times as many responses like these, shape (..., n_images, k)."""
+        """Return the sums for `factor` times as many responses per image, shape (..., n_images, k)."""
         sums = self.sums.copy()
         sums[..., : self.grows] *= factor[..., None]
         return sums
 
     @property
     def sd(self) -> float | None:
-        """Standard deviation (n - 1) of the images' values; None without values, or for one image."""
+        """Return the standard deviation (n - 1) of the images' values; None without values, or for one image."""
         if self.values is None or self.enters.sum() < 2:
             return None
         return float(self.values[self.enters].std(ddof=1))
 
 
 class Aggregate(Protocol):
-    """How a metric brings many images to one value."""
+    """How a metric combines many images into one value."""
 
     @property
     def over(self) -> Over:
-        """What the value is an average over; "pool" for a metric of the guesses pooled over images."""
+        """The unit that the value averages over; "pool" for a metric of the guesses pooled over images."""
 
     def statistic(self, data: MetricInput) -> Statistic:
         """Compute what each image adds.
 
         Raises:
-            OptionError: where the options leave the metric undefined for these images.
+            OptionError: if the options leave the metric undefined for these images.
         """
 
 
 @dataclass(frozen=True)
 class MeanOverImages:
-    """The mean of each image's value.
+    """The mean of the images' values.
 
     Attributes:
-        values: computes the values of images of one grid, shape (..., n_images); NaN for an image without one.
+        values: computes the values of images of one grid, shape (..., n_images); NaN for an image without a value.
     """
 
     values: Callable[[MetricInput], FloatArray]
 
     @property
     def over(self) -> Over:
-        """As `Aggregate.over`."""
+        """The unit that the value averages over."""
         return "images"
 
     def statistic(self, data: MetricInput) -> Statistic:
-        """As `Aggregate.statistic`."""
+        """Compute what each image adds."""
         values = _by_grid(self.values, data)
         return _mean(values, np.ones(values.shape), data.mass.sum(axis=-1), grows=0)
 
@@ -228,7 +228,7 @@ class MeanOverResponses:
     """The mean of each image's value, weighted by the image's number of responses.
 
     Attributes:
-        values: as in `MeanOverImages`.
+        values: computes the values of images of one grid, shape (..., n_images); NaN for an image without a value.
         counts_unparsed: whether unparsed responses count as responses.
     """
 
@@ -237,21 +237,21 @@ class MeanOverResponses:
 
     @property
     def over(self) -> Over:
-        """As `Aggregate.over`."""
+        """The unit that the value averages over."""
         return "responses"
 
     def statistic(self, data: MetricInput) -> Statistic:
-        """As `Aggregate.statistic`."""
+        """Compute what each image adds."""
         answered = data.mass.sum(axis=-1) + (data.unparsed if self.counts_unparsed else 0.0)
         return _mean(_by_grid(self.values, data), answered, answered, grows=2)
 
 
 @dataclass(frozen=True)
 class Pooled:
-    """The metric of guesses pooled over images.
+    """The metric of the guesses pooled over images.
 
     Attributes:
-        function: from the input to the function that computes values, shape (...), from pooled guesses and pooled
+        function: returns, for the input, a function that computes values, shape (...), from pooled guesses and pooled
             truth, each of shape (..., n_cells).
     """
 
@@ -259,11 +259,11 @@ class Pooled:
 
     @property
     def over(self) -> Over:
-        """As `Aggregate.over`."""
+        """The unit that the value averages over."""
         return "pool"
 
     def statistic(self, data: MetricInput) -> Statistic:
-        """As `Aggregate.statistic`."""
+        """Compute what each image adds."""
         function, prior, n_cells = self.function(data), data.prior, data.mass.shape[-1]
 
         def combine(sums: FloatArray) -> FloatArray:
@@ -281,12 +281,12 @@ Additive = tuple[FloatArray, Combine]
 
 @dataclass(frozen=True)
 class Sums:
-    """A metric with numbers of its own; the last one counts the images that enter.
+    """A metric with its own additive numbers. The last number counts the images that enter.
 
     Attributes:
-        additive: computes the numbers of images of one grid.
+        additive: computes the numbers for images of one grid.
         over: see `Metric.over`.
-        grows: as in `Statistic`.
+        grows: see `Statistic`.
     """
 
     additive: Callable[[MetricInput], Additive]
@@ -294,18 +294,18 @@ class Sums:
     grows: int = 0
 
     def statistic(self, data: MetricInput) -> Statistic:
-        """As `Aggregate.statistic`."""
-        found = [(here, *self.additive(part)) for here, part in data.parts()]
-        sums = np.zeros((*data.mass.shape[:-1], found[0][1].shape[-1]))
-        for here, part, _ in found:
-            sums[..., here, :] = part
-        return Statistic(sums, found[0][2], sums[..., -1] > 0, data.mass.sum(axis=-1), self.grows, None)
+        """Compute what each image adds."""
+        computed = [(images, *self.additive(part)) for images, part in data.parts()]
+        sums = np.zeros((*data.mass.shape[:-1], computed[0][1].shape[-1]))
+        for images, part, _ in computed:
+            sums[..., images, :] = part
+        return Statistic(sums, computed[0][2], sums[..., -1] > 0, data.mass.sum(axis=-1), self.grows, None)
 
 
 def _by_grid(function: Callable[[MetricInput], FloatArray], data: MetricInput) -> FloatArray:
     values = np.full(data.mass.shape[:-1], np.nan)
-    for here, part in data.parts():
-        values[..., here] = function(part)
+    for images, part in data.parts():
+        values[..., images] = function(part)
     return values
 
 
@@ -322,28 +322,28 @@ def _quotient(sums: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One metric's record.
+    """The record of one metric.
 
     Attributes:
         key: its name in Python, in JSON and in tables.
         title: its name in words.
-        symbol: its mathematical sign.
-        unit: of the value: px, nats, share, ratio.
-        direction: whether "lower" or "higher" is better, or the value to read against, such as "1 = like the truth".
+        symbol: its mathematical symbol.
+        unit: unit of the value: px, nats, share, ratio.
+        direction: whether "lower" or "higher" is better, or a value for orientation, such as "1 = like the truth".
         equation: its number in the paper; None for a metric beyond the paper.
-        needs: what must be known in addition to the guesses.
+        needs: the data it needs in addition to the guesses.
         family: the question it answers.
         function: the public function that computes it.
-        aggregate: how it brings many images to one value.
-        lowest: the least value possible; None for a difference or an estimate without a bound.
-        highest: the largest value possible; None without a bound.
-        by_size: whether the value depends on the number of responses that it is counted from, so that it does not
-            compare respondents who answered more and less often.
-        estimates: the key of the metric that this one estimates at any number of responses; None for others.
-        least_responses: how many responses per image it needs.
+        aggregate: how it combines many images into one value.
+        lowest: the lowest possible value; None for a difference or an estimate without a bound.
+        highest: the highest possible value; None without a bound.
+        by_size: whether the value depends on the number of responses. Such a metric does not compare respondents with
+            different numbers of responses.
+        estimates: the key of the metric that this metric estimates for any number of responses; None for other metrics.
+        least_responses: minimum number of responses per image.
         unit_option: the policy's choice that replaces `unit`, such as "wasserstein_unit".
         published_with_controls: whether its published figures include controls and images that people did not see.
-        no_value: why it has no value although its needs are met.
+        no_value: why it has no value if its needs are met but no image gives a value.
     """
 
     key: str
@@ -367,27 +367,27 @@ class Metric:
 
     @property
     def over(self) -> Over:
-        """How images become one number.
+        """How images are combined into one number.
 
-        "images" is the mean of each image's value, "responses" weights each image by its number of responses, and
+        "images" is the mean of the images' values, "responses" weights each image by its number of responses, and
         "pool" is the metric of the guesses pooled over images.
         """
         return self.aggregate.over
 
     @property
     def is_matched(self) -> bool:
-        """Whether this estimates another metric at any number of responses."""
+        """Whether this metric estimates another metric for any number of responses."""
         return self.estimates is not None
 
     @property
     def summary(self) -> str:
-        """The first line of its documentation."""
+        """The first line of the function's docstring."""
         return (self.function.__doc__ or "").strip().splitlines()[0]
 
     def unit_under(self, policy: object) -> str:
-        """The unit of the value under a policy."""
+        """Return the unit of the value under a policy."""
         return str(getattr(policy, self.unit_option)) if self.unit_option else self.unit
 
     def title_under(self, policy: object) -> str:
-        """The name in words under a policy, with the policy's k instead of the letter."""
+        """Return the title under a policy, with the policy's k instead of the letter."""
         return self.title.replace("-k ", f"-{getattr(policy, 'top_k', 'k')} ")

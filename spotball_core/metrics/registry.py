@@ -1,4 +1,4 @@
-"""Every metric: ours, and those that other packages register under the entry point group `spotball.metrics`."""
+"""List all metrics: built-in ones, and those registered under the entry point group `spotball.metrics`."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from spotball_core.service.plugins import load_registered, registered_names
 from spotball_core.typing import FloatArray
 
 GROUP = "spotball.metrics"
-"""The entry point group. An entry names a `Metric`."""
+"""The entry point group. Each entry names a `Metric`."""
 
 
 def _center_ratio(data: MetricInput) -> Callable[[FloatArray, FloatArray], FloatArray]:
     window, grid = data.options.window, data.grid
-    strategy.window_mask(grid, window)  # A window that is not defined for the grid raises its error here.
+    strategy.window_mask(grid, window)  # This raises the error for a window that is not defined for the grid.
     return lambda p, q: strategy.center_ratio(p, q, window=window, grid=grid)
 
 
@@ -50,7 +50,7 @@ def _wasserstein_matched(data: MetricInput) -> Additive:
 
 
 def _of_few(function: Callable[[FloatArray, MetricInput], FloatArray]) -> MeanOverImages:
-    """Mean over images of what `sampling.of_few` makes of a function of distributions."""
+    """Return the mean over images of a function of distributions, computed with `sampling.of_few`."""
     return MeanOverImages(
         lambda data: sampling.of_few(
             lambda mass: function(mass, data),
@@ -63,7 +63,7 @@ def _of_few(function: Callable[[FloatArray, MetricInput], FloatArray]) -> MeanOv
 
 
 def _extrapolated(function: Callable[[FloatArray, MetricInput], FloatArray]) -> MeanOverImages:
-    """Mean over images of what `sampling.extrapolated` makes of a function of distributions."""
+    """Return the mean over images of a function of distributions, computed with `sampling.extrapolated`."""
     return MeanOverImages(
         lambda data: sampling.extrapolated(
             lambda mass: function(mass, data),
@@ -276,7 +276,7 @@ _ALL = (
 
 
 class _Registry(Mapping[str, Metric]):
-    """Read-only; other packages' metrics are loaded when the registry is first used."""
+    """A read-only mapping. Metrics of other packages are loaded when the registry is first used."""
 
     def __getitem__(self, key: str) -> Metric:
         return _registered()[key]
@@ -290,7 +290,7 @@ class _Registry(Mapping[str, Metric]):
 
 @cache
 def _registered() -> Mapping[str, Metric]:
-    """Every metric by its key; OptionError for an entry that is not a metric, or whose key is taken."""
+    """Return every metric by key; raise OptionError for an entry that is not a metric, or whose key is taken."""
     metrics = {metric.key: metric for metric in _ALL}
     for name in registered_names(GROUP):
         metric = load_registered(GROUP, "metric", name)
@@ -303,4 +303,4 @@ def _registered() -> Mapping[str, Metric]:
 
 
 METRICS: Mapping[str, Metric] = _Registry()
-"""Every metric by its key, in the order of tables and of JSON; other packages' metrics come last."""
+"""Every metric by key, in the order of tables and JSON; metrics of other packages come last."""

@@ -1,19 +1,19 @@
-"""Metrics that depend on the number of responses, estimated so that they do not.
+"""Estimate metrics so that they do not depend on the number of responses.
 
-A distribution counted from few responses looks more concentrated, and farther from any other distribution, than it
-is: 20 responses cannot spread over more than 20 cells. Comparing respondents with 20 and 150 responses per image by
-such a metric mostly compares the numbers. The functions here remove that dependence:
+A distribution counted from few responses looks more concentrated, and farther from any other distribution, than it is:
+20 responses cannot spread over more than 20 cells. If respondents have 20 and 150 responses per image, such a metric
+mostly compares these numbers. The functions of this module remove the dependence:
 
-- `extrapolated`: the Brier and energy scores err by exactly c / n with n responses. The error is as large as the
+- `extrapolated`: with n responses, the Brier and energy scores have an error of exactly c / n. The error equals the
   change from n responses to n / 2, which random halves show.
 - `distance_at_any_size`: sampling noise adds to a distance like a perpendicular side, d(n)^2 = d^2 + c / n. Random
-  halves show that, too.
+  halves measure this noise, too.
 - `entropy`: the estimator of Chao, Wang and Jost (2013), which accounts for cells that were not named yet.
-- `of_few`: top-k accuracy and the log score hang on rarely named cells, about which few responses say nothing. They are
-  taken of 8 responses drawn from however many there are.
+- `of_few`: top-k accuracy and the log score depend on rarely named cells, about which few responses give no
+  information. They are computed from 8 random responses.
 
-All arrays have images on the last axis but one and cells on the last. Counts are whole numbers; where an image has
-other numbers, the respondent's images are taken as probabilities, which have no sampling noise.
+All arrays have images on the second-to-last axis and cells on the last. Counts are integers. If one image has other
+numbers, all the respondent's images are treated as probabilities, which have no sampling noise.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ from spotball_core.metrics.inputs import check_cells, ratio
 from spotball_core.typing import BoolArray, FloatArray, IntArray
 
 DRAWS = 8
-"""Random splits into halves. With 50 images, the noise of so few splits is a fifth of the responses' own."""
+"""Number of random splits into halves. With 50 images, their noise is a fifth of the responses' own noise."""
 
 FEW = 8
-"""Responses per image that `of_few` draws: what a run of 10 samples has left where some could not be parsed."""
+"""Responses per image that `of_few` draws. A run of 10 samples leaves about 8 if some are unparsed."""
 
 LEAST, LEAST_REFERENCE = 2, 4
-"""Responses per image needed of a respondent, to be split once, and of the reference, to be split twice."""
+"""Minimum responses per image: for a respondent, to be split once; for the reference, to be split twice."""
 
 COLUMNS = 7
 """Numbers per image in `distance_sums`."""
 
 _MOST_TERMS = 50_000
-"""Terms of a series that are added at most; what more responses of one image would add is below 1e-6."""
+"""Maximum number of terms of a series. More responses per image would add less than 1e-6."""
 
 _MOST_LISTED = 10_000
-"""Responses of one image that are listed one by one, at most."""
+"""Maximum number of responses per image that are listed one by one."""
 
 _BATCH = 20_000_000
-"""Bytes of the draws that are made at once, about."""
+"""Approximate number of bytes of draws that are made at once."""
 
 _LEAST_RATIO = 1.2
-"""The least ratio of squared noise between half and all responses that is used; 2 with many responses."""
+"""Lower bound for the ratio of squared noise between half and all responses. The ratio is 2 with many responses."""
 
 
 Drawn = TypeVar("Drawn")
@@ -57,12 +57,13 @@ Pair = tuple[FloatArray, FloatArray]
 
 
 class SharedDraws:
-    """Random draws from some responses, kept so that several metrics of these responses use the same ones.
+    """A cache of random draws from responses, so that several metrics of these responses use the same draws.
 
     Equal responses and seeds give equal draws, so a metric has the same value with and without sharing.
 
     Args:
-        most: bytes of the draws that are kept of one kind, about. More are drawn again for each metric.
+        most: approximate maximum number of bytes of one kind of draws to keep. Larger draws are repeated for each
+            metric.
     """
 
     def __init__(self, most: int = 100_000_000) -> None:
@@ -70,7 +71,7 @@ class SharedDraws:
         self._kept: dict[object, list[Any]] = {}
 
     def of(self, draw: Callable[..., Iterator[Drawn]], *arrays: FloatArray, seed: int, draws: int) -> Iterable[Drawn]:
-        """Return what `draw` yields for these arguments, from memory if it was called with them before."""
+        """Return what `draw` yields for these arguments, from the cache if possible."""
         if 2 * draws * sum(array.nbytes for array in arrays) > self._most:
             return draw(*arrays, seed=seed, draws=draws)
         key = draw, seed, draws, *((array.shape, array.tobytes()) for array in arrays)
@@ -93,14 +94,14 @@ def drawn_once(
 
 
 def are_counts(mass: FloatArray) -> BoolArray:
-    """Whether each distribution is counted in whole responses, shape (...).
+    """Return whether each distribution consists of integer counts, shape (...).
 
-    One image with other numbers makes all images probabilities: among them, (1, 0, 0) is not one response.
+    If one image has other numbers, all images are probabilities: among them, (1, 0, 0) is not one response.
     """
-    whole = (mass == np.floor(mass)).all(axis=-1)
-    if whole.ndim:
-        whole = np.broadcast_to(whole.all(axis=-1, keepdims=True), whole.shape)
-    return np.asarray(whole)
+    is_integer = (mass == np.floor(mass)).all(axis=-1)
+    if is_integer.ndim:
+        is_integer = np.broadcast_to(is_integer.all(axis=-1, keepdims=True), is_integer.shape)
+    return np.asarray(is_integer)
 
 
 def drawn(mass: FloatArray, n: IntArray, generator: np.random.Generator, draws: int) -> FloatArray:
@@ -108,9 +109,9 @@ def drawn(mass: FloatArray, n: IntArray, generator: np.random.Generator, draws: 
 
     Args:
         mass: counts, shape (..., n_cells).
-        n: how many to draw, shape (...), no more than there are.
-        generator: to draw from.
-        draws: how many times.
+        n: number of responses to draw, shape (...), at most the number available.
+        generator: the random generator.
+        draws: number of repetitions.
 
     Returns:
         Counts, shape (draws, ..., n_cells).
@@ -124,7 +125,7 @@ def drawn(mass: FloatArray, n: IntArray, generator: np.random.Generator, draws: 
     flat = mass.reshape(-1, mass.shape[-1]).astype(np.int64)
     wanted = np.broadcast_to(n, mass.shape[:-1]).reshape(-1)
     out = np.empty((draws, *flat.shape))
-    # The method "count" takes the responses one by one: faster, but it needs an array of all of them.
+    # The method "count" draws the responses one by one. It is faster, but needs an array of all responses.
     many = flat.sum(axis=-1) > _MOST_LISTED
     for row, (counts, size, long) in enumerate(zip(flat, wanted.tolist(), many.tolist(), strict=True)):
         method: Literal["count", "marginals"] = "marginals" if long else "count"
@@ -133,17 +134,19 @@ def drawn(mass: FloatArray, n: IntArray, generator: np.random.Generator, draws: 
 
 
 def halves(mass: FloatArray, generator: np.random.Generator, draws: int) -> tuple[FloatArray, FloatArray]:
-    """Split each distribution's responses into two random halves, several times; of an odd number, one is dropped.
+    """Split each distribution's responses into two random halves, several times.
+
+    One response is dropped from an odd number.
 
     Returns:
         Two arrays of shape (draws, *mass.shape), of different responses. Probabilities are returned unchanged, twice.
     """
     counts = are_counts(mass)
-    whole = np.where(counts[..., None], mass, 0.0)
-    total = whole.sum(axis=-1).astype(np.int64)
-    first = drawn(whole, total // 2, generator, draws)
-    second = whole - first
-    # A random one of the second half's responses, by its place among them.
+    integers = np.where(counts[..., None], mass, 0.0)
+    total = integers.sum(axis=-1).astype(np.int64)
+    first = drawn(integers, total // 2, generator, draws)
+    second = integers - first
+    # Pick a random response of the second half by its index.
     dropped = generator.integers(0, np.maximum(total - total // 2, 1), size=(draws, *total.shape))
     cell = (second.cumsum(axis=-1) > dropped[..., None]).argmax(axis=-1)[..., None]
     odd = (total % 2).astype(float)[..., None]
@@ -152,7 +155,7 @@ def halves(mass: FloatArray, generator: np.random.Generator, draws: int) -> tupl
 
 
 def splits(mass: FloatArray, *, seed: int, draws: int) -> Iterator[Pair]:
-    """Split each distribution's responses into random halves several times; see `halves`."""
+    """Yield random halves of each distribution's responses, several times; see `halves`."""
     generator = np.random.default_rng(seed)
     for some in _in_batches(draws, mass):
         yield from zip(*halves(mass, generator, some), strict=True)
@@ -173,14 +176,14 @@ def extrapolated(
     draws: int = DRAWS,
     shared: SharedDraws | None = None,
 ) -> FloatArray:
-    """Estimate a function of a distribution at any number of responses, for an error of c / n with n responses.
+    """Estimate a function of a distribution for any number of responses, if its error is c / n with n responses.
 
     Args:
         function: from distributions, shape (..., n_cells), to values, shape (...).
         mass: shape (..., n_cells).
-        seed: of the splits.
-        draws: how many splits.
-        shared: keeps the splits for other metrics of the same responses.
+        seed: seed of the splits.
+        draws: number of splits.
+        shared: cache of splits for other metrics of the same responses.
 
     Returns:
         Shape (...). NaN for counts of fewer than 2 responses, which cannot be split.
@@ -211,14 +214,14 @@ def of_few(
     draws: int = DRAWS,
     shared: SharedDraws | None = None,
 ) -> FloatArray:
-    """Compute the mean of a function of `FEW` responses drawn at random, which does not depend on how many there are.
+    """Compute the mean of a function of `FEW` random responses, which does not depend on the number of responses.
 
     Args:
         function: from distributions, shape (..., n_cells), to values, shape (...).
         mass: shape (..., n_cells). From counts, responses are drawn without replacement.
-        seed: of the draws.
-        draws: four times as many are made; each costs little.
-        shared: keeps the draws for other metrics of the same responses.
+        seed: seed of the draws.
+        draws: a quarter of the number of random draws; each draw is cheap.
+        shared: cache of draws for other metrics of the same responses.
 
     Returns:
         Shape (...). NaN for counts of fewer than `FEW` responses.
@@ -240,21 +243,21 @@ def of_few(
 
 
 def _has_few(mass: FloatArray) -> BoolArray:
-    """Whether `FEW` responses can be drawn of each distribution."""
+    """Return whether `FEW` responses can be drawn from each distribution."""
     total = mass.sum(axis=-1)
     usable: BoolArray = np.where(are_counts(mass), total >= FEW, total > 0)
     return usable
 
 
 def _few_of(mass: FloatArray, *, seed: int, draws: int) -> Iterator[FloatArray]:
-    """Draw `FEW` responses of each distribution several times; of those with fewer, something that is not used."""
+    """Yield `FEW` responses of each distribution, several times; values for distributions with fewer are not used."""
     generator = np.random.default_rng(seed)
     counts, usable = are_counts(mass), _has_few(mass)
     safe = np.where(usable[..., None], mass, 1.0)
     shares = safe / safe.sum(axis=-1, keepdims=True)
-    whole = np.where((counts & usable)[..., None], mass, float(FEW))
+    countable = np.where((counts & usable)[..., None], mass, float(FEW))
     for some in _in_batches(draws, mass):
-        without = drawn(whole, np.asarray(FEW), generator, some)
+        without = drawn(countable, np.asarray(FEW), generator, some)
         if not counts.all():
             with_replacement = generator.multinomial(FEW, shares, size=(some, *counts.shape))
             without = np.where(counts[..., None], without, with_replacement)
@@ -262,19 +265,19 @@ def _few_of(mass: FloatArray, *, seed: int, draws: int) -> Iterator[FloatArray]:
 
 
 def entropy(mass: FloatArray) -> FloatArray:
-    r"""Estimate the entropy of the distribution that responses were drawn from, in nats (Chao, Wang and Jost, 2013).
+    r"""Estimate the entropy of the distribution behind the responses, in nats (Chao, Wang and Jost, 2013).
 
     $$\hat H = \sum_{x_j > 0} \frac{x_j}{n} \sum_{k=x_j}^{n-1} \frac1k + \frac{f_1}{n} (1 - A)^{1-n}
     \Big[-\log A - \sum_{r=1}^{n-1} \frac{(1-A)^r}{r}\Big], \quad A = \frac{2 f_2}{(n-1) f_1 + 2 f_2}$$
 
-    with f1 and f2 the numbers of cells named once and twice. The first term accounts for sampling of the cells that
-    were named, the second for those that were not yet.
+    with f1 and f2 the numbers of cells named once and twice. The first term accounts for sampling of the named cells,
+    the second for cells that were not named yet.
 
     Args:
-        mass: counts, shape (..., n_cells); probabilities have their own entropy.
+        mass: counts, shape (..., n_cells). For probabilities, the result is their plain entropy.
 
     Returns:
-        Shape (...). NaN for counts of fewer than 2 responses, and for no mass.
+        Shape (...). NaN for counts of fewer than 2 responses, and if there is no mass.
 
     Examples:
         >>> entropy(np.array([[4.0, 0.0], [0.5, 0.5], [1.0, 0.0]])).round(3)  # the others make (1, 0) probabilities
@@ -292,7 +295,7 @@ def entropy(mass: FloatArray) -> FloatArray:
     harmonic = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, most + 1))])
     named = harmonic[np.maximum(n - 1, 0)][..., None] - harmonic[np.maximum(x - 1, 0)]
     once, twice = (x == 1).sum(axis=-1), (x == 2).sum(axis=-1)
-    # Where no cell was named twice, f2 and f1 are taken as if one more response had been drawn (Chao et al., eq. 7).
+    # If no cell was named twice, f2 and f1 are set as if one more response had been drawn (Chao et al., eq. 7).
     a = np.where(
         twice > 0,
         ratio(2 * twice, (n - 1) * once + 2 * twice),
@@ -303,12 +306,12 @@ def entropy(mass: FloatArray) -> FloatArray:
 
 
 def _tail(b: FloatArray, n: IntArray) -> FloatArray:
-    """The sum of b^(r - n + 1) / r over all r from n on, for b in [0, 1)."""
+    """Return the sum of b^(r - n + 1) / r over all r from n on, for b in [0, 1)."""
     out: FloatArray = np.zeros(b.shape)
     for size in np.unique(n[(n >= LEAST) & (b > 0)]):
-        here = (n == size) & (b > 0)
-        base = b[here]
-        # As the logarithm without its first terms, unless so little is left of it that rounding would show.
+        selected = (n == size) & (b > 0)
+        base = b[selected]
+        # Subtract the first terms from the logarithm, unless the remainder is so small that rounding would be visible.
         if size <= _MOST_TERMS:
             close = base**size > 1e-6
             r = np.arange(1, size)
@@ -319,7 +322,7 @@ def _tail(b: FloatArray, n: IntArray) -> FloatArray:
             close, values = np.zeros(len(base), dtype=bool), np.zeros(len(base))
         r = np.arange(1, min(2 * size + 20, 2000))
         values[~close] = (base[~close][:, None] ** r / (r + size - 1)).sum(axis=-1)
-        out[here] = values
+        out[selected] = values
     return out
 
 
@@ -332,20 +335,20 @@ def distance_sums(
     draws: int,
     shared: SharedDraws | None = None,
 ) -> FloatArray:
-    """Compute the numbers per image that `distance_at_any_size` needs the sums of.
+    """Compute the numbers per image whose sums `distance_at_any_size` needs.
 
     Args:
-        distance: from two distributions, each of shape (..., n_cells), to their distance, shape (...).
+        distance: function from two distributions, each of shape (..., n_cells), to their distance, shape (...).
         mass: shape (..., n_images, n_cells).
-        reference: the distribution compared with, shape (n_images, n_cells).
-        seed: of the draws.
-        draws: how many.
-        shared: keeps the draws for other distances between the same responses.
+        reference: the distribution to compare with, shape (n_images, n_cells).
+        seed: seed of the draws.
+        draws: number of draws.
+        shared: cache of draws for other distances between the same responses.
 
     Returns:
-        Shape (..., n_images, 7): the distance between all responses and between halves of them; the same for
-        responses of the reference, as many as the respondent's where there are so many, and the reference's others;
-        1/n + 1/k of the sizes n and k of both pairs; and 1. Rows of zeros where either has too few responses.
+        Shape (..., n_images, 7): the distance between all responses, and between halves of them; the same two distances
+        between disjoint draws from the reference (the first draw has as many responses as the respondent, if possible);
+        1/n + 1/k for the sizes n and k of both pairs; and 1. Rows are 0 if either side has too few responses.
     """
     check_cells(mass, reference)
     shape = np.broadcast_shapes(mass.shape, reference.shape)
@@ -357,7 +360,7 @@ def distance_sums(
     p, q, n, k = mass[usable], reference[usable], n[usable], k[usable]
     if not len(p):
         return sums
-    # The solver gets all draws at once, as one batch.
+    # Give the solver all draws as one batch.
     sizes = np.stack([n, k], axis=-1)
     (like_p, other_q), *halved = drawn_once(shared, _pairs, p, q, sizes, seed=seed, draws=draws)
     pairs = [(p[None], q[None]), (like_p, other_q), *halved]
@@ -371,14 +374,14 @@ def distance_sums(
 
 
 def _pairs(p: FloatArray, q: FloatArray, sizes: FloatArray, *, seed: int, draws: int) -> Iterator[Pair]:
-    """Draw disjoint pairs from the reference, then halves of both sides' responses, then halves of those pairs.
+    """Yield disjoint pairs from the reference, then halves of both sides' responses, then halves of those pairs.
 
     Args:
         p: the respondent's distributions, shape (n_images, n_cells).
-        q: the reference's.
-        sizes: number of responses of both, shape (n_images, 2); infinite for probabilities.
-        seed: of the draws.
-        draws: how many; the first axis of all pairs.
+        q: the reference's distributions.
+        sizes: number of responses of both sides, shape (n_images, 2); infinite for probabilities.
+        seed: seed of the draws.
+        draws: number of draws; the first axis of all pairs.
     """
     generator = np.random.default_rng(seed)
     like_p, other_q = _reference_pairs(q, sizes[..., 0], sizes[..., 1], generator, draws)
@@ -393,17 +396,16 @@ def distance_at_any_size(sums: FloatArray) -> FloatArray:
 
     $$\hat d^2 = d_n^2 - \frac{d_{n/2}^2 - d_n^2}{\rho - 1}$$
 
-    with the mean distances between all responses and between halves. $\rho$ is the ratio of squared noise between
-    half and all responses: 2 with many responses, less with few. It is measured where the true distance is known to
-    be 0, between two disjoint draws from the reference, and brought to the sizes at hand by $2 - \rho \propto
-    1/n + 1/k$.
+    with the mean distances between all responses and between halves. $\rho$ is the ratio of squared noise between half
+    and all responses: 2 with many responses, less with few. It is measured between two disjoint draws from the
+    reference, whose true distance is 0, and adjusted to the given sizes by $2 - \rho \propto 1/n + 1/k$.
 
     Args:
         sums: sums over images of `distance_sums`, shape (..., 7).
 
     Returns:
-        Shape (...). An estimate near 0 may be negative, as that of a quantity around 0 must be: a negative square is
-        returned as minus its root. NaN where no image entered.
+        Shape (...). An estimate near 0 may be negative, because estimates of a value near 0 scatter to both sides: a
+        negative square is returned as minus its root. NaN if no image entered.
     """
     images = sums[..., 6]
     full, half, full_0, half_0, size, size_0 = (ratio(sums[..., i], images) for i in range(6))
@@ -417,22 +419,23 @@ def distance_at_any_size(sums: FloatArray) -> FloatArray:
 def _reference_pairs(
     reference: FloatArray, n: FloatArray, k: FloatArray, generator: np.random.Generator, draws: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Draw two disjoint sets of the reference's responses, the first as large as the respondent's if there are enough.
+    """Draw two disjoint sets of the reference's responses.
 
-    If the reference is given as probabilities, the first set is drawn from them and the second is the reference itself.
+    The first set is as large as the respondent's if there are enough responses. If the reference is given as
+    probabilities, the first set is drawn from them and the second is the reference itself.
 
     Args:
         reference: shape (n_images, n_cells).
         n: number of the respondent's responses, shape (n_images,); infinite for probabilities.
-        k: number of the reference's; likewise.
-        generator: to draw from.
+        k: number of the reference's responses, shape (n_images,); infinite for probabilities.
+        generator: the random generator.
         draws: the first axis of both results.
     """
     endless = np.isinf(k)
     counts = np.where(endless[..., None], 0.0, reference)
     total = counts.sum(axis=-1)
     first = drawn(counts, np.minimum(n, total // 2).astype(np.int64), generator, draws)
-    # Without any noise on either side there is nothing to measure, and the smallest draw will do.
+    # If neither side has noise, there is nothing to measure, and the smallest draw is enough.
     size = np.where(np.isinf(n), LEAST_REFERENCE, n)[endless].astype(np.int64)
     shares = reference[endless] / reference[endless].sum(axis=-1, keepdims=True)
     first[:, endless] = generator.multinomial(size, shares, size=(draws, len(size)))

@@ -1,8 +1,7 @@
-"""Scoring rules: is the whole distribution of guesses good, not only its mode? Beyond the paper.
+"""Compute scoring rules, which rate the whole distribution of guesses and not only its mode (beyond the paper).
 
-The ball may span several cells; the outcome is then taken as the uniform distribution q over the ball's cells. All
-are oriented so that lower is better. Arrays carry the cells on the last axis, guesses as counts or probabilities;
-unparsed answers are left out.
+If the ball spans several cells, the outcome is the uniform distribution q over these cells. For all rules, lower is
+better. Arrays have the cells on the last axis, and guesses are counts or probabilities. Unparsed answers are excluded.
 """
 
 from __future__ import annotations
@@ -43,21 +42,21 @@ def log_score(guesses: Guesses, truth: Truth, *, smoothing: float = ..., grid: G
 def log_score(
     guesses: Guesses, truth: Truth, *, smoothing: float = 0.01, grid: Grid | None = None
 ) -> float | FloatArray:
-    r"""Surprise at finding the ball where it is, in nats: minus the log of the probability given to its cells.
+    r"""Compute the negative log of the probability that the guesses give to the ball's cells, in nats.
 
     $$-\log \sum_{g \in \mathcal{G}} \big[(1 - \varepsilon)\, p_g + \varepsilon / n\big]$$
 
-    A respondent that never named a ball cell would score infinity, so a uniform distribution is mixed in with weight
-    $\varepsilon$, the smoothing. Mixing depends on the distribution alone, not on how many answers it was counted from.
+    A respondent that never named a ball cell would have an infinite score, so a uniform distribution is mixed in with
+    weight $\varepsilon$, the smoothing. The mixture depends on the distribution alone, not on the number of answers.
 
     Args:
-        guesses: mass over the cells, shape (..., n_cells), or one image's labels.
+        guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
         truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
         smoothing: weight of the uniform distribution, in (0, 1].
-        grid: needed for labels of a grid other than the scene's or the paper's.
+        grid: needed for labels of a grid that differs from the scene's and the paper's.
 
     Returns:
-        Shape (...), in [0, log(n / smoothing)], lower is better. NaN where nothing was parsed or the truth is not
+        Shape (...), in [0, log(n / smoothing)], lower is better. NaN without parsed answers, or if the truth is not
         known.
 
     Raises:
@@ -86,18 +85,18 @@ def brier_score(guesses: Guesses, truth: Truth, *, grid: Grid | None = ...) -> F
 
 
 def brier_score(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> float | FloatArray:
-    r"""Squared distance between the guesses' probabilities and the ball's: $\sum_j (p_j - q_j)^2$.
+    r"""Compute the squared distance between the guesses' probabilities and the ball's: $\sum_j (p_j - q_j)^2$.
 
-    Blind to distance: a guess one cell off costs as much as one across the image (`energy_score` is not).
+    It ignores distance: a guess one cell off costs as much as one across the image (unlike in `energy_score`).
 
     Args:
-        guesses: mass over the cells, shape (..., n_cells), or one image's labels.
+        guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
         truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
-        grid: needed for labels of a grid other than the scene's or the paper's.
+        grid: needed for labels of a grid that differs from the scene's and the paper's.
 
     Returns:
-        Shape (...), in [0, 2], lower is better; 0 for guesses spread evenly over the ball's cells alone. NaN where
-        nothing was parsed or the truth is not known.
+        Shape (...), in [0, 2], lower is better; 0 for guesses spread evenly over the ball's cells only. NaN without
+        parsed answers, or if the truth is not known.
 
     Raises:
         DistributionError: for mass that is negative, not finite or of the wrong length.
@@ -121,20 +120,20 @@ def energy_score(guesses: Guesses, truth: Truth, *, grid: Grid | None = ...) -> 
 
 
 def energy_score(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> float | FloatArray:
-    r"""Mean distance of the guesses to the ball, less half their mean distance to each other, in pixels.
+    r"""Compute the mean distance of guesses to the ball minus half their mean distance to each other, in pixels.
 
     $$E\lVert X - Y \rVert - \tfrac12 E\lVert X - X' \rVert$$
 
-    with X and X' drawn from the guesses, Y from the ball's cells: a proper scoring rule that rewards being near and
-    being honestly unsure (Gneiting and Raftery 2007, section 4.2).
+    with X and X' drawn from the guesses, and Y from the ball's cells. This is a proper scoring rule: it rewards guesses
+    near the ball and an honest spread under uncertainty (Gneiting and Raftery 2007, section 4.2).
 
     Args:
-        guesses: mass over the cells, shape (..., n_cells), or one image's labels.
+        guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
         truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
-        grid: the grid to measure on; the scene's, else the paper's, if left out.
+        grid: the grid (default: the scene's, else the paper's).
 
     Returns:
-        Shape (...), in [0, diagonal], lower is better. NaN where nothing was parsed or the truth is not known.
+        Shape (...), in [0, diagonal], lower is better. NaN without parsed answers, or if the truth is not known.
 
     Raises:
         DistributionError: for mass that is negative, not finite or of the wrong length.

@@ -1,7 +1,7 @@
-"""Behavioral strategies: near the players, near the center, spread or not? (Spot the Ball, section 4.5.)
+"""Compute behavioral strategies: closeness to players and center, spread of guesses (Spot the Ball, section 4.5).
 
-Arrays carry the cells on the last axis, guesses as counts or probabilities. `spotball_core.metrics.inputs` says what
-else each argument may be.
+Arrays have the cells on the last axis, and guesses are counts or probabilities. `spotball_core.metrics.inputs`
+describes the other forms of each argument.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from spotball_core.typing import BoolArray, FloatArray
 Window = tuple[tuple[int, int], tuple[int, int]]
 
 PAPER_WINDOW: Window = ((2, 4), (3, 7))
-"""First and last row, first and last column of the paper's center window (section 4.5)."""
+"""First and last row, first and last column of the center window from the paper (section 4.5)."""
 
 
 @overload
@@ -59,28 +59,28 @@ def near_player_rate(
 def near_player_rate(
     guesses: Guesses, players: Players, *, tau: float = 0.08, grid: Grid | None = None
 ) -> float | FloatArray:
-    r"""Share of guesses within tau image diagonals of a player (eq. 4 and 5).
+    r"""Compute the share of guesses within tau image diagonals of a player (eq. 4 and 5).
 
     $$NR = \frac{1}{\sum_i T_i} \sum_{i,t} \mathbb{1}\Big[\min_{b \in \mathcal{B}_i}
     \text{dist}(p_{i,t}, b) \le \tau D\Big]$$
 
-    with p the guessed cell's center, dist its distance to a player's box (0 inside), D the diagonal. For the rate over
-    several images weigh each image by its number of parsed guesses. Unparsed answers are left out.
+    with p the guessed cell's center, dist its distance to a player's box (0 inside), and D the diagonal. For the rate
+    over several images, weight each image by its number of parsed guesses. Unparsed answers are excluded.
 
     Args:
-        guesses: mass over the cells, shape (..., n_cells), or one image's labels.
+        guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
         players: boxes in pixels, shape (..., n_boxes, 4), padded with rows of NaN; or PlayerBoxes; or a scene, whose
-            outlines are used where it has them.
-        tau: in (0, 1].
-        grid: the grid to measure on; the scene's, else the paper's, if left out.
+            outlines replace boxes if it has them.
+        tau: share of the diagonal, in (0, 1].
+        grid: the grid (default: the scene's, else the paper's).
 
     Returns:
-        Shape (...), in [0, 1]. NaN where nothing was parsed or there are no players.
+        Shape (...), in [0, 1]. NaN without parsed answers or without players.
 
     Raises:
         OptionError: for tau outside (0, 1].
         DistributionError: for mass that is negative, not finite or of the wrong length.
-        GridError: for boxes that are no boxes, or a label outside the grid.
+        GridError: for invalid boxes, or a label outside the grid.
 
     Examples:
         >>> float(near_player_rate(["A1", "F10"], [[0, 0, 50, 100]]))
@@ -104,27 +104,27 @@ def overlap_rate(guesses: Guesses, players: Players, *, theta: float = ..., grid
 def overlap_rate(
     guesses: Guesses, players: Players, *, theta: float = 0.02, grid: Grid | None = None
 ) -> float | FloatArray:
-    r"""Share of guesses whose cell a player's box covers by at least theta of its area (eq. 6).
+    r"""Compute the share of guesses whose cell is covered by a player's box over at least theta of its area (eq. 6).
 
     $$OR = \frac{1}{\sum_i T_i} \sum_{i,t} \mathbb{1}\Big[\max_{b \in \mathcal{B}_i}
     \frac{\text{area}(c(\hat{y}_{i,t}) \cap b)}{\text{area}(c(\hat{y}_{i,t}))} \ge \theta\Big]$$
 
-    For the rate over several images weigh each image by its number of parsed guesses. Unparsed answers are left out.
+    For the rate over several images, weight each image by its number of parsed guesses. Unparsed answers are excluded.
 
     Args:
-        guesses: mass over the cells, shape (..., n_cells), or one image's labels.
+        guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
         players: boxes in pixels, shape (..., n_boxes, 4), padded with rows of NaN; or PlayerBoxes; or a scene, whose
-            outlines are used where it has them.
-        theta: in (0, 1].
-        grid: the grid to measure on; the scene's, else the paper's, if left out.
+            outlines replace boxes if it has them.
+        theta: share of the cell's area, in (0, 1].
+        grid: the grid (default: the scene's, else the paper's).
 
     Returns:
-        Shape (...), in [0, 1]. NaN where nothing was parsed or there are no players.
+        Shape (...), in [0, 1]. NaN without parsed answers or without players.
 
     Raises:
         OptionError: for theta outside (0, 1].
         DistributionError: for mass that is negative, not finite or of the wrong length.
-        GridError: for boxes that are no boxes, or a label outside the grid.
+        GridError: for invalid boxes, or a label outside the grid.
 
     Examples:
         >>> float(overlap_rate(["A1", "B1", "F10"], [[0, 0, 64, 90]], theta=0.5))  # all of A1, half of B1
@@ -150,25 +150,25 @@ def center_ratio(
 def center_ratio(
     guesses: Guesses, truth: Truth, *, window: Window | None = None, grid: Grid | None = None
 ) -> float | FloatArray:
-    r"""Mass of the guesses in the center window over the truth's mass there (eq. 7).
+    r"""Compute the ratio of the guesses' mass to the truth's mass in the center window (eq. 7).
 
     $$CR = \frac{\sum_{j \in \mathcal{S}} p_j}{\sum_{j \in \mathcal{S}} q_j}$$
 
-    Above 1 the guesses are nearer the center than the ball is. Give pooled guesses and the pooled truth: q is the
-    benchmark's prior, each ball cell counted once. The paper's window, rows 2-4 and columns 3-7 of 6 x 10, is half a
-    cell left of and above the image's center; `symmetric_center_bias` has no such lean.
+    Above 1, the guesses are nearer to the center than the ball is. Pass pooled guesses and the pooled truth: q is the
+    benchmark's prior, in which each ball cell counts once. The window from the paper, rows 2-4 and columns 3-7 of 6 x
+    10, lies half a cell left of and above the image's center; `symmetric_center_bias` avoids this offset.
 
     Args:
-        guesses: mass over the cells, shape (..., n_cells), or one image's labels.
+        guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
         truth: how often each cell holds the ball, shape (..., n_cells), or labels, or a scene.
-        window: first and last row, first and last column; the paper's if left out, for a 6 x 10 grid alone.
-        grid: the grid; the scene's, else the paper's, if left out.
+        window: first and last row, first and last column (default: the window from the paper, for a 6 x 10 grid only).
+        grid: the grid (default: the scene's, else the paper's).
 
     Returns:
-        Shape (...), at least 0. NaN where nothing was parsed, or the truth has no mass in the window.
+        Shape (...), at least 0. NaN without parsed answers, or if the truth has no mass in the window.
 
     Raises:
-        OptionError: for a window outside the grid, or none given for a grid other than 6 x 10.
+        OptionError: for a window outside the grid, or no window for a grid that is not 6 x 10.
         DistributionError: for mass that is negative, not finite or of the wrong length.
         GridError: for a label outside the grid.
 
@@ -191,20 +191,20 @@ def symmetric_center_bias(guesses: Guesses, truth: Truth, *, grid: Grid | None =
 
 
 def symmetric_center_bias(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> float | FloatArray:
-    r"""Mean distance of the guesses from the image's center over that of the truth.
+    r"""Compute the ratio of the guesses' to the truth's mean distance from the image's center.
 
     $$\frac{\sum_j p_j\, \lVert c_j - m \rVert}{\sum_j q_j\, \lVert c_j - m \rVert}$$
 
-    with m the image's center. Below 1 the guesses are nearer the center than the ball is. It needs no window and
-    treats left and right, above and below alike; prefer it to `center_ratio`. Give pooled guesses and pooled truth.
+    with m the image's center. Below 1, the guesses are nearer to the center than the ball is. The metric needs no
+    window and treats all directions alike; prefer it to `center_ratio`. Pass pooled guesses and the pooled truth.
 
     Args:
-        guesses: mass over the cells, shape (..., n_cells), or one image's labels.
+        guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
         truth: how often each cell holds the ball, shape (..., n_cells), or labels, or a scene.
-        grid: the grid; the scene's, else the paper's, if left out.
+        grid: the grid (default: the scene's, else the paper's).
 
     Returns:
-        Shape (...), at least 0. NaN where nothing was parsed, or the truth is not known or all at the very center.
+        Shape (...), at least 0. NaN without parsed answers, or if the truth is unknown or entirely at the exact center.
 
     Raises:
         DistributionError: for mass that is negative, not finite or of the wrong length.
@@ -228,20 +228,20 @@ def normalized_entropy(guesses: Guesses, *, grid: Grid | None = ...) -> FloatArr
 
 
 def normalized_entropy(guesses: Guesses, *, grid: Grid | None = None) -> float | FloatArray:
-    r"""Entropy of a distribution over the cells, as a share of the largest possible (eq. 8).
+    r"""Compute the entropy of a distribution over the cells, as a share of the maximum (eq. 8).
 
     $$\hat{H}(p) = \frac{-\sum_j p_j \log p_j}{\log n}$$
 
-    The paper's table holds this for guesses pooled over images: how a respondent spreads guesses over the benchmark,
-    not how unsure it is about one image, which is `image_entropy`. Unparsed answers are left out.
+    The paper's table reports this for guesses pooled over images. It measures how a respondent spreads guesses over the
+    benchmark; `image_entropy` measures the uncertainty about one image. Unparsed answers are excluded.
 
     Args:
-        guesses: mass over the cells, shape (..., n_cells), or labels.
-        grid: needed for labels of a grid other than the paper's.
+        guesses: counts or probabilities, shape (..., n_cells), or labels.
+        grid: needed for labels of a grid that differs from the paper's.
 
     Returns:
-        Shape (...), in [0, 1]; 0 for a single cell, 1 for the uniform distribution. NaN where nothing was parsed; on
-        a grid of one cell, 0.
+        Shape (...), in [0, 1]; 0 for a single cell, 1 for the uniform distribution. NaN without parsed answers; 0 on a
+        grid of one cell.
 
     Raises:
         DistributionError: for mass that is negative, not finite or of the wrong length.
@@ -267,17 +267,17 @@ def image_entropy(guesses: Guesses, *, grid: Grid | None = ...) -> FloatArray: .
 
 
 def image_entropy(guesses: Guesses, *, grid: Grid | None = None) -> float | FloatArray:
-    r"""Mean over images of each image's own normalized entropy (eq. 8): how unsure a respondent is about one image.
+    r"""Compute the mean over images of each image's normalized entropy (eq. 8), the uncertainty about one image.
 
     $$\frac{1}{N} \sum_{i=1}^{N} \hat{H}(p_i)$$
 
     Args:
-        guesses: mass over the cells, shape (..., n_images, n_cells), or one image's labels.
-        grid: needed for labels of a grid other than the paper's.
+        guesses: counts or probabilities, shape (..., n_images, n_cells), or one image's labels.
+        grid: needed for labels of a grid that differs from the paper's.
 
     Returns:
-        Shape (...), in [0, 1]. Images without a parsed answer are left out; NaN where none is left. With few answers
-        to an image it is biased down: n answers cannot reach more than log n / log n_cells.
+        Shape (...), in [0, 1]. Images without a parsed answer are excluded; NaN if no image remains. The value is
+        biased downward if an image has few answers: n answers cannot exceed log n / log n_cells.
 
     Raises:
         DistributionError: for mass that is negative, not finite or of the wrong length.
@@ -293,7 +293,7 @@ def image_entropy(guesses: Guesses, *, grid: Grid | None = None) -> float | Floa
 
 
 def near_player_mask(players: Players, grid: Grid, *, tau: float = 0.08) -> tuple[BoolArray, BoolArray]:
-    """Which cells count as near a player (eq. 5), shape (..., n_cells), and where there are players, shape (...).
+    """Return which cells are near a player (eq. 5), shape (..., n_cells), and which images have players, shape (...).
 
     Raises:
         OptionError: for tau outside (0, 1].
@@ -304,7 +304,7 @@ def near_player_mask(players: Players, grid: Grid, *, tau: float = 0.08) -> tupl
 
 
 def overlap_mask(players: Players, grid: Grid, *, theta: float = 0.02) -> tuple[BoolArray, BoolArray]:
-    """Which cells count as overlapping a player (eq. 6), shape (..., n_cells), and where there are players.
+    """Return which cells overlap a player (eq. 6), shape (..., n_cells), and which images have players.
 
     Raises:
         OptionError: for theta outside (0, 1].
@@ -315,15 +315,15 @@ def overlap_mask(players: Players, grid: Grid, *, theta: float = 0.02) -> tuple[
 
 
 def player_distances(players: Players, grid: Grid) -> FloatArray:
-    """Distance from each cell's center to the nearest player, 0 inside, in pixels (eq. 4).
+    """Return the distance from each cell's center to the nearest player in pixels, 0 inside (eq. 4).
 
     Args:
         players: boxes in pixels, shape (..., n_boxes, 4), padded with rows of NaN; or PlayerBoxes; or a scene, whose
-            outlines are used where it has them.
-        grid: the grid to measure on.
+            outlines replace boxes if it has them.
+        grid: the grid.
 
     Returns:
-        Shape (..., n_cells); infinite where there are no players.
+        Shape (..., n_cells); infinite if there are no players.
     """
     distances = grid.box_distances(boxes_of(players))
     which, outlines = outlines_of(players)
@@ -334,15 +334,15 @@ def player_distances(players: Players, grid: Grid) -> FloatArray:
 
 
 def player_shares(players: Players, grid: Grid) -> FloatArray:
-    """Largest share of each cell's area that a single player covers (eq. 6).
+    """Return the largest share of each cell's area that a single player covers (eq. 6).
 
     Args:
         players: boxes in pixels, shape (..., n_boxes, 4), padded with rows of NaN; or PlayerBoxes; or a scene, whose
-            outlines are used where it has them.
-        grid: the grid to measure on.
+            outlines replace boxes if it has them.
+        grid: the grid.
 
     Returns:
-        Shape (..., n_cells), in [0, 1]; 0 where there are no players.
+        Shape (..., n_cells), in [0, 1]; 0 if there are no players.
     """
     shares = grid.box_shares(boxes_of(players))
     which, outlines = outlines_of(players)
@@ -353,7 +353,7 @@ def player_shares(players: Players, grid: Grid) -> FloatArray:
 
 
 def window_mask(grid: Grid, window: Window | None = None) -> BoolArray:
-    """Boolean array over the cells, true in the center window (eq. 7); OptionError as in `center_ratio`."""
+    """Return a boolean array over the cells, true in the center window (eq. 7); errors are those of `center_ratio`."""
     if window is None:
         if (grid.rows, grid.cols) != (6, 10):
             raise OptionError(f"the paper's center window is defined for a 6 x 10 grid, this one is {grid}")
@@ -366,7 +366,7 @@ def window_mask(grid: Grid, window: Window | None = None) -> BoolArray:
 
 
 def truth_mass(truth: Truth, grid: Grid) -> FloatArray:
-    """How often each cell holds the ball: numbers as they are, anything else as one image's truth."""
+    """Return how often each cell holds the ball: numbers unchanged, other forms as one image's truth."""
     truth = values_of(truth, grid)  # type: ignore[assignment]
     named = isinstance(truth, str) or is_scene(truth) or is_ground_truth(truth) or are_labels(truth)
     return truth_of(truth, grid).astype(float) if named else checked_mass(truth, grid)

@@ -1,7 +1,7 @@
-"""Task performance: is the ball found, and how far off are the guesses? (Spot the Ball, section 4.5.)
+"""Compute task performance: how often the ball is found, and how far off the guesses are (Spot the Ball, section 4.5).
 
-Arrays carry the cells on the last axis, guesses as counts or probabilities; distances are in pixels between cell
-centers. `spotball_core.metrics.inputs` says what else each argument may be.
+Arrays have the cells on the last axis, and guesses are counts or probabilities. Distances are in pixels between cell
+centers. `spotball_core.metrics.inputs` describes the other forms of each argument.
 """
 
 from __future__ import annotations
@@ -43,23 +43,23 @@ def accuracy(guesses: Guesses, truth: Truth, *, unparsed: ArrayLike = ..., grid:
 def accuracy(
     guesses: Guesses, truth: Truth, *, unparsed: ArrayLike = 0.0, grid: Grid | None = None
 ) -> float | FloatArray:
-    r"""Share of answers that name a cell the ball is in (eq. 1).
+    r"""Compute the share of answers that name a cell with the ball (eq. 1).
 
     $$\text{Accuracy} = \frac{1}{N} \sum_{i=1}^{N} \mathbb{1}[\hat{y}_i \in \mathcal{G}_i]$$
 
-    An unparsed answer is a wrong one: it counts in N.
+    An unparsed answer counts as wrong: it is included in N.
 
     Args:
-        guesses: mass over the cells, shape (..., n_cells), or one image's labels (None: unparsed).
+        guesses: counts or probabilities, shape (..., n_cells), or one image's labels (None: unparsed).
         truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
-        unparsed: number of unparsed answers beside the mass, shape (...).
-        grid: needed for labels of a grid other than the scene's or the paper's.
+        unparsed: number of unparsed answers that `guesses` does not include, shape (...).
+        grid: needed for labels of a grid that differs from the scene's and the paper's.
 
     Returns:
-        Shape (...), in [0, 1], higher is better. NaN where nothing was answered or the truth is not known.
+        Shape (...), in [0, 1], higher is better. NaN without answers, or if the truth is not known.
 
     Raises:
-        DistributionError: for mass or unparsed that are negative, not finite or of the wrong shape.
+        DistributionError: for `guesses` or `unparsed` that are negative, not finite or of the wrong shape.
         GridError: for a label outside the grid.
 
     Examples:
@@ -83,19 +83,19 @@ def euclidean_error(guesses: Guesses, truth: Truth, *, grid: Grid | None = ...) 
 
 
 def euclidean_error(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> float | FloatArray:
-    r"""Mean distance from the guessed cells to the nearest cell the ball is in (eq. 2), in pixels.
+    r"""Compute the mean distance from the guessed cells to the nearest ball cell (eq. 2), in pixels.
 
     $$d_i = \min_{g \in \mathcal{G}_i} \lVert c(\hat{y}_i) - c(g) \rVert_2$$
 
-    Unparsed answers are left out.
+    Unparsed answers are excluded.
 
     Args:
-        guesses: mass over the cells, shape (..., n_cells), or one image's labels.
+        guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
         truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
-        grid: the grid to measure on (default: the scene's, else the paper's).
+        grid: the grid (default: the scene's, else the paper's).
 
     Returns:
-        Shape (...), in [0, diagonal], lower is better. NaN where nothing was parsed or the truth is not known.
+        Shape (...), in [0, diagonal], lower is better. NaN without parsed answers, or if the truth is not known.
 
     Raises:
         DistributionError: for mass that is negative, not finite or of the wrong length.
@@ -122,19 +122,19 @@ def expected_error(guesses: Guesses, truth: Truth, *, grid: Grid | None = ...) -
 
 
 def expected_error(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> float | FloatArray:
-    r"""Mean distance from the guessed cells to all cells the ball is in, in pixels: $E\lVert X - Y\rVert$.
+    r"""Compute the mean distance from the guessed cells to all ball cells, in pixels: $E\lVert X - Y\rVert$.
 
-    X is drawn from the guesses, Y uniformly from the ball's cells. Where `euclidean_error` forgives a ball that
-    spans several cells by measuring to the nearest, this measures to the ball as a whole; it is the first term of
+    X is drawn from the guesses, Y uniformly from the ball's cells. For a ball that spans several cells,
+    `euclidean_error` measures to the nearest cell, while this metric measures to all of them. It is the first term of
     `energy_score`.
 
     Args:
-        guesses: mass over the cells, shape (..., n_cells), or one image's labels.
+        guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
         truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
-        grid: the grid to measure on (default: the scene's, else the paper's).
+        grid: the grid (default: the scene's, else the paper's).
 
     Returns:
-        Shape (...), in [0, diagonal], lower is better. NaN where nothing was parsed or the truth is not known.
+        Shape (...), in [0, diagonal], lower is better. NaN without parsed answers, or if the truth is not known.
 
     Raises:
         DistributionError: for mass that is negative, not finite or of the wrong length.
@@ -159,20 +159,20 @@ def top_k_accuracy(guesses: Guesses, truth: Truth, *, k: int = ..., grid: Grid |
 
 
 def top_k_accuracy(guesses: Guesses, truth: Truth, *, k: int = 3, grid: Grid | None = None) -> float | FloatArray:
-    r"""Probability that the ball is in one of the k most named cells, ties between cells broken at random.
+    r"""Compute the probability that the ball is in one of the k most named cells, with ties broken at random.
 
-    A cell that was never named is not among the k, however few were. With $a$ cells named more often than the k-th,
-    $m$ cells tied with it of which $g$ hold the ball, and none of the $a$ does, the value is
+    A cell that was never named is not among the k, even if fewer than k cells were named. With $a$ cells named more
+    often than the k-th, $m$ cells tied with it of which $g$ hold the ball, and no ball in the $a$ cells, the value is
     $1 - \binom{m-g}{k-a} / \binom{m}{k-a}$.
 
     Args:
-        guesses: mass over the cells, shape (..., n_cells), or one image's labels.
+        guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
         truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
-        k: how many cells, at least 1.
-        grid: needed for labels of a grid other than the scene's or the paper's.
+        k: number of cells, at least 1.
+        grid: needed for labels of a grid that differs from the scene's and the paper's.
 
     Returns:
-        Shape (...), in [0, 1], higher is better. NaN where nothing was parsed or the truth is not known.
+        Shape (...), in [0, 1], higher is better. NaN without parsed answers, or if the truth is not known.
 
     Raises:
         OptionError: for k below 1.
@@ -205,14 +205,14 @@ def top_k_accuracy(guesses: Guesses, truth: Truth, *, k: int = 3, grid: Grid | N
 
 
 def truth_distances(mask: BoolArray, grid: Grid) -> FloatArray:
-    """Distance from each cell's center to the nearest center of a ball cell, in pixels (eq. 2).
+    """Return the distance from each cell's center to the nearest center of a ball cell, in pixels (eq. 2).
 
     Args:
         mask: true where the ball is, shape (..., n_cells).
-        grid: the grid to measure on.
+        grid: the grid.
 
     Returns:
-        Shape (..., n_cells); infinite where no cell holds the ball.
+        Shape (..., n_cells); infinite if no cell holds the ball.
 
     Examples:
         >>> grid = Grid(1, 4, 40, 10)

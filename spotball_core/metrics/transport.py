@@ -1,10 +1,10 @@
-"""Exact transport of many differences between distributions.
+"""Solve optimal transport exactly for many differences between distributions.
 
-A difference holds surplus (above 0) and lack (below 0) over the cells and sums to 0. Problems with a closed form are
-solved by it, and each distinct problem is solved once. A solver gets the rest.
+A difference holds surplus (above 0) and deficit (below 0) over the cells and sums to 0. Problems with a closed form use
+it, and each distinct problem is solved once. A solver handles the rest.
 
-Differences in whole numbers are solved in whole steps of cost (`step_of`). Their least cost is one whole number, so
-every solver finds the same number to the last bit. Which solver is used depends only on the problems of the call:
+Integer differences are solved with costs in integer steps (`step_of`). Their minimum cost is a unique integer, so every
+solver returns an identical result. The choice of solver depends only on the problems of the call:
 
 - `transport_whole` solves a few problems of counts. It needs no library.
 - `transport_numba` solves all others if the extra `speed` is installed. It loads as fast as POT.
@@ -32,42 +32,48 @@ from spotball_core.typing import FloatArray, IntArray
 
 _MAX_PIVOTS = 10_000_000
 _LARGE = 600
-"""Threads share problems of at least as many sources times sinks. The solver lets go of the interpreter's lock while it
-works, but what it needs for smaller ones is less than handing the lock over takes: two threads were slower than one."""
+"""Minimum size (sources times sinks) of problems that threads share.
+
+The solver releases the interpreter's lock while it works. For smaller problems, passing the lock costs more than the
+work: two threads were slower than one.
+"""
 
 _CHUNK, _SHARED_CHUNK = 1024, 16
-"""Problems taken at a time: by one thread alone, and by each of several, which shall end together."""
+"""Number of problems per batch: for one thread, and for several threads, which should finish together."""
 
 _FOR_THREADS = 200
-"""Problems that Numba solves in the time it takes to start a thread, many times over."""
+"""Number of problems that take Numba many times as long as starting a thread takes."""
 
 MOST_COUNTED = 2**20
-"""What a difference of counts moves at most: times the steps of a cost it stays below 2**63."""
+"""Maximum mass of a difference of counts: multiplied by the cost in steps, it stays below 2**63."""
 
 MOST_MOVED = 2**51
-"""What a difference of whole numbers moves at most. POT's floats and the integers of `transport_numba` hold it
-exactly."""
+"""Maximum mass of an integer difference. POT's floats and the integers of `transport_numba` represent it exactly."""
 
 _BITS = 47
-"""Steps of all cells' costs together stay below two to this: the compiled solver, whose numbers are floats and who
-takes 2e-15 of a path's length for nothing, then still sees each step."""
+"""The sum of all costs in steps stays below two to this power.
+
+The compiled solver uses floats and treats 2e-15 of a path's length as 0, so it can then still resolve each step.
+"""
 
 _LEAST_STEPS = 2**33
-"""Steps that the shortest distance has at least; half a step is then 6e-11 of it."""
+"""Minimum number of steps in the shortest distance; half a step is then 6e-11 of it."""
 
 _MOST_PAIRS = 5_000
-"""Sources times sinks, summed over the problems of a call, up to which `transport_whole` solves counts: about 10 ms of
-work, far less than the other solvers take to load."""
+"""Maximum of sources times sinks, summed over the problems of a call, for which `transport_whole` solves counts.
+
+This is about 10 ms of work, much less than the other solvers need to load.
+"""
 
 _BYTES_PER_PAIR = 48
-"""What the compiled solver and the making of its costs take for each source and sink, measured and rounded up."""
+"""Bytes that the compiled solver and its costs need per pair of source and sink, measured and rounded up."""
 
 _MUCH = 2**30
-"""Bytes from which it matters how much memory there is."""
+"""The available memory is checked above this number of bytes."""
 
 
 class Costs(Protocol):
-    """What moving one unit from cell to cell costs.
+    """The cost of moving one unit from cell to cell.
 
     Attributes:
         longest: the largest cost between any two cells.
@@ -79,28 +85,29 @@ class Costs(Protocol):
         ...
 
     def between(self, sources: IntArray, sinks: IntArray) -> FloatArray:
-        """The costs from m cells to n cells, given by their indices, shape (m, n)."""
+        """Return the costs from m cells to n cells, given by index, shape (m, n)."""
         ...
 
 
 def transport(
     differences: FloatArray, cost: FloatArray, threads: int | None = None, *, step: float | None = None
 ) -> FloatArray:
-    """Least cost of moving each difference's surplus to where it lacks.
+    """Compute the minimum cost of moving each difference's surplus to its deficits.
 
     Args:
-        differences: shape (n, n_cells), finite, each row summing to 0 but for rounding.
-        cost: shape (n_cells, n_cells), finite, nowhere negative.
-        threads: how many share the large problems, 1 or more; one a processor if left out. The result is the same.
-        step: solve in whole steps of the cost (`step_of`). Then the differences are whole numbers, of which each row
-            moves at most `MOST_MOVED`.
+        differences: shape (n, n_cells), finite; each row sums to 0 up to rounding.
+        cost: shape (n_cells, n_cells), finite, nonnegative.
+        threads: number of threads for large problems, at least 1 (default: one per processor). It does not change the
+            result.
+        step: solve in integer steps of the cost (`step_of`). The differences must then be integers, and each row moves
+            at most `MOST_MOVED`.
 
     Returns:
-        Shape (n,); 0 where nothing is to be moved.
+        Shape (n,); 0 if nothing has to move.
 
     Raises:
-        DistributionError: where the solver does not reach the optimum.
-        NotEnoughMemoryError: if a problem needs more memory than there is.
+        DistributionError: if the solver does not reach the optimum.
+        NotEnoughMemoryError: if a problem needs more memory than is available.
 
     Examples:
         >>> cost = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))
@@ -126,9 +133,9 @@ def transport(
 
 
 def transport_of_few(differences: FloatArray, costs: Costs, threads: int | None = None) -> FloatArray:
-    """As `transport`, on a grid of so many cells that the costs between all of them would not fit into memory.
+    """Compute `transport` on a grid whose full cost matrix would not fit into memory.
 
-    Each problem needs only the costs from the cells with surplus to those that lack.
+    Each problem needs only the costs from cells with surplus to cells with a deficit.
     """
     rows, places = _distinct(differences)
     from_cells, to_cells = (rows > 0).sum(axis=-1), (rows < 0).sum(axis=-1)
@@ -145,7 +152,7 @@ def transport_of_few(differences: FloatArray, costs: Costs, threads: int | None 
 
 
 def step_of(cost: FloatArray) -> float | None:
-    """The step that whole costs are counted in, a power of two; None where it is too coarse for the shortest one.
+    """Return the step for integer costs, a power of two; None if it is too coarse for the shortest cost.
 
     It is too coarse for every grid of more than 512 cells.
     """
@@ -155,24 +162,24 @@ def step_of(cost: FloatArray) -> float | None:
 
 
 def transport_on_a_line(differences: FloatArray, step: float) -> FloatArray:
-    """As `transport`, for cells in a row with `step` between neighbors: what passes each border, times the step."""
+    """Compute `transport` for cells in a row, `step` apart: the mass that crosses each border, times the step."""
     passing: FloatArray = np.abs(differences.cumsum(axis=-1)[..., :-1]).sum(axis=-1)
     return passing * step
 
 
 def _distinct(differences: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Rows without repetition, and for each row its place among them."""
-    # Compared as bytes, which is far faster than number by number.
+    """Return the distinct rows, and for each row its index among them."""
+    # Comparing bytes is far faster than comparing numbers.
     keys = np.ascontiguousarray(differences).view(f"V{differences.shape[1] * differences.itemsize}").reshape(-1)
     _, first, places = np.unique(keys, return_index=True, return_inverse=True)
     return differences[first], places
 
 
 def _from_one_cell(rows: FloatArray, costs: FloatArray) -> FloatArray:
-    """Cost where one cell has all surplus: every lack is met from there, so there is but one plan.
+    """Return the cost if one cell has all surplus: it supplies every deficit, so there is only one plan.
 
     Args:
-        costs: from that cell to all, for each row.
+        costs: from that cell to all cells, for each row.
     """
     demand = np.maximum(-rows, 0.0)
     demand *= rows.max(axis=-1, keepdims=True) / demand.sum(axis=-1, keepdims=True)
@@ -181,7 +188,7 @@ def _from_one_cell(rows: FloatArray, costs: FloatArray) -> FloatArray:
 
 
 def _in_steps(rows: FloatArray, cost: FloatArray, sizes: IntArray, threads: int) -> FloatArray:
-    """Cost of rows in whole numbers at whole costs, all with several cells on both sides.
+    """Return the cost of integer rows at integer costs, all with several cells on both sides.
 
     Args:
         sizes: sources times sinks of each row.
@@ -190,32 +197,34 @@ def _in_steps(rows: FloatArray, cost: FloatArray, sizes: IntArray, threads: int)
         return least_costs(rows.astype(np.int64), cost.astype(np.int64)).astype(float)
     if find_spec("numba"):
         return _by_numba(rows.astype(np.int64), cost.astype(np.int64), threads)
-    return _by_pot(rows, _Table(cost), sizes, threads, whole=True)
+    return _by_pot(rows, _Table(cost), sizes, threads, are_integers=True)
 
 
 def _by_numba(rows: IntArray, cost: IntArray, threads: int) -> FloatArray:
-    """As `_in_steps`. Threads share the rows, as the solver lets go of the interpreter's lock."""
+    """Compute `_in_steps` with Numba. The solver releases the interpreter's lock, so threads share the rows."""
     from spotball_core.metrics.transport_numba import least_costs
 
     if threads == 1 or len(rows) < _FOR_THREADS:
         return _whole(*least_costs(rows, cost))
     from concurrent.futures import ThreadPoolExecutor
 
-    # In more parts than threads, which shall end together.
+    # Use more parts than threads, so that the threads finish together.
     parts = np.array_split(rows, 4 * threads)
     with ThreadPoolExecutor(threads) as pool:
-        return np.concatenate([_whole(*found) for found in pool.map(lambda part: least_costs(part, cost), parts)])
+        return np.concatenate(
+            [_whole(*costs_of_part) for costs_of_part in pool.map(lambda part: least_costs(part, cost), parts)]
+        )
 
 
 def _whole(remainders: IntArray, rounded: FloatArray) -> FloatArray:
-    """Floats of whole numbers, given modulo 2**64 and rounded: the same ones however they were rounded."""
+    """Return exact integers as floats from their values modulo 2**64 and their rounded values."""
     values: FloatArray = np.rint((rounded - remainders) / 2.0**64) * 2.0**64 + remainders
     return values
 
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """Costs between all cells, in steps where they are solved in steps."""
+    """Costs between all cells, in steps if problems are solved in steps."""
 
     cost: FloatArray
 
@@ -224,28 +233,28 @@ class _Table:
         return float(self.cost.max())
 
     def between(self, sources: IntArray, sinks: IntArray) -> FloatArray:
-        found: FloatArray = self.cost.take(sources, 0).take(sinks, 1)
-        return found
+        chosen: FloatArray = self.cost.take(sources, 0).take(sinks, 1)
+        return chosen
 
 
-def _by_pot(rows: FloatArray, costs: Costs, sizes: IntArray, threads: int, *, whole: bool = False) -> FloatArray:
-    """Cost of rows that have several cells on both sides, by POT's solver. Threads share the large ones.
+def _by_pot(rows: FloatArray, costs: Costs, sizes: IntArray, threads: int, *, are_integers: bool = False) -> FloatArray:
+    """Return the cost of rows with several cells on both sides, by POT's solver. Threads share the large rows.
 
     Args:
         sizes: sources times sinks of each row.
-        whole: rows and costs are whole numbers.
+        are_integers: whether rows and costs are integers.
     """
     values, large = np.empty(len(rows)), sizes >= _LARGE
     for chosen, sharing in ((~large, 1), (large, threads)):
         if chosen.any():
-            values[chosen] = _solve(rows[chosen], costs, sharing, whole)
+            values[chosen] = _solve(rows[chosen], costs, sharing, are_integers)
     return values
 
 
-def _solve(rows: FloatArray, costs: Costs, threads: int, whole: bool) -> FloatArray:
-    """As `_by_pot`, of problems that are all shared or all not."""
+def _solve(rows: FloatArray, costs: Costs, threads: int, are_integers: bool) -> FloatArray:
+    """Solve problems with POT. The threads share either all of the problems or none."""
     threads = _within_memory(rows, threads)
-    # Imported here: POT looks for every array library there is, which costs most of a second.
+    # Import here: POT probes for every array library, which takes most of a second.
     from ot.lp.emd_wrap import check_result, emd_c
 
     size = _CHUNK if threads == 1 else _SHARED_CHUNK
@@ -253,18 +262,18 @@ def _solve(rows: FloatArray, costs: Costs, threads: int, whole: bool) -> FloatAr
     def solve(start: int) -> tuple[FloatArray, set[int]]:
         chunk = rows[start : start + size]
         moved = np.maximum(chunk, 0.0).sum(axis=-1)
-        # Where the solver's own sum would round, it is taken again in whole numbers.
-        rounds = whole & (moved * costs.longest >= 2**53)
+        # If the solver's sum would round, compute it again in integers.
+        rounds = are_integers & (moved * costs.longest >= 2**53)
         values: FloatArray = np.empty(len(chunk))
         codes: set[int] = set()
-        sides = zip(_masses(chunk, whole), _masses(-chunk, whole), strict=True)
+        sides = zip(_masses(chunk, are_integers), _masses(-chunk, are_integers), strict=True)
         for i, ((sources, supply), (sinks, demand)) in enumerate(sides):
             between = costs.between(sources, sinks)
             plan, values[i], _, _, code = emd_c(supply, demand, between, _MAX_PIVOTS, 1)
             codes.add(code)
             if rounds[i]:
                 values[i] = _whole(np.vdot(plan.astype(np.int64), between.astype(np.int64)), values[i])
-        return values if whole else values * moved, codes
+        return values if are_integers else values * moved, codes
 
     starts = range(0, len(rows), size)
     if threads == 1:
@@ -284,7 +293,7 @@ def _solve(rows: FloatArray, costs: Costs, threads: int, whole: bool) -> FloatAr
 
 
 def _within_memory(rows: FloatArray, threads: int) -> int:
-    """How many threads may share the rows, so that what each of them has in hand fits into memory.
+    """Return how many threads may share the rows so that their working memory fits.
 
     Raises:
         NotEnoughMemoryError: if a single row does not fit.
@@ -299,12 +308,12 @@ def _within_memory(rows: FloatArray, threads: int) -> int:
     return threads
 
 
-def _masses(rows: FloatArray, whole: bool) -> Iterator[tuple[IntArray, FloatArray]]:
-    """For each row, the cells above 0 and what is on each: whole numbers as they are, others over their sum."""
+def _masses(rows: FloatArray, are_integers: bool) -> Iterator[tuple[IntArray, FloatArray]]:
+    """Yield, for each row, the cells above 0 and their mass: integers unchanged, other values normalized."""
     at, cells = np.nonzero(rows > 0)
     masses = rows[at, cells]
     starts = np.searchsorted(at, np.arange(len(rows)))
-    if not whole:
+    if not are_integers:
         masses = masses / np.add.reduceat(masses, starts)[at]
     for start, end in pairwise([*starts.tolist(), len(at)]):
         yield cells[start:end], masses[start:end]

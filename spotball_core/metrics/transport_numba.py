@@ -1,11 +1,11 @@
-"""Exact transport of whole numbers at whole costs, compiled for many problems (extra `speed`).
+"""Solve integer transport problems exactly with compiled code, for many problems (extra `speed`).
 
 The method is the network simplex on a tree of routes (Ahuja, Magnanti and Orlin, Network Flows, 1993, chapter 11). It
-starts from routes chosen by Russell's rule (Operations Research 17, 1969), from which few steps are left. All numbers
-are integers, and supplies are scaled so that every route of a tree is used: each step lowers the cost, so the method
-ends, and the plan found is an optimum.
+starts from routes chosen by Russell's rule (Operations Research 17, 1969), which leave few steps. All numbers are
+integers, and supplies are scaled so that every route of a tree is used. Each step therefore lowers the cost, the method
+terminates, and the plan is optimal.
 
-Numba compiles it when it is first called, for a few seconds, and keeps the result for later processes.
+Numba compiles the code at the first call, which takes a few seconds, and caches it for later processes.
 """
 
 from __future__ import annotations
@@ -21,28 +21,31 @@ from spotball_core.typing import FloatArray, IntArray
 _Function = TypeVar("_Function", bound=Callable[..., object])
 
 _CLOSED = 2**60
-"""Added to the rank of a cell that has nothing left; more than any cost."""
+"""Added to the rank of a cell without remaining supply; larger than any cost."""
 
 _FAR = 2**62
-"""More than any rank, cost or amount."""
+"""Larger than any rank, cost or amount."""
 
 _BLOCK = 8
-"""Sources among whose routes the next route is chosen. Fewer need more steps, and more need longer for each."""
+"""Number of sources whose routes are compared to choose the next route.
+
+Fewer need more steps; more need longer per step.
+"""
 
 
 class _Tree(NamedTuple):
     """A tree of routes over all cells, sources first.
 
-    Prices are such that each route of the tree costs what its source and its sink are priced at together.
+    The cost of each route in the tree equals the sum of the prices of its source and its sink.
     """
 
     parent: IntArray
     depth: IntArray
     flow: IntArray
-    """What moves between a cell and its parent."""
+    """The amount that moves between a cell and its parent."""
     price: IntArray
     child: IntArray
-    """A cell's first child; -1 where there is none. `after` and `before` are the neighbors among its siblings."""
+    """A cell's first child; -1 if there is none. `after` and `before` are its neighbors among its siblings."""
     after: IntArray
     before: IntArray
 
@@ -54,18 +57,18 @@ def _inner(function: _Function) -> _Function:
 
 
 def _kept(function: _Function) -> _Function:
-    """Compile a function, and keep the result for later processes where a folder can be written."""
+    """Compile a function, and cache the result for later processes if a folder is writable."""
     try:
         compiled: _Function = njit(nogil=True, cache=True)(function)
     except RuntimeError:
-        # There is no folder to keep it in that may be written: each process compiles its own.
+        # There is no writable cache folder, so each process compiles its own copy.
         compiled = njit(nogil=True)(function)
     return compiled
 
 
 @_inner
 def _hang(cell: int, parent: int, tree: _Tree) -> None:
-    """Make a cell the first child of another."""
+    """Make a cell the first child of another cell."""
     tree.parent[cell] = parent
     tree.after[cell], tree.before[cell] = tree.child[parent], -1
     if tree.child[parent] >= 0:
@@ -75,18 +78,18 @@ def _hang(cell: int, parent: int, tree: _Tree) -> None:
 
 @_inner
 def _start(cost: IntArray, turned: IntArray, left: IntArray, order: IntArray, tree: _Tree) -> None:
-    """Fill the tree by Russell's rule, and empty `left`, what each cell has left to move.
+    """Fill the tree by Russell's rule, and use up `left`, the remaining amount of each cell.
 
-    The rule compares costs less the largest one of the source and of the sink. Next is a route that is best for both of
-    its ends. It empties one of them, which then hangs from the other one.
+    The rule compares costs minus the largest cost of the source and of the sink. The next route is the best one for
+    both of its ends. It empties one end, which then becomes a child of the other.
 
     Args:
         turned: the costs with the sinks first.
-        order: room for the cells in the order in which they are emptied.
+        order: an output array for the cells in the order in which they are emptied.
     """
     n_sources, n_sinks = cost.shape
     n = n_sources + n_sinks
-    # The ranks stand where the prices will.
+    # The ranks temporarily use the array of prices.
     of_source, of_sink = tree.price[:n_sources], tree.price[n_sources:n]
     for i in range(n_sources):
         most = 0
@@ -139,12 +142,12 @@ def _start(cost: IntArray, turned: IntArray, left: IntArray, order: IntArray, tr
 
 @_inner
 def _exchange(source: int, sink: int, gap: int, n_sources: int, tree: _Tree) -> None:
-    """Take a route into the tree, and take out the one that is emptied.
+    """Add a route to the tree, and remove the route that is emptied.
 
     Args:
-        gap: what the route costs beyond the prices of its ends, below 0.
+        gap: the route's cost minus the prices of its ends, below 0.
     """
-    # The cells from the ends up to where they meet. Routes up from a cell of the end's own kind lose what moves.
+    # Visit the cells from both ends up to their common ancestor. Routes up from a cell of the end's own kind lose flow.
     amount, leaving, below_source = _FAR, -1, False
     x, y = source, sink
     while x != y:
@@ -164,7 +167,7 @@ def _exchange(source: int, sink: int, gap: int, n_sources: int, tree: _Tree) -> 
     while y != meeting:
         tree.flow[y] += amount if y < n_sources else -amount
         y = tree.parent[y]
-    # What hangs from the emptied route now hangs from the new one, turned around.
+    # The subtree of the emptied route now hangs from the new route, in reversed direction.
     top, parent = (source, sink) if below_source else (sink, source)
     x, flow = top, amount
     while True:
@@ -197,7 +200,7 @@ def _exchange(source: int, sink: int, gap: int, n_sources: int, tree: _Tree) -> 
 
 @_inner
 def _improve(cost: IntArray, tree: _Tree) -> None:
-    """Exchange routes until none costs less than the prices of its ends."""
+    """Exchange routes until no route costs less than the prices of its ends."""
     n_sources, n_sinks = cost.shape
     of_sink = tree.price[n_sources : n_sources + n_sinks]
     i = idle = 0
@@ -221,18 +224,18 @@ def _improve(cost: IntArray, tree: _Tree) -> None:
 
 @_kept
 def least_costs(rows: IntArray, costs: IntArray) -> tuple[IntArray, FloatArray]:
-    """Return the least cost of moving what each row has above 0 to where it is below 0.
+    """Return the minimum cost of moving each row's positive amounts to its negative ones.
 
-    Lets go of the interpreter's lock while it works.
+    The function releases the interpreter's lock while it works.
 
     Args:
-        rows: shape (n, n_cells), whole numbers in 64 bits, each row summing to 0. What a row moves times twice the
-            number of cells stays below 2**62.
-        costs: shape (n_cells, n_cells), whole numbers in 64 bits, nowhere negative. The largest one times the number
-            of cells stays below 2**59.
+        rows: shape (n, n_cells), 64-bit integers; each row sums to 0. A row's moved amount times twice the number of
+            cells must stay below 2**62.
+        costs: shape (n_cells, n_cells), nonnegative 64-bit integers. The largest cost times the number of cells must
+            stay below 2**59.
 
     Returns:
-        The costs modulo 2**64, shape (n,), and the costs as floats, which are rounded.
+        The costs modulo 2**64, shape (n,), and the costs as rounded floats.
     """
     n_rows, size = rows.shape
     values, rounded = np.zeros(n_rows, np.int64), np.zeros(n_rows)
@@ -252,13 +255,13 @@ def least_costs(rows: IntArray, costs: IntArray) -> tuple[IntArray, FloatArray]:
         if n == 0:
             continue
         n_sinks = n - n_sources
-        # Each source has one more, and the last sink takes it all. That is too little to change the plan, and no route
-        # of a tree is empty.
+        # Each source gets one extra unit, and the last sink receives all of them. This is too little to change the
+        # plan, and no route of a tree is empty.
         scale = 2 * n_sources + 1
         for x in range(n):
             left[x] = abs(rows[row, cells[x]]) * scale + (1 if x < n_sources else 0)
         left[n - 1] += n_sources
-        # Packed, so that they stay in the processor's cache.
+        # Copy into a compact array, so that it stays in the processor's cache.
         cost = store[: n_sources * n_sinks].reshape(n_sources, n_sinks)
         turned = turned_store[: n_sources * n_sinks].reshape(n_sinks, n_sources)
         for i in range(n_sources):

@@ -1,9 +1,9 @@
-"""Exact transport of whole numbers at whole costs, in plain Python, for batches too small to load a solver for.
+"""Solve integer transport problems exactly in plain Python, for batches too small to justify loading a solver.
 
-Successive shortest paths: what is left of a source's supply moves along the cheapest path until nothing is left. Prices
-of the cells, kept from path to path, make all costs nonnegative, so Dijkstra's algorithm finds each path. All numbers
-are integers: nothing is rounded, and the plan found is an optimum. (Ahuja, Magnanti and Orlin, Network Flows, 1993,
-section 9.7; the first prices as by Jonker and Volgenant, Computing 38, 1987.) `transport_numba` uses the same method.
+The method is successive shortest paths: a source's remaining supply moves along the cheapest path until none is left.
+Prices of the cells, kept from path to path, make all costs nonnegative, so Dijkstra's algorithm finds each path. All
+numbers are integers: nothing is rounded, and the plan is optimal. (Ahuja, Magnanti and Orlin, Network Flows, 1993,
+section 9.7; the initial prices follow Jonker and Volgenant, Computing 38, 1987.)
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from spotball_core.typing import IntArray
 
 
 def least_costs(rows: IntArray, costs: IntArray) -> IntArray:
-    """Return the least cost of moving each row's surplus (above 0) to where it lacks (below 0).
+    """Return the minimum cost of moving each row's surplus (above 0) to its deficits (below 0).
 
     Args:
-        rows: shape (n, n_cells), whole numbers, each row summing to 0, none all 0.
-        costs: shape (n_cells, n_cells), whole numbers, nowhere negative. The least costs are below 2**63.
+        rows: shape (n, n_cells), integers; each row sums to 0 and is not all 0.
+        costs: shape (n_cells, n_cells), nonnegative integers. The minimum costs must be below 2**63.
 
     Returns:
-        Shape (n,), whole numbers.
+        Shape (n,), integers.
 
     Examples:
         >>> costs = np.abs(np.subtract.outer(np.arange(4), np.arange(4)))
@@ -35,16 +35,16 @@ def least_costs(rows: IntArray, costs: IntArray) -> IntArray:
         sources, sinks = np.flatnonzero(row > 0), np.flatnonzero(row < 0)
         supply, demand, cost = row[sources], -row[sinks], costs[np.ix_(sources, sinks)]
         if len(sources) < len(sinks):
-            # The same problem backwards. A search looks at all sinks, so fewer sinks are faster.
+            # Solve the reversed problem. A search looks at all sinks, so fewer sinks are faster.
             supply, demand, cost = demand, supply, cost.T
         values[i] = _least_cost(supply.tolist(), demand.tolist(), cost.tolist())
     return values
 
 
 def _least_cost(supply: list[int], demand: list[int], cost: list[list[int]]) -> int:
-    """Return the least cost of one problem; empty `supply` and `demand`.
+    """Return the minimum cost of one problem; `supply` and `demand` are emptied.
 
-    No cost is ever less than the prices of its source and its sink together; where something flows, it is the same.
+    A cost is never less than the sum of the prices of its source and sink; it is equal if the route carries flow.
     """
     sources, sinks = range(len(supply)), range(len(demand))
     flow = [[0] * len(demand) for _ in sources]
@@ -61,9 +61,9 @@ def _least_cost(supply: list[int], demand: list[int], cost: list[list[int]]) -> 
     for start in sources:
         while supply[start]:
             end, from_source, from_sink = _shortest_path(start, demand, cost, flow, of_source, of_sink)
-            there, back = _arcs(start, end, from_source, from_sink)
+            gaining, back = _arcs(start, end, from_source, from_sink)
             amount = min(supply[start], demand[end], *(flow[i][j] for i, j in back))
-            for i, j in there:
+            for i, j in gaining:
                 flow[i][j] += amount
             for i, j in back:
                 flow[i][j] -= amount
@@ -84,11 +84,11 @@ def _shortest_path(
     of_source: list[int],
     of_sink: list[int],
 ) -> tuple[int, list[int], dict[int, int]]:
-    """Find the shortest path from a source to a sink that still lacks something, and adjust the prices in place.
+    """Find the shortest path from a source to a sink with remaining demand, and adjust the prices in place.
 
     Returns:
-        The sink; for each sink the source before it on its path; and for each source reached, except `start`, the sink
-        before it.
+        The sink; for each sink the previous source on its path; and for each reached source, except `start`, the
+        previous sink.
     """
     distance = [each - of_source[start] - price for each, price in zip(cost[start], of_sink, strict=True)]
     from_source = [start] * len(demand)
@@ -121,10 +121,10 @@ def _shortest_path(
 def _arcs(
     start: int, end: int, from_source: list[int], from_sink: dict[int, int]
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Return the arcs of a path from `start` to `end`: those that gain flow if it is used, and those that lose flow."""
-    there, back = [(from_source[end], end)], []
-    while there[-1][0] != start:
-        source = there[-1][0]
+    """Return the arcs of a path from `start` to `end` that gain flow if it is used, and those that lose flow."""
+    gaining, back = [(from_source[end], end)], []
+    while gaining[-1][0] != start:
+        source = gaining[-1][0]
         back.append((source, from_sink[source]))
-        there.append((from_source[from_sink[source]], from_sink[source]))
-    return there, back
+        gaining.append((from_source[from_sink[source]], from_sink[source]))
+    return gaining, back

@@ -1,1 +1,1 @@
-"""The page kit: sections, tables and pictures as one HTML file."""
+"""Build HTML pages: sections, tables and figures in one HTML file."""

@@ -1,4 +1,4 @@
-"""Images as a page shows them: those of the gallery, and photos of the gaze task."""
+"""The records of images on a page: those of the gallery, and photos of the gaze task."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ Line = tuple[float, float, float, float]
 
 
 class Filter(Protocol):
-    """A way to fail, by which images are filtered."""
+    """A failure mode that the reader can filter images by."""
 
     @property
     def key(self) -> str:
-        """Its short name."""
+        """The mode's key."""
 
     @property
     def title(self) -> str:
-        """Its name."""
+        """The mode's name."""
 
     @property
     def rule(self) -> str:
-        """When an answer is of it, in words."""
+        """The rule that defines the mode, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +35,16 @@ class AnswerCard:
     Attributes:
         name: unique on the page, and the same in every report: sport, image, respondent and prompt.
         respondent: the respondent's name.
-        title: the respondent, and the prompt where there are several.
-        circles: a circle for each guessed cell, as SVG; its area shows how many guesses.
-        counts: their numbers as SVG, where there is room.
-        color: of the respondent, as #rrggbb; on a photo it is the same on light and dark pages.
+        title: the respondent, with the prompt if there are several.
+        circles: a circle for each guessed cell, as SVG; its area is proportional to the number of guesses.
+        counts: these numbers as SVG, in circles with enough room.
+        color: the respondent's color, as #rrggbb, which is the same on light and dark pages.
         facts: distance and accuracy, in words.
         right: share of the guesses that name a cell with the ball; None if the ball's cells are not known.
-        failures: keys of the modes that hold.
+        failures: keys of the failure modes that apply.
         badges: their titles.
-        rationales: some of the respondent's.
-        alt: what the card shows.
+        rationales: some of the respondent's rationales.
+        alt: a description of the card.
     """
 
     name: str
@@ -63,25 +63,25 @@ class AnswerCard:
 
 @dataclass(frozen=True, slots=True)
 class ImageCard:
-    """One image with the ground truth, the reference's guesses, and every respondent's.
+    """One image with the ground truth, the reference's guesses, and every respondent's guesses.
 
     Attributes:
         name: unique on the page, and the same in every report: sport and image.
         sport: its sport.
         title: the image.
-        data: the picture with its grid, as a `data:` address; None where there is none.
-        grid: over the image, drawn where there is no picture.
+        data: the picture with its grid, as a `data:` address; None if there is no picture.
+        grid: the grid on the image, drawn if there is no picture.
         ball: outline of the ball's cells.
-        ball_cells: their labels, separated by blanks.
-        players: boxes of players without an outline, drawn where there is no picture.
-        outlines: of the other players, likewise, as the data of SVG paths.
+        ball_cells: labels of the ball's cells, separated by spaces.
+        players: boxes of players without an outline, drawn if there is no picture.
+        outlines: outlines of the other players, as data of SVG paths, drawn if there is no picture.
         people: the reference's guesses.
-        shares: the same by label and share, as JSON.
-        facts: who finds the ball how often, and how far answers are apart, in words.
-        order: what images are sorted by, each under the name of its order.
-        failures: keys of the modes that hold for any card.
+        shares: the reference's shares by label, as JSON.
+        facts: how often respondents find the ball, and how far answers are apart, in words.
+        order: sort values of the image, by the name of the order.
+        failures: keys of the failure modes that apply to any card.
         cards: one for each respondent and prompt.
-        alt: what the picture shows.
+        alt: a description of the picture.
     """
 
     name: str
@@ -107,12 +107,12 @@ class FailureLinks:
     """The images on which a respondent fails in one way, under one prompt.
 
     Attributes:
-        mode: the way.
+        mode: the failure mode.
         group: the sport, and the respondent with its prompt.
-        n: how many there are.
-        of: of how many.
-        images: the farthest of them, each with the names of the image's card and of the respondent's; None where an
-            image is not shown.
+        n: number of images with this failure.
+        of: number of all images.
+        images: the images with the largest distance, each with the names of the image's card and of the respondent's
+            card; None if an image is not shown.
     """
 
     mode: Filter
@@ -124,7 +124,7 @@ class FailureLinks:
 
 @dataclass(frozen=True, slots=True)
 class Highlight:
-    """Some images that are worth a look, with the names of their cards."""
+    """Some images of special interest, with the names of their cards."""
 
     title: str
     images: tuple[tuple[str, str], ...]
@@ -135,14 +135,14 @@ class Gallery:
     """All images.
 
     Attributes:
-        modes: the ways to fail, with their rules.
-        orders: what images can be sorted by: the key in `ImageCard.order`, and its name.
-        highlights: where to look first.
-        images: sport by sport, the one with the most disagreement first.
+        modes: the failure modes, with their rules.
+        orders: the sort orders: the key in `ImageCard.order`, and its name.
+        highlights: images of special interest.
+        images: images by sport; the one with the most disagreement is first.
         failures: which images each respondent fails on.
-        without: how many images have no picture.
-        left_out: what is not shown, in words; else empty.
-        pages: the file of the page that an image is on, by the image's name; empty if all are on this page.
+        without: number of images without a picture.
+        left_out: a description of what is not shown; else empty.
+        pages: the file of each image's page, by the image's name; empty if all images are on this page.
         contents: the title and the file of each of these pages.
     """
 
@@ -157,13 +157,13 @@ class Gallery:
     contents: tuple[tuple[str, str], ...] = ()
 
     def link(self, image: str, card: str | None = None) -> str:
-        """Return the address of an image, or of a card of it."""
+        """Return the address of an image, or of one of its cards."""
         return f"{self.pages.get(image, '')}#{card or image}"
 
 
 @dataclass(frozen=True, slots=True)
 class PhotoMark:
-    """A mark on a photo, in its pixels: `eyes` and `head` are outlines, a choice is a disc in a respondent's color."""
+    """A mark on a photo, in its pixels. `eyes` and `head` are outlines; a choice is a disc in a respondent's color."""
 
     kind: str
     x: float
@@ -178,12 +178,12 @@ class PhotoCard:
 
     Attributes:
         name: unique on the page.
-        title: the photo's name and what kind it is of.
+        title: the photo's name and kind.
         data: the picture, as a `data:` address.
-        width: of the picture, in its pixels.
-        height: the same.
-        marks: where objects' points are known.
-        lines: what eyes and head point to, and what each respondent chose.
+        width: width of the picture in pixels.
+        height: height of the picture in pixels.
+        marks: marks, if the objects' points are known.
+        lines: text that states what eyes and head point to, and what each respondent chose.
     """
 
     name: str
@@ -200,9 +200,9 @@ class PhotoSheet:
     """Some photos.
 
     Attributes:
-        cards: one for each condition and view that there is.
-        key: whose choices are marked, with their colors; empty without marks.
-        more: respondents that are not shown.
+        cards: one for each existing condition and view.
+        key: the respondents whose choices are marked, with their colors; empty without marks.
+        more: number of respondents that are not shown.
     """
 
     cards: tuple[PhotoCard, ...]

@@ -1,4 +1,4 @@
-"""The figures of a page: drawn for the page itself, as files next to it, and for print or slides on request."""
+"""Draw the figures of a page: for the page, as files next to it, and on request for print or slides."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from spotball_core.plots.saving import save_figure
 from spotball_core.service.parallel import THIS_PROCESS, Workers
 
 ENDINGS = (".png", ".svg")
-"""The files that each figure of the page gets."""
+"""Endings of the files for each figure of the page."""
 
 CAPTIONS = "captions.md"
 
 
 @dataclass(frozen=True, slots=True)
 class FigureOptions:
-    """Which figures are written in addition to those of the page.
+    """The figures that are written in addition to those of the page.
 
     Attributes:
-        presets: names of `plots.presets.PRESETS`.
-        titles: whether those figures have a title; None for the preset's own choice.
-        notes: whether they have their caption and signature at the foot; None likewise.
+        presets: names from `plots.presets.PRESETS`.
+        titles: whether those figures have a title; None for the preset's default.
+        notes: whether they have their caption and signature at the bottom; None for the preset's default.
     """
 
     presets: tuple[str, ...] = ()
@@ -40,11 +40,11 @@ PAGE_ONLY = FigureOptions()
 
 
 class Figure(Protocol):
-    """A chart with its words."""
+    """A chart with its title and caption."""
 
     @property
     def name(self) -> str:
-        """Of its files."""
+        """Name of its files."""
 
     @property
     def title(self) -> str:
@@ -60,15 +60,15 @@ class Figure(Protocol):
 
 
 class DrawnFigures:
-    """The figures of a page, drawn by workers into a new folder. The panels for the page come first, then the files.
+    """The figures of a page, which workers draw into a new folder. The panels for the page come first, then the files.
 
     Args:
-        folder: for the files.
-        sections: of the page.
-        signature: of the figures whose section has no own signature.
-        options: what else is written.
-        workers: draw the figures.
-        tell: called with what is being done.
+        folder: folder for the files.
+        sections: sections of the page.
+        signature: signature of figures whose section has no signature.
+        options: which further figures are written.
+        workers: workers that draw the figures.
+        tell: called with a description of the current step.
     """
 
     def __init__(
@@ -85,13 +85,13 @@ class DrawnFigures:
         self._tell = tell
         self._figures = [(figure, own or signature) for figure, own in _figures(sections)]
         self._pictures = [figure for figure, _ in self._figures if isinstance(figure, PagePicture)]
-        # The maps take longest, so they come first: workers end together.
+        # Maps take longest and come first, so that workers finish together.
         self._by_size = sorted(self._figures, key=lambda each: isinstance(each[0], PagePicture))
         self._panels = workers.map(_panels, self._pictures)
         self._files = workers.map(partial(_files, folder, options), self._by_size)
 
     def panels(self) -> dict[str, list[Inline]]:
-        """Return the panels of each picture for the page, by the picture's name, when they are drawn."""
+        """Return the panels of each picture, by the picture's name, once they are drawn."""
         panels = {}
         for picture in self._pictures:
             self._tell(f"drawing {picture.name}")
@@ -114,7 +114,7 @@ class DrawnFigures:
 
 
 def _figures(sections: Sequence[Section]) -> Iterator[tuple[Figure, str]]:
-    """Every figure with the signature of its section."""
+    """Yield every figure with the signature of its section."""
     for section in sections:
         for picture in section.pictures:
             yield picture, section.signature
@@ -132,7 +132,7 @@ def _panels(picture: PagePicture) -> list[Inline]:
 
 
 def _files(folder: Path, options: FigureOptions, signed: tuple[Figure, str]) -> list[str]:
-    """Write the files of a figure with its signature; returns them as lines of a Markdown list."""
+    """Write the files of a figure with its signature; return them as lines of a Markdown list."""
     figure, signature = signed
     chart = figure.chart
     written = [folder / f"{figure.name}{ending}" for ending in ENDINGS]

@@ -1,4 +1,4 @@
-"""The folder of a page: the page, its figures and its record, whole or not there."""
+"""Write the folder of a page: the page, its figures and its record. The folder is never partial."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from spotball_core.service.parallel import THIS_PROCESS, Workers
 PAGE, NUMBERS, FIGURES, IMAGES = "report.html", "report.json", "figures", "images"
 
 _ON_A_PAGE = 50
-"""Images on a page of their own."""
+"""Number of images per page of images."""
 
 
 def check_installed(what: str = "The report", packages: Sequence[str] = ("matplotlib", "jinja2", "PIL")) -> None:
-    """Raise MissingExtraError if a page cannot be made for want of packages."""
+    """Raise MissingExtraError if packages that a page needs are missing."""
     try:
         for name in packages:
             import_module(name)
@@ -51,12 +51,12 @@ def check_replaceable(
     page_name: str = PAGE,
     is_ours: Callable[[str], bool] = _is_of_report,
 ) -> None:
-    """Raise OptionError if the folder holds anything but an earlier report of a command.
+    """Raise OptionError if the folder contains anything other than an earlier report of a command.
 
     Args:
         out: the folder.
         generator: the command.
-        what: what the command writes, in a word.
+        what: what the command writes, in one word.
         page_name: the file of its page, which names the command.
         is_ours: whether a path within the folder is one that the command writes.
     """
@@ -89,16 +89,16 @@ def write_folder(
 
     Args:
         out: the folder.
-        page: what stands around the sections.
-        sections: in order.
-        record: what report.json holds.
+        page: title and other parts around the sections.
+        sections: sections in order.
+        record: content of report.json.
         figures: which figures are written in addition to those of the page.
-        pages: whether the images of the gallery are on pages of their own, in images/.
-        workers: draw the figures.
-        tell: called with what is being done.
+        pages: whether the images of the gallery are on separate pages, in images/.
+        workers: workers that draw the figures.
+        tell: called with a description of the current step.
 
     Raises:
-        OptionError: if it cannot be written.
+        OptionError: if the folder cannot be written.
     """
     with plain_style():
         try:
@@ -116,7 +116,7 @@ def write_folder(
 
 
 def _write_images(folder: Path, page: Page, sections: Sequence[Section]) -> list[Section]:
-    """Write the images of galleries to pages of their own, and return the sections with links to these pages."""
+    """Write the images of galleries to separate pages, and return the sections with links to these pages."""
     folder.mkdir()
     out = []
     for section in sections:

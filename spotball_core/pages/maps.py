@@ -1,4 +1,4 @@
-"""Heat maps as a page draws them: the same maps as in a file, as rectangles that a page can show at any width."""
+"""Prepare heat maps for a page: the maps of the figure files, as rectangles that scale to any width."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from spotball_core.typing import FloatArray
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A cell that holds something: its rectangle in pixels of the image, and how dense it is, from 0 to 1."""
+    """A cell with guesses: its rectangle in pixels of the image, and its density from 0 to 1."""
 
     x: float
     y: float
@@ -27,12 +27,12 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class MapFigure:
-    """Heat maps with their words.
+    """Heat maps with their title and caption.
 
     Attributes:
-        name: of the files, and unique on the page.
-        title: what they show.
-        caption: how to read them.
+        name: name of the files, unique on the page.
+        title: what the maps show.
+        caption: how to read the maps.
         chart: the maps.
     """
 
@@ -48,16 +48,16 @@ class MapFigure:
 
     @property
     def top(self) -> str:
-        """The share that the densest color stands for."""
+        """The share at the strongest color."""
         return quantity(self.chart.top, "share")
 
     def tiles(self, shares: FloatArray | Sequence[float]) -> tuple[Tile, ...]:
-        """Return the cells of a map that hold something."""
+        """Return the cells of a map with a share above 0."""
         return tiles(np.asarray(shares) / self.chart.top, self.chart.grid)
 
 
 def tiles(density: FloatArray, grid: Grid) -> tuple[Tile, ...]:
-    """Return the cells that hold something, of densities from 0 to 1, shape (n_cells,)."""
+    """Return the cells with a density above 0, from densities of shape (n_cells,)."""
     return tuple(
         Tile(float(x1), float(y1), float(x2 - x1), float(y2 - y1), float(density[cell]))
         for cell, (x1, y1, x2, y2) in enumerate(grid.rectangles)

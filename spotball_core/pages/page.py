@@ -1,4 +1,4 @@
-"""A page: one HTML file that needs nothing else."""
+"""Render a page: one HTML file without external resources."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What stands around a page's sections.
+    """The title and other parts around a page's sections.
 
     Attributes:
         title: its heading.
         generator: the command that makes it.
-        intro: paragraphs beneath the title.
-        signature: of its numbers; empty if each section has its own.
-        warnings: what to bear in mind.
-        dropped: how much was left out, by reason.
+        intro: paragraphs below the title.
+        signature: signature of its numbers; empty if each section has its own.
+        warnings: warnings about the data.
+        dropped: number of excluded items, by reason.
         reference: the respondent that others are compared with.
-        respondents: whose rows, marks and cards the reader can select.
-        about: paragraphs at the foot; by default they name the record and the figures of a report.
-        back: address of the page that this one is a part of.
+        respondents: respondents whose rows, marks and cards the reader can select.
+        about: paragraphs at the bottom; by default they name the record and the figures of a report.
+        back: address of the page that this page is a part of.
     """
 
     title: str
@@ -53,9 +53,9 @@ def render_page(page: Page, sections: Sequence[Section], svgs: Mapping[str, Sequ
     """Return a page as HTML.
 
     Args:
-        page: what stands around the sections.
-        sections: in order.
-        svgs: the panels of each picture, by the picture's name, as `inline_svg` writes them.
+        page: title and other parts around the sections.
+        sections: sections in order.
+        svgs: the panels of each picture, by the picture's name, from `inline_svg`.
     """
     from spotball_core.version import version
 
@@ -73,7 +73,7 @@ def render_page(page: Page, sections: Sequence[Section], svgs: Mapping[str, Sequ
         script_hash=f"sha256-{digest}",
         dropped="; ".join(f"{what}: {n}" for what, n in page.dropped.items() if n),
         sections=sections,
-        # Made by our own code from escaped text; everything else is escaped here.
+        # Our code makes this from escaped text; all other text is escaped here.
         svgs={name: [(Markup(panel.svg), panel.width) for panel in panels] for name, panels in svgs.items()},
     )
 
@@ -89,7 +89,7 @@ def _environment() -> Environment:
 
 
 def _words(text: str) -> Markup:
-    """Text as HTML, with what stands in backquotes as code."""
+    """Convert text to HTML, with text in backquotes as code."""
     from markupsafe import Markup, escape
 
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))

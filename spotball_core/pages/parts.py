@@ -1,4 +1,4 @@
-"""What a report's page is made of: sections, and in them sentences, figures, maps, tables and cards."""
+"""The parts of a report's page: sections with sentences, figures, maps, tables and cards."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PagePicture:
-    """A chart with its words.
+    """A chart with its title and caption.
 
     Attributes:
-        name: of its files, and unique on the page.
+        name: name of its files, unique on the page.
         title: what it shows.
         caption: how to read it: units, n, intervals.
         chart: its panels.
-        alts: what each panel says, in numbers.
+        alts: a description of each panel, with numbers.
     """
 
     name: str
@@ -32,13 +32,13 @@ class PagePicture:
 
     @property
     def fits_beside(self) -> bool:
-        """Whether a page can show it next to its words: it has one panel of one column."""
+        """Whether a page can show it next to its text: it has one panel of one column."""
         return len(self.chart.names) == 1 and not self.chart.wide
 
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """A table's cell: a value, in small type its interval, in italics what belongs to it."""
+    """A table's cell: a value, its interval in small type, and additional text in italics."""
 
     text: str
     small: str = ""
@@ -47,7 +47,7 @@ class TableCell:
 
 @dataclass(frozen=True, slots=True)
 class TableRows:
-    """Rows under one heading; the first `names` columns of the table name them."""
+    """Rows under one heading; the first `names` columns of the table name the rows."""
 
     title: str
     rows: tuple[tuple[TableCell, ...], ...]
@@ -59,11 +59,11 @@ class PageTable:
 
     Attributes:
         name: unique on the page.
-        caption: what it holds, in which units.
-        heads: of its columns.
-        names: how many columns, from the left, name the row.
+        caption: its content and units.
+        heads: heads of its columns.
+        names: number of leading columns that name the row.
         groups: its rows.
-        fold: what the reader unfolds it by; empty for a table that is open.
+        fold: label of the control that unfolds the table; empty for a table that is open.
     """
 
     name: str
@@ -75,7 +75,7 @@ class PageTable:
 
     @cached_property
     def spans(self) -> tuple[int, ...]:
-        """Over how many columns each head goes: values have one, intervals and what belongs to them one each."""
+        """Number of HTML columns per head: one for values, and one each for intervals and additional text."""
         rows = [row for group in self.groups for row in group.rows]
         columns = [[row[place] for row in rows] for place in range(len(self.heads))]
         return tuple(
@@ -90,15 +90,15 @@ class Section:
     Attributes:
         name: unique on the page.
         title: its heading.
-        lead: paragraphs: what it is about, and how to read it.
-        points: what was found, a sentence a sport.
+        lead: paragraphs about the topic and how to read the section.
+        points: the findings, usually one sentence per sport.
         missing: why there is nothing to show; else empty.
         pictures: charts.
         maps: heat maps.
         tables: tables.
-        gallery: cards of images, behind the tables.
-        photos: cards of the second task's photos, likewise.
-        signature: of its numbers, where they are not of the report's scoring.
+        gallery: cards of images, after the tables.
+        photos: cards of the gaze task's photos, after the tables.
+        signature: signature of its numbers, if they do not come from the report's scoring.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Images for the page: found, given the grid that respondents saw, made small, and written into it."""
+"""Prepare images for a page: add the grid that respondents saw, scale them down, and encode them."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 WIDTH = 480
-"""Pixels across, at most; a card shows an image about as wide."""
+"""Maximum width in pixels, about the width of a card."""
 
 QUALITY, METHOD = 60, 2
-"""WebP quality, and how hard the encoder tries: more than 2 takes twice the time for files 5% smaller."""
+"""WebP quality, and the encoder's effort: an effort above 2 takes twice the time for files 5% smaller."""
 
 
 def as_data(path: Path, grid: Grid) -> str | None:
-    """An image with its grid as a `data:` address of a small WebP; None where it cannot be read or drawn on.
+    """Return an image with its grid as a `data:` address of a small WebP; None if it cannot be read or drawn on.
 
-    Names beside the image, which grids of many cells get, are left out.
+    Row and column names next to the image, which grids with many cells get, are omitted.
     """
-    whole = upright(path)
-    if whole is None:
+    image = upright(path)
+    if image is None:
         return None
     try:
         plan = layout(grid)
-        drawn = gridded(whole.resize((round(grid.width), round(grid.height))), grid)
+        drawn = gridded(image.resize((round(grid.width), round(grid.height))), grid)
     except (ValueError, OSError, MemoryError, GridError):
         return None
     (left, top), (width, height) = plan.margin, plan.size
@@ -40,18 +40,18 @@ def as_data(path: Path, grid: Grid) -> str | None:
 
 
 def upright(path: Path) -> Image | None:
-    """An image as a browser shows it, in RGB; None where it cannot be read."""
+    """Return an RGB image in the orientation that a browser shows; None if it cannot be read."""
     from PIL import ImageOps
 
     try:
         with open_image(path) as image:
             return ImageOps.exif_transpose(image).convert("RGB")
-    except Exception:  # Pillow raises nearly anything for a damaged file, and one file must not cost the page.
+    except Exception:  # Pillow raises many kinds of errors for a damaged file, and one file must not stop the page.
         return None
 
 
 def written(image: Image) -> str:
-    """An image as a `data:` address of a small WebP; it is made small itself."""
+    """Scale an image down in place, and return it as a `data:` address of a small WebP."""
     image.thumbnail((WIDTH, WIDTH))
     out = io.BytesIO()
     image.save(out, "WEBP", quality=QUALITY, method=METHOD)

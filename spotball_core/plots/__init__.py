@@ -1,1 +1,1 @@
-"""The plotting kit: colors, panels, dots, heat maps, and figures as files."""
+"""Draw figures: colors, panels, dot charts, heat maps, and figure files."""

@@ -1,4 +1,4 @@
-"""The accuracy of respondents, straight from a score report."""
+"""Draw the accuracy of respondents from a score report."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def accuracy_chart(report: ScoreReport) -> Figure:
-    """Draw accuracy with its 95% interval: a row per respondent and prompt, a panel per sport, the best at the top.
+    """Draw accuracy with its 95% interval: one row per respondent and prompt, one panel per sport, the best at the top.
 
-    The baseline `oracle`, which is always right, is excluded: it would compress the scale of the others.
+    The baseline `oracle`, which is always right, is excluded, because it would compress the scale of the others.
 
     Raises:
-        MissingExtraError: without matplotlib.
+        MissingExtraError: if matplotlib is not installed.
         OptionError: if no group of the report has an accuracy.
     """
     drawn = [group for group in report.groups if not _is_oracle(group)]
@@ -65,11 +65,11 @@ def _asked_several(groups: Iterable[GroupScore]) -> set[str | None]:
     prompts: dict[str | None, set[str | None]] = {}
     for group in groups:
         prompts.setdefault(group.respondent, set()).add(group.prompt)
-    return {respondent for respondent, asked in prompts.items() if len(asked) > 1}
+    return {respondent for respondent, names in prompts.items() if len(names) > 1}
 
 
 def _caption(report: ScoreReport) -> str:
-    """Explain the dots, the lines, and what is not drawn."""
+    """Describe the dots, the lines, and what is not drawn."""
     text = "Dots: share of responses that name a cell with the ball; unparsed responses count as wrong."
     if report.policy.bootstrap:
         text += f" Lines: 95% bootstrap intervals over {report.policy.cluster}s."

@@ -1,7 +1,7 @@
-"""What all figures share: their sizes, their type, their axes, and panels of one size side by side.
+"""Provide what all figures share: sizes, fonts, axes, and panels of equal size side by side.
 
 Sizes are in inches and points of a figure on a page. Figures for print and slides have the same layout, scaled as a
-whole (`plots.presets`), so that a panel looks the same wherever it is shown.
+whole (`plots.presets`), so a panel looks the same everywhere.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ COLUMN, GAP = 3.74, 0.42
 """Width of a panel with its labels, and the space between two panels."""
 
 NAME, LABEL, SMALL, TITLE = 10.0, 9.0, 8.0, 12.0
-"""Sizes of type in points. SMALL is the smallest."""
+"""Font sizes in points. SMALL is the smallest."""
 
 LINE = 0.17
-"""Height of a line of small type."""
+"""Height of a line of small text."""
 
 _MARGIN, _HEADER = 0.12, 0.38
 
 _SAFE = 1.03
-"""Texts are taken to be this much wider than in DejaVu Sans: a browser may use another font."""
+"""Factor by which texts are assumed to be wider than in DejaVu Sans, because a browser may use another font."""
 
 
 def columns(n: int) -> float:
-    """Width of n panels side by side, in inches."""
+    """Return the width of n panels side by side, in inches."""
     return n * COLUMN + (n - 1) * GAP
 
 
@@ -58,19 +58,19 @@ class PanelBox:
 
     @property
     def outer(self) -> tuple[float, float]:
-        """Width and height with the space around the plot."""
+        """Width and height including the space around the plot."""
         return self.left + self.wide + self.right, self.above + self.high + self.below
 
 
 @dataclass(frozen=True, slots=True)
 class FigureFrame:
-    """What surrounds the panels of a figure in a file.
+    """The title, notes and margins around the panels of a figure file.
 
     Attributes:
-        title: at the top; empty for none.
-        notes: at the foot: the caption and the signature, each a paragraph.
-        width: of the figure without its margins.
-        margin: around everything.
+        title: the title at the top; empty for none.
+        notes: paragraphs at the bottom: the caption and the signature.
+        width: width of the figure without its margins.
+        margin: margin on all sides.
     """
 
     title: str = ""
@@ -83,11 +83,11 @@ class FigureFrame:
 def plain_style() -> Iterator[None]:
     """Use Matplotlib's default settings, so that a figure is the same on every machine.
 
-    Garbage is not collected meanwhile: figures are large numbers of objects in cycles, and the collector would take a
-    fifth of the time that drawing takes.
+    Garbage collection is paused in this context: figures are large numbers of objects in cycles, and collection would
+    take a fifth of the drawing time.
 
     Raises:
-        MissingExtraError: without matplotlib.
+        MissingExtraError: if matplotlib is not installed.
     """
     try:
         import matplotlib
@@ -97,7 +97,7 @@ def plain_style() -> Iterator[None]:
 
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        # Names come from the data: a dollar sign in one does not start a formula.
+        # Names come from the data, so a dollar sign in a name must not start a formula.
         matplotlib.rcParams["text.parse_math"] = False
         collecting = gc.isenabled()
         gc.disable()
@@ -112,8 +112,8 @@ def framed(height: float, width: float, frame: FigureFrame | None) -> tuple[Figu
     """Create an empty figure for a drawing of this size, with the frame's title and notes around it.
 
     Args:
-        height: of the drawing, in inches.
-        width: of the drawing; a frame may be wider.
+        height: height of the drawing, in inches.
+        width: width of the drawing; a frame may be wider.
         frame: None for the drawing alone.
 
     Returns:
@@ -145,7 +145,7 @@ def axes_at(figure: Figure, x: float, y: float, wide: float, high: float) -> Axe
 
 
 def panels(n: int, box: PanelBox, frame: FigureFrame | None = None) -> tuple[Figure, list[Axes]]:
-    """Create a figure with n empty panels, as many side by side as fit the frame; without a frame, all in one row."""
+    """Create a figure with n empty panels in rows that fit the frame's width; without a frame, in one row."""
     (step_right, step_down), gap = box.outer, GAP if frame else 0.0
     fits = int((frame.width + gap + 1e-9) / (step_right + gap)) if frame else n
     across = min(n, max(fits, 1))
@@ -161,7 +161,7 @@ def panels(n: int, box: PanelBox, frame: FigureFrame | None = None) -> tuple[Fig
 
 
 def text_width(text: str, points: float) -> float:
-    """Return the width of a text in inches, a little more than in DejaVu Sans."""
+    """Return the width of a text in inches, slightly larger than in DejaVu Sans."""
     return _SAFE * points / 72 * sum(map(_advance, text))
 
 
@@ -176,26 +176,26 @@ def fitted(text: str, points: float, width: float) -> str:
 
 
 def _lines(text: str, width: float) -> list[str]:
-    """Wrap small type so that it fits a width in inches."""
+    """Wrap small text to a width in inches."""
     average = text_width(text, SMALL) / max(len(text), 1)
     return textwrap.wrap(text, max(int(width / (average or 1.0) / 1.04), 10), break_on_hyphens=False)
 
 
 @cache
 def _advance(character: str) -> float:
-    """Return a character's width in DejaVu Sans, in units of the type's size."""
+    """Return a character's width in DejaVu Sans, as a multiple of the font size."""
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
     size = 100
     font = get_font(findfont(FontProperties(family="DejaVu Sans")))
     font.set_size(size, 72)
     if not font.get_char_index(ord(character)):
-        return 1.0  # another font draws it; characters of few fonts are wide
+        return 1.0  # Another font draws this character; characters missing in DejaVu Sans are wide.
     return float(font.load_char(ord(character)).linearHoriAdvance / 65536 / size)
 
 
 def headline(axes: Axes, title: str, under: str, box: PanelBox) -> None:
-    """Write a panel's title and the line under it, flush with the panel's left edge."""
+    """Write a panel's title and subtitle, aligned with the panel's left edge."""
     look: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "annotation_clip": False}
     left, top = -72 * (box.left - 0.06), 72 * (box.above - 0.05)
     axes.annotate(title, (0, 1), (left, top), va="top", fontsize=NAME, fontweight="bold", color=INK, **look)
@@ -203,7 +203,7 @@ def headline(axes: Axes, title: str, under: str, box: PanelBox) -> None:
 
 
 def quiet_axes(axes: Axes, grid: str = "x") -> None:
-    """Style axes so that they stay behind what is drawn: faint grid lines, no frame, no ticks."""
+    """Style axes as a background: faint grid lines, no frame, no ticks."""
     axes.grid(axis=grid, color=RULE, linewidth=0.7)  # type: ignore[arg-type]
     axes.set_axisbelow(True)
     axes.spines[:].set_visible(False)
@@ -213,9 +213,9 @@ def quiet_axes(axes: Axes, grid: str = "x") -> None:
 def segments(
     axes: Axes, ends: Sequence[tuple[Point, Point]], colors: Sequence[str], *, width: float = 1.6, alpha: float = 1.0
 ) -> None:
-    """Draw straight lines between pairs of points, in data coordinates; the limits of the axes stay as they are.
+    """Draw straight lines between pairs of points, in data coordinates, without changing the limits of the axes.
 
-    One collection holds all lines: one per line would take most of a figure's time.
+    One collection holds all lines, because separate lines would take most of a figure's time.
     """
     from matplotlib.collections import LineCollection
 
@@ -225,7 +225,7 @@ def segments(
 
 
 def mark(axes: Axes, text: str) -> None:
-    """Describe what was plotted last, so that a page shows this text when the pointer is on it."""
+    """Describe what was plotted last. A page shows this text when the pointer is on it."""
     line = axes.lines[-1]
     line.set_gid(f"mark-{len(axes.figure.axes)}-{len(axes.lines)}")
     line.set_label(text)
@@ -245,7 +245,7 @@ def scale(start: float, end: float, *, percent: bool, n: int = 4) -> tuple[list[
 
 
 def stacked(spans: Sequence[tuple[float, float]], gap: float) -> list[int]:
-    """Return the line, from 0, of each text with these extents, so that texts of a line do not touch.
+    """Return the line, from 0, for each text with this extent, so that texts on a line do not touch.
 
     Examples:
         >>> stacked([(0, 5), (4, 8), (9, 12)], gap=1.0)

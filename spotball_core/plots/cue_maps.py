@@ -1,4 +1,4 @@
-"""Cues drawn on the photo: a map of the scores for each cue, with the players and the directions that were found."""
+"""Draw cues on photos: a map of the scores for each cue, with the players and their estimated directions."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _WIDE, _GAP, _ABOVE, _ACROSS = 2.6, 0.12, 0.3, 4
 _HEADING = 0.3
 _DPI = 110
 _STRONGEST, _CONTRAST = 0.8, 1.5
-"""Opacity of the cell with the highest score, and how fast it falls towards the lowest one, which has none."""
+"""Opacity of the cell with the highest score, and how fast it falls to 0 for the lowest score."""
 
 _LIGHTER = 0.45
-"""How much white is mixed into the photo, so that colors stand out."""
+"""Share of white that is mixed into the photo, so that colors stand out."""
 
 _LINE = "#202020"
-"""The color of lines on photos, which is the same on light and on dark pages."""
+"""Color of lines on photos, which is the same on light and on dark pages."""
 
 _DIRECTION, _SECOND = "#d9480f", "#b08900"
 """Colors of the arrows of heads or torsos, and of torsos next to heads."""
@@ -52,21 +52,21 @@ def cue_map_figure(
     photo: Path | None = None,
     guesses: Iterable[tuple[str, FloatArray]] = (),
 ) -> Figure:
-    """Draw the scores of cues on the photo of a scene, one map per cue, and maps of guesses to compare with.
+    """Draw the scores of cues on the photo of a scene, one map per cue, and maps of guesses for comparison.
 
-    In each map the colors run from the lowest to the highest value of the image. Outlined cells hold the ball. Lines
-    show the detected skeletons; arrows show the directions of heads (in the map of `head` and `view`) and torsos, the
-    longer the more reliable. Cues that do not apply to the scene have an empty map.
+    In each map, the colors run from the lowest to the highest value of the image. Outlined cells hold the ball. Lines
+    show the detected skeletons. Arrows show the directions of heads (in the maps of `head` and `view`) and torsos;
+    longer arrows are more reliable. Cues that do not apply to the scene have an empty map.
 
     Args:
         scene: the scene.
         cues: the cues.
-        scores: of each cue, in any unit, shape (n_cells, n_cues); NaN where a cue does not apply.
-        photo: the image's file; without one, or with one that cannot be read, the maps have a plain ground.
+        scores: scores of each cue, in any unit, shape (n_cells, n_cues); NaN if a cue does not apply.
+        photo: the image's file. Without a readable file, the maps have a plain background.
         guesses: names and counts, shape (n_cells,) each.
 
     Raises:
-        MissingExtraError: without matplotlib; call it within `plain_style`.
+        MissingExtraError: if matplotlib is not installed. Call this function within `plain_style`.
     """
     maps = [(name, "guesses", np.asarray(counts, dtype=float), "") for name, counts in guesses]
     maps += [(cue.title, cue.key, scores[:, place], cue.key) for place, cue in enumerate(cues)]
@@ -104,12 +104,12 @@ def write_cue_maps(
         scenes: all scenes; the score of a cue may depend on other scenes of the sport.
         shown: positions of the scenes to draw, and for each the names and counts of guesses to draw first.
         out: the folder, which is created. Files are named by sport and image.
-        cues: keys of the cues; all by default.
-        image_folders: where the images' files may be; their paths are relative to one of these.
+        cues: keys of the cues (default: all).
+        image_folders: folders that may contain the images' files; their paths are relative to one of these.
 
     Raises:
-        OptionError: for unknown cues, or as `check_maps`.
-        MissingExtraError: without matplotlib.
+        OptionError: for unknown cues, and in the cases of `check_maps`.
+        MissingExtraError: if matplotlib is not installed.
     """
     keys = None if cues is None else list(cues)
     check_maps(out)
@@ -126,11 +126,11 @@ def write_cue_maps(
 
 
 def check_maps(out: Path) -> None:
-    """Create the folder of the maps, and raise before other work is done if they could not be drawn.
+    """Create the folder of the maps, and raise an error early if maps cannot be drawn.
 
     Raises:
         OptionError: if the folder cannot be created.
-        MissingExtraError: without matplotlib.
+        MissingExtraError: if matplotlib is not installed.
     """
     with plain_style():
         pass
@@ -141,11 +141,11 @@ def check_maps(out: Path) -> None:
 
 
 def photo_pixels(photo: Path | None, width: int | None = None) -> IntArray | None:
-    """Read a photo as light gray pixels, so that colors drawn on it stand out; None without a file that can be read.
+    """Read a photo as light gray pixels, so that colors stand out; return None without a readable file.
 
     Args:
         photo: the file.
-        width: make it this many pixels wide.
+        width: scale the photo to this number of pixels.
 
     Returns:
         Shape (height, width, 3), from 0 to 255.
@@ -158,7 +158,7 @@ def photo_pixels(photo: Path | None, width: int | None = None) -> IntArray | Non
             if width is not None:
                 gray = gray.resize((width, max(1, round(width * gray.height / gray.width))))
             levels = np.asarray(gray, dtype=float)
-    except Exception:  # Pillow raises nearly anything for a damaged file, and one file must not cost the others.
+    except Exception:  # Pillow raises many kinds of errors for a damaged file, and one file must not stop the others.
         return None
     light = (levels * (1 - _LIGHTER) + 255 * _LIGHTER).astype(np.int64)
     return np.repeat(light[:, :, None], 3, axis=-1)
@@ -168,11 +168,12 @@ def draw_cue_map(axes: Axes, scene: Scene, values: FloatArray, ground: IntArray 
     """Draw a map on a photo, with the ball's cells, the players, their skeletons and directions.
 
     Args:
-        axes: where to draw.
+        axes: the axes to draw on.
         scene: the scene.
-        values: of each cell, shape (n_cells,). Colors run from the lowest to the highest value; NaN draws none.
-        ground: pixels of the photo, as `photo_pixels` returns them; None for a plain ground.
-        key: of the cue whose directions are drawn: `head`, `torso` or `view`.
+        values: the value of each cell, shape (n_cells,). Colors run from the lowest to the highest value; NaN draws no
+            map.
+        ground: pixels of the photo, from `photo_pixels`; None for a plain background.
+        key: key of the cue whose directions are drawn: `head`, `torso` or `view`.
     """
     from matplotlib.patches import Rectangle
 
@@ -187,7 +188,7 @@ def draw_cue_map(axes: Axes, scene: Scene, values: FloatArray, ground: IntArray 
 
 
 def _blended(scene: Scene, values: FloatArray, pixels: IntArray) -> NDArray[np.uint8]:
-    """Pixels with the color of the cell that each is in."""
+    """Return the pixels mixed with the color of their cell."""
     spread = np.ptp(values) if np.isfinite(values).all() else 0.0
     if not spread > 0:
         return pixels.astype(np.uint8)
@@ -214,8 +215,10 @@ def _draw_people(axes: Axes, scene: Scene, key: str) -> None:
     shown = {"head": [head_directions], "torso": [torso_directions], "view": [head_directions, torso_directions]}
     reach = 0.2 * scene.width
     for directions, color in zip(shown.get(key, []), (_DIRECTION, _SECOND), strict=False):
-        found = directions(scene)
-        for (x, y), (dx, dy), length in zip(found.origins, found.vectors, found.reliability * reach, strict=True):
+        known_directions = directions(scene)
+        for (x, y), (dx, dy), length in zip(
+            known_directions.origins, known_directions.vectors, known_directions.reliability * reach, strict=True
+        ):
             if length > 0:
                 look: dict[str, Any] = {"arrowstyle": "->", "color": color, "linewidth": 1.3}
                 axes.annotate("", (x + dx * length, y + dy * length), (x, y), arrowprops={**look, "shrinkA": 0})

@@ -1,4 +1,4 @@
-"""Values with intervals, a row for each respondent and prompt, a panel for each sport."""
+"""Draw values with intervals: one row per respondent and prompt, one panel per sport."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_ROW, _APART = 0.19, 0.35  # a row's height; rows between respondents
+_ROW, _APART = 0.19, 0.35  # a row's height; space between respondents
 _HEAD, _BELOW, _GAP = 0.46, 0.4, 0.08
 _LEAST_WIDE = 0.9
 
 NAME_ROOM, PROMPT_ROOM = 22, 12
-"""Characters of a respondent's name and of a prompt, at most."""
+"""Maximum number of characters of a respondent's name and of a prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +43,14 @@ class Dot:
     """One row: a value with its interval.
 
     Attributes:
-        respondent: whose.
-        prompt: which, where the respondent was asked with several; else empty.
+        respondent: the respondent.
+        prompt: the prompt, if the respondent has several; else empty.
         color: as #rrggbb.
-        marker: matplotlib's.
-        value: None draws nothing but the note.
-        ends: the interval's.
-        tick: another value of the same row, drawn as a short upright line.
-        note: what the right margin says; the value with its unit if empty.
+        marker: a Matplotlib marker.
+        value: None draws only the note.
+        ends: the ends of the interval.
+        tick: another value of the same row, drawn as a short vertical line.
+        note: the text in the right margin; if empty, the value with its unit.
     """
 
     respondent: str
@@ -65,7 +65,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceLine:
-    """An upright line through all rows, with a band where it has an interval, and a name."""
+    """A vertical line through all rows, with a name, and a band if it has an interval."""
 
     value: float
     name: str
@@ -75,7 +75,7 @@ class ReferenceLine:
 
 @dataclass(frozen=True, slots=True)
 class DotPanel:
-    """One sport's rows and lines."""
+    """The rows and lines of one sport."""
 
     title: str
     under: str
@@ -89,10 +89,10 @@ class DotChart:
 
     Attributes:
         panels: at least one.
-        axis: what the scale is, with its unit.
-        unit: of the values, as `text.numbers.quantity` knows it.
-        start: where the scale begins; None for where the values do.
-        end: where the scale ends at least; None for where the values do.
+        axis: label of the scale, with its unit.
+        unit: unit of the values, as in `text.numbers.quantity`.
+        start: start of the scale; None to start at the lowest value.
+        end: minimum end of the scale; None to end at the highest value.
     """
 
     panels: tuple[DotPanel, ...]
@@ -105,11 +105,11 @@ class DotChart:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each panel is of."""
+        """The title of each panel."""
         return tuple(panel.title for panel in self.panels)
 
     def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
-        """Some of the panels, as they are on a page, or framed for a file."""
+        """Draw some of the panels, alone or framed for a file."""
         chosen = [self.panels[place] for place in places]
         rows = max(_positions(panel.dots)[1] for panel in chosen)
         lines = max(max(stacked(self._spans(panel), gap=0.0), default=-1) + 1 for panel in chosen)
@@ -119,7 +119,7 @@ class DotChart:
             self._draw(panel_axes, panel, rows, box)
         return figure
 
-    # Widths, in inches; the same for all panels, whichever are drawn -----------------------------------------
+    # Widths in inches, equal for all panels, also if only some are drawn ---------------------------------------
 
     @cached_property
     def _names(self) -> float:
@@ -140,7 +140,7 @@ class DotChart:
 
     @cached_property
     def _ends(self) -> tuple[float, float]:
-        """Where the scale begins and ends."""
+        """Start and end of the scale."""
         values = [
             value
             for panel in self.panels
@@ -164,7 +164,7 @@ class DotChart:
         return (value - start) / (end - start) * self._wide
 
     def _spans(self, panel: DotPanel) -> list[tuple[float, float]]:
-        """From where to where each rule's name goes, in inches: above its line, or turned away from the other's."""
+        """Return the horizontal extent of each line's name, in inches, moved apart where names would meet."""
         spans = []
         values = sorted(rule.value for rule in panel.rules)
         for rule in panel.rules:
@@ -218,7 +218,7 @@ class DotChart:
 
 
 def _positions(dots: Sequence[Dot]) -> tuple[list[float], float]:
-    """The row of each dot, respondents set apart from each other, and how many rows they take."""
+    """Return the row of each dot, with space between respondents, and the total number of rows."""
     places, y = [], 0.0
     for place, dot in enumerate(dots):
         if place and dot.respondent != dots[place - 1].respondent:
@@ -229,7 +229,7 @@ def _positions(dots: Sequence[Dot]) -> tuple[list[float], float]:
 
 
 def _draw_rule(axes: Axes, rule: ReferenceLine, middle: float, line: int) -> None:
-    """A rule, its name centered at `middle` inches, this many lines above the plot."""
+    """Draw a line, with its name centered at `middle` inches, this many text lines above the plot."""
     if rule.ends:
         axes.axvspan(*rule.ends, color=rule.color, alpha=0.14, linewidth=0, zorder=0.5)
     axes.axvline(rule.value, color=rule.color, linewidth=1.1, linestyle="-" if rule.ends else (0, (4, 2)), zorder=1)
@@ -238,7 +238,7 @@ def _draw_rule(axes: Axes, rule: ReferenceLine, middle: float, line: int) -> Non
 
 
 def _draw_intervals(axes: Axes, dots: Sequence[Dot], rows: Sequence[float]) -> None:
-    """Draw every interval and tick."""
+    """Draw all intervals and ticks."""
     drawn = [(dot, y) for dot, y in zip(dots, rows, strict=True) if dot.value is not None]
     level = [(((dot.ends[0], y), (dot.ends[1], y)), dot.color) for dot, y in drawn if dot.ends]
     upright = [(((dot.tick, y - 0.32), (dot.tick, y + 0.32)), dot.color) for dot, y in drawn if dot.tick is not None]

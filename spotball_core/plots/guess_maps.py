@@ -1,4 +1,4 @@
-"""Where guesses fall: heat maps of each respondent's guesses next to the ground truth, from arrays of counts."""
+"""Draw heat maps of each respondent's guesses next to the ground truth, from arrays of counts."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 
 def guesses_by_respondent(counts: Counts, scenes: Iterable[Scene]) -> dict[str, dict[str, FloatArray]]:
-    """How often each respondent named each cell, sport by sport, as `guess_maps` takes it.
+    """Return how often each respondent named each cell, by sport, for use in `guess_maps`.
 
     Args:
-        counts: of responses to these scenes, on their grid; counts of other images are left out.
-        scenes: their controls are left out.
+        counts: counts of responses to these scenes, on their grid; counts of other images are excluded.
+        scenes: the scenes; controls are excluded.
 
     Returns:
-        By sport and respondent, shape (n_images, n_cells), for those who answered; people first, then models, then
-        baselines. A respondent who was asked with several prompts has one entry each, called by both.
+        Counts by sport and respondent, shape (n_images, n_cells), for respondents with answers: people first, then
+        models, then baselines. A respondent with several prompts has one entry per prompt, named by both.
     """
     import polars as pl
 
@@ -46,11 +46,11 @@ def guesses_by_respondent(counts: Counts, scenes: Iterable[Scene]) -> dict[str, 
             of_sport = images.setdefault(scene.sport, {})
             of_sport[scene.image] = len(of_sport)
     kind = pl.col("kind").replace_strict({kind: place for place, kind in enumerate(get_args(Kind))})
-    asked = counts.table.select("respondent", "prompt", kind).unique().sort("kind", "respondent", "prompt")
-    several = set(asked.filter(pl.col("respondent").is_duplicated())["respondent"])
+    respondents = counts.table.select("respondent", "prompt", kind).unique().sort("kind", "respondent", "prompt")
+    several = set(respondents.filter(pl.col("respondent").is_duplicated())["respondent"])
     out: dict[str, dict[str, FloatArray]] = {}
     for sport, of_sport in images.items():
-        for respondent, prompt, _ in asked.iter_rows():
+        for respondent, prompt, _ in respondents.iter_rows():
             rows = counts.table.filter(sport=sport, respondent=respondent, prompt=prompt)
             if not rows.is_empty():
                 places = rows["image"].replace_strict(of_sport, default=-1, return_dtype=pl.Int64).to_numpy()
@@ -60,9 +60,9 @@ def guesses_by_respondent(counts: Counts, scenes: Iterable[Scene]) -> dict[str, 
 
 
 def truth_by_sport(scenes: Iterable[Scene]) -> dict[str, FloatArray]:
-    """Where the ball is, sport by sport, as `guess_maps` takes it: 1 in its cells, shape (n_images, n_cells).
+    """Return where the ball is, by sport, for use in `guess_maps`: 1 in its cells, shape (n_images, n_cells).
 
-    Controls are left out.
+    Controls are excluded.
     """
     masks: dict[str, list[FloatArray]] = {}
     for scene in scenes:
@@ -79,20 +79,20 @@ def guess_maps(
     *,
     note: str = "",
 ) -> Figure:
-    """Where each respondent's guesses fall, pooled over images: a row of heat maps for each sport, the ball's first.
+    """Draw where each respondent's guesses fall, pooled over images: a row of heat maps per sport, the ball first.
 
-    All maps share one color scale, in percent of a map's guesses (the ball's: of the ball's cells). The paper's center
-    window is outlined on a 6 x 10 grid.
+    All maps share one color scale, in percent of a map's guesses (for the ball: of the ball's cells). The center window
+    from the paper is outlined on a 6 x 10 grid.
 
     Args:
         guesses: by sport and respondent, how often each cell was named, shape (n_images, n_cells).
         truth: by sport, 1 where the ball is, shape (n_images, n_cells).
-        grid: the grid; its size in pixels gives the maps their shape.
-        note: a line for the figure's foot.
+        grid: the grid; its size in pixels determines the shape of the maps.
+        note: a line at the bottom of the figure.
 
     Raises:
-        MissingExtraError: without matplotlib.
-        OptionError: if there is nothing to draw, or a sport without truth.
+        MissingExtraError: if matplotlib is not installed.
+        OptionError: if there is nothing to draw, or a sport has no truth.
         DistributionError: for counts that are negative, not finite or of the wrong length.
 
     Examples:

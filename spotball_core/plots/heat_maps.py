@@ -1,4 +1,4 @@
-"""Heat maps of guesses: a block of maps for each sport, all on one color scale."""
+"""Draw heat maps of guesses: a block of maps per sport, all on one color scale."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# In inches: a map's width, at least; space between maps, for row labels, above a map, below it; a sport's heading.
+# In inches: minimum width of a map; space between maps, for row labels, above and below a map; a sport's heading.
 _LEAST_WIDE, _GAP, _LEFT, _ABOVE, _BELOW, _HEADING = 1.7, 0.12, 0.16, 0.36, 0.22, 0.24
 _SCALE_HIGH, _SCALE_WIDE = 0.3, 1.2
 _PAD = 0.05
-"""Between a map and the labels of its rows and columns, in inches."""
+"""Space between a map and the labels of its rows and columns, in inches."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
-    """One map: whose guesses, how many, the share of them in each cell, shape (n_cells,), and its description."""
+    """One map: whose guesses, how many, their share in each cell, shape (n_cells,), and a description."""
 
     name: str
     size: str
@@ -40,7 +40,7 @@ class HeatMap:
 
 @dataclass(frozen=True, slots=True)
 class SportMaps:
-    """The maps of one sport, the ground truth's first."""
+    """The maps of one sport; the ground truth's is first."""
 
     title: str
     maps: tuple[HeatMap, ...]
@@ -48,12 +48,12 @@ class SportMaps:
 
 @dataclass(frozen=True)
 class HeatMapChart:
-    """Maps in the color `heat` of the theme: the denser, the more guesses; a cell that was never named has none.
+    """Heat maps in the theme's color `heat`: a stronger color means more guesses. Cells never named have no color.
 
     Attributes:
         sports: at least one, each with at least one map.
-        grid: its size in pixels gives the maps their shape.
-        window: rows and columns, first and last, to outline; None for no outline.
+        grid: its size in pixels determines the shape of the maps.
+        window: first and last row and column of an outline; None for no outline.
     """
 
     sports: tuple[SportMaps, ...]
@@ -69,7 +69,7 @@ class HeatMapChart:
 
     @cached_property
     def top(self) -> float:
-        """The share that the densest color stands for; the same in all maps."""
+        """The share at the strongest color, which is the same in all maps."""
         return max(float(max(heat_map.shares)) for sport in self.sports for heat_map in sport.maps) or 1.0
 
     @property
@@ -115,7 +115,7 @@ class HeatMapChart:
         look: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "bottom"}
         axes.annotate(fitted(heat_map.name, LABEL, wide), (0, 1), (0, 14), fontsize=LABEL, color=INK, **look)
         axes.annotate(fitted(heat_map.size, SMALL, wide), (0, 1), (0, 3), fontsize=SMALL, color=FAINT, **look)
-        # Lines as two collections and labels as texts: with ticks, most of the time of a report's figures went there.
+        # Draw lines as two collections and labels as texts: ticks took most of the time of a report's figures.
         axes.set_axis_off()
         lines: dict[str, Any] = {"color": RULE, "linewidth": 0.5, "clip_on": False}
         axes.vlines(np.arange(0.5, grid.cols + 1), 0.5, grid.rows + 0.5, **lines)
@@ -133,7 +133,7 @@ class HeatMapChart:
             axes.add_patch(Rectangle((first_col - 0.5, first_row - 0.5), *size, linestyle=(0, (3, 2)), **look))
 
     def _draw_scale(self, figure: Figure, x: float, y: float) -> None:
-        """Draw the color scale, with what its ends stand for."""
+        """Draw the color scale, with the values at its ends."""
         axes = axes_at(figure, x, y, _SCALE_WIDE, 0.11)
         axes.imshow(np.linspace(0, 1, 64)[None], cmap=heat_colors(), aspect="auto", extent=(0, 1, 0, 1))
         axes.set_xticks([])
@@ -145,7 +145,7 @@ class HeatMapChart:
 
 
 def heat_colors() -> Any:
-    """Return the color map of densities: from paper to the theme's heat color."""
+    """Return the color map of densities: from the paper color to the theme's heat color."""
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("heat", [PAPER, THEME["heat"][0]])

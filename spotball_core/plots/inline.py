@@ -1,4 +1,4 @@
-"""A figure as SVG inside a page: in the page's colors, its own ids, no trace of where it was made."""
+"""Convert a figure to SVG for a web page: with the page's colors, unique ids, and no machine-specific data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COLOR = re.compile(r"#[0-9a-f]{6}\b")
 _USED = re.compile(r"url\(#([^)]+)\)")
 _VARIABLES = {light: f"var(--{name})" for name, (light, _) in THEME.items()}
 _POINT = 96 / 72
-"""CSS pixels in a point."""
+"""CSS pixels per point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +33,12 @@ class Inline:
 
 
 def inline_svg(figure: Figure, name: str, alt: str) -> Inline:
-    """A figure as an `<svg>` element: text as text, colors of the theme as CSS variables.
+    """Convert a figure to an `<svg>` element, with text as text and theme colors as CSS variables.
 
     Args:
-        figure: drawn in the theme's light colors.
-        name: unique on the page; its ids start with it.
-        alt: what the figure shows, for who cannot see it.
+        figure: a figure in the theme's light colors.
+        name: a name that is unique on the page; ids start with it.
+        alt: a description of the figure for readers who cannot see it.
     """
     import matplotlib
 
@@ -77,7 +77,7 @@ def inline_svg(figure: Figure, name: str, alt: str) -> Inline:
 
 
 def _clean(element: ElementTree.Element) -> None:
-    """Take out what a page has no use for, and blanks between elements."""
+    """Remove elements that a page does not need, and whitespace between elements."""
     for child in list(element):
         if child.tag in _LEFT_OUT:
             element.remove(child)

@@ -1,4 +1,4 @@
-"""Figures for print and for slides: the same drawings as on a page, at the sizes that journals and talks ask for."""
+"""Write figures for print and for slides: the drawings of a page, at the sizes of journals and talks."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class Chart(Protocol):
-    """A figure in panels, each of which can be drawn alone."""
+    """A figure with panels that can be drawn separately."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each panel is of."""
+        """The title of each panel."""
 
     @property
     def wide(self) -> bool:
@@ -38,11 +38,11 @@ class FigureSize:
     """A size of figures.
 
     Attributes:
-        name: of the folder of these figures.
-        width: of the finished figure, in inches.
-        n_columns: how many panels of a page go side by side in this width. This fixes the scale of everything.
-        each: whether each panel is a figure of its own; else all panels are one figure.
-        height: of the finished figure, at most, in inches; a higher figure is scaled down. None for no limit.
+        name: name of the folder for these figures.
+        width: width of the finished figure, in inches.
+        n_columns: number of a page's panels side by side in this width. It determines the scale of the whole figure.
+        each: whether each panel is a separate figure; else all panels are one figure.
+        height: maximum height of the finished figure, in inches; a higher figure is scaled down. None for no limit.
     """
 
     name: str
@@ -57,11 +57,11 @@ class FigurePreset:
     """How figures are written.
 
     Attributes:
-        sizes: a chart whose panels take two columns is not written in one column.
-        endings: of the files' names.
-        titles: whether figures have a title, unless the user decides otherwise.
-        notes: whether they have their caption and signature at the foot, unless the user decides otherwise.
-        margin: around figures, in inches of a figure on a page.
+        sizes: the sizes. A chart whose panels take two columns is not written in one column.
+        endings: endings of the files' names.
+        titles: whether figures have a title by default.
+        notes: whether figures have their caption and signature at the bottom by default.
+        margin: margin around figures, in inches of a figure on a page.
     """
 
     sizes: tuple[FigureSize, ...]
@@ -89,7 +89,7 @@ PRESETS = {
         margin=0.12,
     ),
 }
-"""By name: `paper` with type of 7 points or more, `slides` as large as fits a slide of 13.33 x 7.5 inches."""
+"""Presets by name: `paper` has text of at least 7 points, `slides` fills a slide of 13.33 x 7.5 inches."""
 
 
 def draw_preset(chart: Chart, preset: FigurePreset, frame: FigureFrame, folder: Path, name: str) -> list[Path]:
@@ -99,8 +99,8 @@ def draw_preset(chart: Chart, preset: FigurePreset, frame: FigureFrame, folder: 
         chart: the figure.
         preset: sizes and file formats.
         frame: title and notes; its width is ignored.
-        folder: holds the folders of the sizes.
-        name: of the files, without ending. Files of single panels also have the panel's name.
+        folder: parent of the folders of the sizes.
+        name: name of the files, without ending. Files of single panels also contain the panel's name.
 
     Returns:
         The files, in the order of their names.
@@ -129,7 +129,7 @@ def draw_preset(chart: Chart, preset: FigurePreset, frame: FigureFrame, folder: 
 
 
 def file_name(title: str) -> str:
-    """Return a panel's title as a part of a file's name.
+    """Return a panel's title in a form that can be part of a file's name.
 
     Examples:
         >>> file_name("Share of the image covered"), file_name("../fußball")
@@ -139,7 +139,7 @@ def file_name(title: str) -> str:
 
 
 def _resize(figure: Figure, size: FigureSize) -> None:
-    """Scale a figure as a whole: its size, its type and its lines."""
+    """Scale a figure as a whole: its size, its fonts and its lines."""
     from matplotlib.collections import Collection
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -166,5 +166,5 @@ def _resize(figure: Figure, size: FigureSize) -> None:
         for axis in (axes.xaxis, axes.yaxis):
             axis.labelpad *= factor
             for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()):
-                tick.set_pad(cast("Any", tick).get_pad() * factor)  # typed as returning None
+                tick.set_pad(cast("Any", tick).get_pad() * factor)  # the type hint wrongly says that it returns None
     figure.set_size_inches(wide * factor, high * factor)

@@ -1,4 +1,4 @@
-"""Save figures as files. A file is complete or absent, and the same figure gives the same bytes."""
+"""Save figures as files. Files are never partial, and the same figure gives identical bytes."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _WITHOUT_DATE: dict[str, dict[str, Any]] = {
 
 
 def save_figure(figure: Figure, path: str | Path, *, dpi: int = DPI) -> None:
-    """Write a figure as PNG, SVG or PDF, by the file's ending. Text in SVG and PDF files remains text.
+    """Write a figure as PNG, SVG or PDF, depending on the file's ending. Text in SVG and PDF files remains text.
 
     Args:
-        figure: any.
-        path: of the file, which is written to a temporary name and renamed.
+        figure: the figure.
+        path: path of the file, which is written to a temporary name and renamed.
         dpi: dots per inch of a PNG file.
 
     Raises:
@@ -37,7 +37,7 @@ def save_figure(figure: Figure, path: str | Path, *, dpi: int = DPI) -> None:
     path = Path(path)
     if path.suffix not in FORMATS:
         raise OptionError(f"{path}: cannot write this kind of picture; use one of {', '.join(FORMATS)}")
-    # TrueType fonts in PDF files, which journals require; ids of SVG elements that do not change between runs.
+    # Use TrueType fonts in PDF files, which journals require, and SVG ids that do not change between runs.
     with (
         replacing(path) as beside,
         matplotlib.rc_context({"svg.hashsalt": "spotball", "svg.fonttype": "none", "pdf.fonttype": 42}),

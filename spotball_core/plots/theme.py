@@ -1,7 +1,7 @@
-"""Colors and markers: one look for each respondent, the same in every report, on light and on dark pages.
+"""Define colors and markers: each respondent looks the same in every report, on light and on dark pages.
 
-A figure is drawn in the light colors. On a page each of them is a CSS variable, whose value the reader's color scheme
-decides; `css` writes both sets.
+Figures are drawn in the light colors. On a page, each color is a CSS variable whose value depends on the reader's color
+scheme; `css` writes both sets.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ PAPER = "#ffffff"
 
 _PAGE = {"ink": (INK, "#e8eaed"), "faint": (FAINT, "#a3abb4"), "rule": (RULE, "#363b42"), "paper": (PAPER, "#16181c")}
 
-# Pairs differ by at least 13 in CIELAB with normal vision and with each kind of color blindness (simulated after
-# Machado et al., 2009), and from the page by at least 3.6 to 1 in contrast.
+# Pairs of colors differ by at least 13 in CIELAB, with normal vision and with each kind of color blindness (simulated
+# after Machado et al., 2009), and have a contrast of at least 3.6 to 1 with the page.
 _RESPONDENTS = {
     "people": ("#d55e00", "#ff8a3d"),
     "model-1": ("#0077bb", "#7cc8ff"),
@@ -40,26 +40,26 @@ _OTHER_MARKERS = ("v", "P", "X", "<", ">", "h")
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a respondent is drawn.
+    """The look of a respondent in figures.
 
     Attributes:
-        name: of its color, in THEME.
-        color: on light pages, as #rrggbb.
+        name: name of its color in THEME.
+        color: its color on light pages, as #rrggbb.
     """
 
     name: str
 
     @property
     def color(self) -> str:
-        """On light pages, as #rrggbb."""
+        """The color on light pages, as #rrggbb."""
         return THEME[self.name][0]
 
 
 def look_of(respondent: str, kind: Kind | None) -> Look:
-    """Return a respondent's look, which depends on nothing else: it is the same in every report.
+    """Return a respondent's look, which depends only on its name and kind and is the same in every report.
 
-    People and baselines have one color each. The models of the paper have fixed colors. Other models share the five
-    colors of models by a hash of their name, so that two of them may have the same; their labels distinguish them.
+    People and baselines have one color each. The models of the paper have fixed colors. For other models, a hash of the
+    name selects one of five colors, so two models may have the same color; their labels distinguish them.
 
     Examples:
         >>> look_of("human", "human").name, look_of("gpt", "model").name
@@ -72,7 +72,7 @@ def look_of(respondent: str, kind: Kind | None) -> Look:
 
 
 def markers(prompts: Iterable[str]) -> dict[str, str]:
-    """A marker of matplotlib's for each prompt, the same prompts the same markers.
+    """Return a Matplotlib marker for each prompt. A prompt has the same marker in every figure with the same prompts.
 
     Examples:
         >>> markers(["base", "cot", "mine"])
@@ -90,12 +90,12 @@ def markers(prompts: Iterable[str]) -> dict[str, str]:
 
 
 def group_marker(kind: Kind | None, of_prompt: str) -> str:
-    """Return the marker of a group: that of its prompt for models, one for people and one for baselines."""
+    """Return the marker of a group: by prompt for models, one for people, one for baselines."""
     return {"human": "D", "baseline": "p"}.get(kind or "", of_prompt)
 
 
 def css() -> str:
-    """The colors as CSS variables: light, and dark where the reader's system asks for it."""
+    """Return the colors as CSS variables: light, and dark if the reader's system requests it."""
 
     def variables(place: int) -> str:
         return " ".join(f"--{name}: {colors[place]};" for name, colors in THEME.items())

@@ -1,1 +1,1 @@
-"""Reasoning: what do the words that come with an answer speak of? (Spot the Ball, section 5.2.)"""
+"""Analyze rationales: which categories the text that comes with an answer belongs to (Spot the Ball, section 5.2)."""

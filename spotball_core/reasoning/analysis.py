@@ -1,4 +1,4 @@
-"""The analysis of rationales: they, their embeddings, the templates' and the scenes in, a report out."""
+"""Analyze rationales: compute a report from texts, embeddings, templates and scenes."""
 
 from __future__ import annotations
 
@@ -38,26 +38,26 @@ def analyze(
     labelings: int = 1000,
     seed: int = 0,
 ) -> ReasoningReport:
-    """What rationales speak of: categories, what makes them trustworthy, and what they go with.
+    """Compute the categories of rationales, their reliability, and their associations with outcomes.
 
-    Controls are left out. Of responses without words the cells alone are used, for where people guess.
+    Controls are excluded. Responses without text are used only for where people guess.
 
     Args:
-        rationales: responses and their words, as `read_rationales` gives them.
-        scenes: those they answer to.
-        templates: what is compared with.
-        text_embeddings: of `rationales.texts`, in their order, shape (n_texts, d).
-        template_embeddings: of `templates.texts`, in their order, shape (n_templates, d).
-        embedder: what made the embeddings, for the signature.
-        model: which of its models.
-        truncated: which texts the embedder read only the beginning of, shape (n_texts,); None if it does not tell.
-        bootstrap: how many resamples of the images; 0 for no intervals.
-        labelings: how many random labelings of the templates, at least 1.
-        seed: of all that is drawn.
+        rationales: responses and their texts, from `read_rationales`.
+        scenes: the scenes that they refer to.
+        templates: the templates to compare with.
+        text_embeddings: embeddings of `rationales.texts`, in their order, shape (n_texts, d).
+        template_embeddings: embeddings of `templates.texts`, in their order, shape (n_templates, d).
+        embedder: the embedder's name, for the signature.
+        model: the embedder's model.
+        truncated: which texts the embedder truncated, shape (n_texts,); None if it does not report this.
+        bootstrap: number of resamples of the images; 0 for no intervals.
+        labelings: number of random labelings of the templates, at least 1.
+        seed: seed of all random draws.
 
     Raises:
-        OptionError: for embeddings of another number than there are texts, templates without a direction, or if no
-            rationale is left.
+        OptionError: if the numbers of embeddings and texts differ, a template has no direction, or no rationale
+            remains.
     """
     vectors, sentences = np.asarray(text_embeddings), np.asarray(template_embeddings)
     for name, array, n in (("texts", vectors, len(rationales.texts)), ("templates", sentences, len(templates.texts))):
@@ -101,7 +101,7 @@ def analyze(
 
 
 def _data(rationales: Rationales, scenes: Sequence[Scene]) -> str:
-    """SHA-256 over responses, words and scenes, in whatever order they came."""
+    """Return the SHA-256 of responses, texts and scenes, independent of their order."""
     described = sorted(scene.model_dump_json(exclude={"player_keypoints"}) for scene in scenes)
     return hashlib.sha256("\n".join([rationales.digest, *described]).encode()).hexdigest()
 
@@ -119,7 +119,7 @@ def _template_set(templates: Templates) -> TemplateSet:
 def _text_counts(
     grouped: GroupedRationales, texts: Sequence[str], known: BoolArray, truncated: ArrayLike | None
 ) -> TextCounts:
-    """How many texts there are, and how many of each kind that is out of the ordinary."""
+    """Count the texts, and those of each unusual kind."""
     words = grouped.responses["text"].drop_nulls().to_numpy()
     used, times = np.unique(words, return_counts=True)
     used_texts = [texts[place] for place in used]
@@ -142,7 +142,7 @@ def _text_counts(
 
 
 def _panels(grouped: GroupedRationales, categories: Categories) -> Iterator[Panel]:
-    """The panels of Figure 7: rationales pooled over everything but the one thing that they are told apart by."""
+    """Yield the panels of Figure 7: rationales pooled over everything except one variable."""
     by_sport, by_prompt = 0, 3
     of: tuple[tuple[str, Kind, int], ...] = (
         ("people by sport", "human", by_sport),

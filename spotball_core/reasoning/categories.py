@@ -1,4 +1,4 @@
-"""The numbers of any group of rationales: shares, margins, tests, agreement with keywords."""
+"""Compute the numbers of any group of rationales: shares, margins, tests, agreement with keywords."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ QUANTILES = {"p05": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95}
 
 
 class Categories:
-    """The categories of rationales by both statistics, and what groups of them come to.
+    """The categories of rationales by both statistics, and the results for groups of them.
 
     Attributes:
-        offsets: what the sets are close to whatever a text speaks of; the first is taken off to center.
+        offsets: mean similarity of each set to reference texts; centering subtracts the first one.
         of_text: each text's category by each statistic, shape (n_texts,).
 
     Args:
-        said: the rationales.
-        cosines: of each text with each template, shape (n_texts, k).
-        neutral: of each neutral sentence with each template, shape (m, k); None if there are none.
+        grouped: the rationales.
+        cosines: cosines of each text with each template, shape (n_texts, k).
+        neutral: cosines of each neutral sentence with each template, shape (m, k); None if there are none.
         by_words: each text's category by the keyword rule, shape (n_texts,); None without keywords.
-        templates: what is compared with.
-        bootstrap: how many resamples of the images.
-        labelings: how many random labelings of the templates.
-        seed: of all that is drawn.
+        templates: the templates to compare with.
+        bootstrap: number of resamples of the images.
+        labelings: number of random labelings of the templates.
+        seed: seed of all random draws.
     """
 
     def __init__(
@@ -81,10 +81,10 @@ class Categories:
         self._tested = dict(zip(STATISTICS, tested, strict=True))
 
     def group(self, name: Name, places: Sequence[int]) -> ReasoningGroup:
-        """What the rationales of some groups together come to.
+        """Return the results for the rationales of some groups together.
 
         Args:
-            name: what they are called together.
+            name: the name of these groups together.
             places: the groups' numbers.
         """
         inside = np.flatnonzero(np.isin(self.grouped.group, places))
@@ -106,7 +106,7 @@ class Categories:
         )
 
     def _alignments(self, inside: IntArray, places: Sequence[int]) -> list[Alignment]:
-        """By each statistic; the means and shares of both are drawn together."""
+        """Return the results of each statistic; the means and shares of both use the same resamples."""
         image, names = self.grouped.image[inside], self.templates.names
         sums = []
         for statistic in STATISTICS:
@@ -148,7 +148,7 @@ class Categories:
         )
 
     def left_out(self) -> tuple[LeftOut, ...]:
-        """What leaving each template out changes, over all rationales."""
+        """Return the effect of omitting each template, over all rationales."""
         text, times = np.unique(self.grouped.text, return_counts=True)
         shares_kept = {
             statistic: [

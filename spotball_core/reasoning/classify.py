@@ -1,4 +1,4 @@
-"""Which category is a rationale closest to, by how much, and what would it be without the sets' offset?"""
+"""Classify rationales by their closest category, with its margin, with or without the sets' offset."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from spotball_core.reasoning.similarity import ROUNDING, cosines, mean_over, set
 from spotball_core.typing import FloatArray, IntArray
 
 TIE: Final = -1
-"""In place of a category: two or more are closest, by exactly as much."""
+"""Category number of a tie: two or more categories are equally close."""
 
 EMPTY: Final = -2
-"""In place of a category: there is no text, or its embedding has no direction."""
+"""Category number of an empty text, or of an embedding without a direction."""
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,13 @@ class Classification:
     """The category of each of n rationales.
 
     Attributes:
-        names: of the categories.
-        similarity: mean cosine with the sentences of each category, less the offset if it was taken off, shape
-            (n, n_categories); NaN where there is none.
-        offset: what was taken off each category's similarity, shape (n_categories,); 0 where nothing was.
+        names: names of the categories.
+        similarity: mean cosine with the sentences of each category, minus the offset if centered, shape (n,
+            n_categories); NaN if there is none.
+        offset: value subtracted from each category's similarity, shape (n_categories,); 0 if not centered.
         category: number of the closest category, or TIE, or EMPTY, shape (n,).
-        margin: how much closer it is than the second, shape (n,); 0 for ties, NaN where there is no category.
+        margin: difference between the closest and the second closest category, shape (n,); 0 for ties, NaN without a
+            category.
     """
 
     names: tuple[str, ...]
@@ -54,26 +55,26 @@ def classify(
     reference: ArrayLike | None = None,
     weights: ArrayLike | None = None,
 ) -> Classification:
-    r"""The category whose sentences each rationale is closest to (Spot the Ball, section 5.2).
+    r"""Classify each rationale by the category whose sentences it is closest to (Spot the Ball, section 5.2).
 
     $$s_c(x) = \frac{1}{|T_c|} \sum_{t \in T_c} \frac{x \cdot t}{\lVert x \rVert \lVert t \rVert}$$
 
-    The category with the largest $s_c$ wins. One set can be closer than the other to any text at all; its *offset* is
-    its mean similarity over reference texts. Centered, the category with the largest $s_c(x) - o_c$ wins,
+    The category with the largest $s_c$ wins. One set can be closer to any text than the other sets; its *offset* is its
+    mean similarity to reference texts. With centering, the category with the largest $s_c(x) - o_c$ wins,
 
     $$o_c = \sum_r w_r \, s_c(r) \Big/ \sum_r w_r$$
 
     Args:
-        embeddings: of the rationales, shape (n, d). A row of zeros or NaN is an empty text.
-        template_embeddings: of each category's sentences, shape (k, d) each, at least two categories.
-        centered: take each category's offset off its similarity.
-        reference: embeddings of the reference texts, shape (m, d); the rationales themselves if left out.
-        weights: of the reference texts, shape (m,); all alike if left out. With weights of one over the size of the
-            group that a rationale is of, groups count alike.
+        embeddings: embeddings of the rationales, shape (n, d). A row of zeros or NaN is an empty text.
+        template_embeddings: embeddings of each category's sentences, shape (k, d) each, for at least two categories.
+        centered: whether to subtract each category's offset from its similarity.
+        reference: embeddings of the reference texts, shape (m, d) (default: the rationales themselves).
+        weights: weights of the reference texts, shape (m,) (default: equal). With weights of 1 over the size of a
+            rationale's group, all groups count equally.
 
     Raises:
         OptionError: for fewer than two categories, arrays of shapes that do not fit, a template without a direction,
-            weights that are negative or not finite, or an offset of no reference text.
+            weights that are negative or not finite, or no usable reference text.
 
     Examples:
         >>> sets = {"pose": [[1.0, 0.0]], "gaze": [[0.6, 0.8]]}
@@ -103,10 +104,10 @@ def classify(
 
 
 def weighted_mean(values: FloatArray, weights: ArrayLike | None = None) -> FloatArray:
-    """The mean of rows, shape (m, c), rows of NaN left out; shape (c,).
+    """Return the weighted mean of rows, shape (m, c), excluding rows of NaN; shape (c,).
 
     Raises:
-        OptionError: for weights of another shape, negative or not finite, or if no row is left that has one.
+        OptionError: for weights of another shape, negative or not finite, or if no row with a weight remains.
     """
     share = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=float)
     if share.shape != (len(values),) or not np.isfinite(share).all() or (share < 0).any():
@@ -119,7 +120,7 @@ def weighted_mean(values: FloatArray, weights: ArrayLike | None = None) -> Float
 
 
 def closest(similarity: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
-    """Number of the largest of each row (or TIE, or EMPTY), and how far it is above the second; shape (n,) each.
+    """Return the index of each row's maximum (or TIE, or EMPTY), and its margin over the second; shape (n,) each.
 
     Examples:
         >>> number, margin = closest(np.array([[0.25, 0.5], [0.5, 0.5], [np.nan, np.nan]]))

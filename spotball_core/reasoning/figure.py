@@ -1,4 +1,4 @@
-"""Figure 7: the share of each category, among people by sport, among models by sport and by prompt."""
+"""Draw Figure 7: the share of each category, for people by sport, for models by sport and by prompt."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ NAME = "reasoning"
 
 _MARKERS = ("o", "^", "s", "v", "P", "X", "<", ">", "h")
 _ROOM = 22
-"""Characters of a sport's, a prompt's or a category's name, at most."""
+"""Maximum number of characters of a sport's, a prompt's or a category's name."""
 
 
 def draw(report: ReasoningReport, path: str | Path) -> None:
-    """Write the figure as PNG or SVG, by the file's ending.
+    """Write the figure as PNG, SVG or PDF, depending on the file's ending.
 
     Raises:
         OptionError: for another ending, or if there are neither people nor models.
@@ -33,7 +33,7 @@ def draw(report: ReasoningReport, path: str | Path) -> None:
 
 
 def picture(report: ReasoningReport) -> PagePicture:
-    """The figure with its words.
+    """Return the figure with its title and caption.
 
     Raises:
         OptionError: if there are neither people nor models.
@@ -59,7 +59,7 @@ def _corpus(report: ReasoningReport) -> str:
 
 
 def name_of(group: ReasoningGroup) -> str:
-    """What a panel's group is told apart by: its sport or its prompt."""
+    """Return the name of a panel's group: its sport or its prompt."""
     return group.sport or group.prompt or ""
 
 
@@ -85,7 +85,7 @@ def _panel(panel: Groups, report: ReasoningReport) -> DotPanel:
 
 
 def _words(panel: Groups) -> str:
-    """What a panel says, in numbers."""
+    """Describe a panel with its numbers."""
     groups = (
         f"{name_of(group)} "
         + ", ".join(f"{category} {told(share, 'share')}" for category, share in group.published.shares.items())

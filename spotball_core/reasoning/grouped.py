@@ -1,4 +1,4 @@
-"""Rationales brought to groups and images: which have a category, whose they are, and what they are for."""
+"""Assign rationales to groups and images, and select those that have a category."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ if TYPE_CHECKING:
     import polars as pl
 
 Name = tuple[str | None, str | None, Kind | None, str | None]
-"""Sport, respondent, kind and prompt of a group; None where it is pooled over."""
+"""Sport, respondent, kind and prompt of a group; None for a part that is pooled over."""
 
 _PARTS = ("sport", "respondent", "kind", "prompt")
 
 
 @dataclass(frozen=True)
 class GroupedRationales:
-    """Responses to scenes that are no controls, and those of them that have a rationale.
+    """Responses to scenes that are not controls, and those of them that have a rationale.
 
     Attributes:
         responses: all of them, with the scene's position as `_image`.
-        n_controls: how many responses to controls were left out.
-        rationales: those with words that have a direction, with their group's number as `_group`, sorted by it.
-        names: of the groups, in the order they are read; each has a rationale.
+        n_controls: number of excluded responses to controls.
+        rationales: those with a text whose embedding has a direction, with their group's number as `_group`, sorted by
+            it.
+        names: names of the groups, in reading order; each has a rationale.
         n_images: number of scenes.
     """
 
@@ -44,15 +45,15 @@ class GroupedRationales:
 
     @classmethod
     def of(cls, rows: pl.DataFrame, scenes: Sequence[Scene], has_direction: BoolArray) -> GroupedRationales:
-        """From the rows of `Rationales`.
+        """Group the rows of `Rationales`.
 
         Args:
-            rows: as `Rationales` has them.
-            scenes: those they answer to.
+            rows: the rows of `Rationales`.
+            scenes: the scenes that they refer to.
             has_direction: which texts have an embedding with a direction, shape (n_texts,).
 
         Raises:
-            OptionError: if no rationale is left, or a row is of no scene.
+            OptionError: if no rationale remains, or a row has no scene.
         """
         import polars as pl
 
@@ -100,23 +101,23 @@ class GroupedRationales:
 
     @cached_property
     def sizes(self) -> IntArray:
-        """How many rationales each group has."""
+        """Number of rationales of each group."""
         return np.bincount(self.group, minlength=len(self.names))
 
     def distinct(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """Group and text of the rationales, each pair once, by group; and how often each is there."""
+        """Return the distinct pairs of group and text, sorted by group, and how often each occurs."""
         width = int(self.text.max()) + 1
         pairs, times = np.unique(self.group * width + self.text, return_counts=True)
         return pairs // width, pairs % width, times.astype(float)
 
     @cached_property
     def n_responses(self) -> dict[Name, int]:
-        """How many responses there are of each sport, respondent, kind and prompt."""
+        """Return the number of responses of each sport, respondent, kind and prompt."""
         counts = self.responses.group_by(_PARTS).len()
         return {row[:4]: row[4] for row in counts.select(*_PARTS, "len").iter_rows()}
 
     def silent(self) -> tuple[str, ...]:
-        """What to say of respondents none of whose responses has words."""
+        """Return sentences about respondents without any text."""
         speaking = {respondent for _, respondent, _, _ in self.names}
         silent: dict[str, int] = {}
         for (_, respondent, _, _), n in sorted(self.n_responses.items()):

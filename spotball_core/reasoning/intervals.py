@@ -1,7 +1,7 @@
-"""Shares and means over rationales, and differences between categories, with intervals that draw images.
+"""Compute shares and means over rationales, and differences between categories, with intervals over images.
 
-Rationales for one image are not independent: what can be seen on it decides what is spoken of. So the bootstrap draws
-images with all their rationales, as it does everywhere else in this project.
+Rationales for one image are not independent, because its content determines what they mention. As everywhere in this
+project, the bootstrap draws images, with all their rationales.
 """
 
 from __future__ import annotations
@@ -17,22 +17,21 @@ from spotball_core.stats.bootstrap import percentile_interval, resample_weights
 from spotball_core.typing import BoolArray, FloatArray, IntArray
 
 Weights = Callable[[int], FloatArray]
-"""How often each of n images is drawn, shape (resamples, n)."""
+"""Function that returns how often each of n images is drawn, shape (resamples, n)."""
 
 
 def drawn_images(resamples: int, seed: int) -> Weights:
-    """The draws of any number of images; the same number gets the same draws."""
+    """Return a function that draws any number of images; the same number gets the same draws."""
     return lru_cache(maxsize=None)(lambda n: resample_weights(n, resamples, seed))
 
 
 def ratios_of_sums(above: FloatArray, below: FloatArray, draws: Weights) -> list[MetricValue]:
-    """Sums over another sum, all over images, with the intervals of their resamples.
+    """Return the ratios of sums over images, with bootstrap intervals.
 
     Args:
-        above: each image's part of each sum, shape (n_sums, n_images).
-        below: each image's part of what they are divided by; images with 0 are none of the group's. One at least is
-            above 0.
-        draws: of images.
+        above: each image's part of each numerator, shape (n_sums, n_images).
+        below: each image's part of the denominator. Images with 0 do not belong to the group; at least one is above 0.
+        draws: draws of images.
 
     Examples:
         >>> (share,) = ratios_of_sums(np.array([[1.0, 0.0, 0.0]]), np.array([2.0, 2.0, 0.0]), drawn_images(0, 0))
@@ -50,7 +49,7 @@ def ratios_of_sums(above: FloatArray, below: FloatArray, draws: Weights) -> list
 
 
 def sums_by(group: IntArray, image: IntArray, shape: tuple[int, int], values: FloatArray) -> FloatArray:
-    """Values, shape (n,), summed by group and image; the shape given."""
+    """Return values, shape (n,), summed by group and image, with the given shape."""
     flat = np.bincount(group * shape[1] + image, weights=values, minlength=shape[0] * shape[1])
     return flat.astype(float).reshape(shape)
 
@@ -61,12 +60,12 @@ class Stratified:
 
     Attributes:
         a: weighted mean over strata of the mean of the first kind.
-        b: that of the second.
+        b: weighted mean over strata of the mean of the second kind.
         ci95: interval of a - b; None without resamples.
-        n_a: rationales of the first kind in strata that have both.
-        n_b: of the second.
-        n_strata: how many strata have both.
-        n_images: how many images those rationales are for.
+        n_a: number of rationales of the first kind in strata that have both.
+        n_b: number of rationales of the second kind in these strata.
+        n_strata: number of strata that have both.
+        n_images: number of images of those rationales.
     """
 
     a: float
@@ -81,22 +80,22 @@ class Stratified:
 def stratified_difference(
     value: FloatArray, is_a: BoolArray, is_b: BoolArray, stratum: IntArray, image: IntArray, draws: Weights
 ) -> Stratified | None:
-    r"""The difference between two kinds of rationales, within strata, weighted over them.
+    r"""Compute the difference between two kinds of rationales within strata, as a weighted mean over strata.
 
-    A stratum with $n_a$ and $n_b$ of the two weighs $n_a n_b / (n_a + n_b)$: as the inverse of the variance of its
-    difference does where all values vary alike (Cochran's weights). Strata with one kind alone say nothing. Each
-    resample of the images has its own counts, means and weights.
+    A stratum with $n_a$ and $n_b$ rationales of the two kinds has the weight $n_a n_b / (n_a + n_b)$, which is
+    proportional to the inverse variance of its difference if all values have the same variance (Cochran's weights).
+    Strata with only one kind are ignored. Each resample of the images has its own counts, means and weights.
 
     Args:
-        value: what is compared, shape (n,); NaN is left out.
+        value: the values to compare, shape (n,); NaN is excluded.
         is_a: which rationales are of the first kind.
-        is_b: which are of the second.
+        is_b: which rationales are of the second kind.
         stratum: each rationale's stratum, from 0.
-        image: the image it is for, from 0.
-        draws: of images.
+        image: each rationale's image, from 0.
+        draws: draws of images.
 
     Returns:
-        None where no stratum has both kinds.
+        The comparison; None if no stratum has both kinds.
     """
     used = np.isfinite(value) & (is_a | is_b)
     value, is_a, stratum, image = value[used], is_a[used], stratum[used], image[used]
@@ -129,7 +128,7 @@ def stratified_difference(
 
 
 def _weighted(n_a: FloatArray, n_b: FloatArray, sum_a: FloatArray, sum_b: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Both weighted means, shape (m,), of tables of shape (m, n_strata); NaN where no stratum has both kinds."""
+    """Return both weighted means, shape (m,), from tables (m, n_strata); NaN if no stratum has both kinds."""
     has_both = (n_a > 0) & (n_b > 0)
     safe_a, safe_b = np.where(has_both, n_a, 1.0), np.where(has_both, n_b, 1.0)
     weight = np.where(has_both, safe_a * safe_b / (safe_a + safe_b), 0.0)

@@ -1,4 +1,4 @@
-"""The plain rule that embeddings are compared with: which category has most of its words in a text?"""
+"""Classify texts by keywords, as a simple rule to compare embeddings with."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from spotball_core.typing import FloatArray, IntArray
 
 
 def keyword_categories(texts: Sequence[str], keywords: Mapping[str, Sequence[str]]) -> IntArray:
-    """Number of the category with most words in each text; TIE where several have as many, EMPTY where none has any.
+    """Return the category with most keywords in each text.
+
+    It is TIE if several categories have the same number of keywords, and EMPTY if there are no keywords.
 
     Args:
-        texts: n of them.
-        keywords: regular expressions for whole words of each category, whatever their case.
+        texts: n texts.
+        keywords: regular expressions for whole words of each category; case is ignored.
 
     Returns:
         Shape (n,).
@@ -36,22 +38,22 @@ def keyword_categories(texts: Sequence[str], keywords: Mapping[str, Sequence[str
 
 
 def agreement(first: IntArray, second: IntArray, n_categories: int, weights: FloatArray) -> tuple[float, float, float]:
-    r"""How often two rules agree, where both name a category, and how much more often than chance.
+    r"""Compute how often two rules agree if both name a category, and the agreement beyond chance.
 
     $$\kappa = \frac{p_o - p_e}{1 - p_e}, \qquad p_e = \sum_c p_c q_c$$
 
-    with $p_o$ the share of agreement and $p_c$, $q_c$ the shares of texts that each rule puts into category c (Cohen,
-    1960).
+    where $p_o$ is the share of agreement, and $p_c$ and $q_c$ are the shares of texts that each rule assigns to
+    category c (Cohen, 1960).
 
     Args:
-        first: category of each text by the first rule; below 0 for none, shape (n,).
-        second: by the second.
-        n_categories: how many there are.
-        weights: how often each text is there, shape (n,).
+        first: category of each text by the first rule, below 0 for none, shape (n,).
+        second: category of each text by the second rule.
+        n_categories: number of categories.
+        weights: how often each text occurs, shape (n,).
 
     Returns:
-        How many texts both rules name a category for, the share of these on which they agree, and kappa. Both are NaN
-        where there is none; kappa also where both rules put all texts into one category.
+        The number of texts with a category by both rules, the share of these on which they agree, and kappa. Both are
+        NaN if there are no such texts; kappa is also NaN if both rules assign all texts to one category.
 
     Examples:
         >>> agreement(np.array([0, 0, 1, 1]), np.array([0, 1, 1, -1]), 2, np.ones(4))
@@ -64,5 +66,5 @@ def agreement(first: IntArray, second: IntArray, n_categories: int, weights: Flo
     cells = np.bincount(first[named] * n_categories + second[named], weights=weights[named], minlength=n_categories**2)
     table = cells.reshape(n_categories, n_categories) / n
     observed, expected = float(np.trace(table)), float(table.sum(axis=1) @ table.sum(axis=0))
-    # All of both in one category: nothing that chance would not give as well.
+    # Both rules assign all texts to one category: chance would give the same agreement.
     return n, observed, (observed - expected) / (1 - expected) if expected < 1 - 1e-12 else float("nan")

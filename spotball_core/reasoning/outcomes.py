@@ -1,4 +1,4 @@
-"""Does a category go with being right, with being near the ball, with being near people?"""
+"""Test whether a category goes with correct answers, closeness to the ball, or closeness to people."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _UNKNOWN = {
 
 
 def outcomes(grouped: GroupedRationales, scenes: Sequence[Scene]) -> dict[Outcome, FloatArray]:
-    """What came of the answer that each rationale is of, shape (n,) each; NaN where that is not known.
+    """Return the outcomes of each rationale's answer, shape (n,) each; NaN if an outcome is not known.
 
     Returns:
-        `accuracy`: 1 where the cell holds the ball, else 0; unparsed answers are wrong. `euclidean_error`: pixels from
-        the cell to the nearest with the ball. `distance_to_people`: mean pixels from the cell to all that people
-        (respondents of kind human) named on the image; of people themselves it is not known. Answers given as
-        probabilities name no cell, and have none of the three.
+        `accuracy`: 1 if the cell holds the ball, else 0; unparsed answers are wrong. `euclidean_error`: pixels from the
+            cell to the nearest cell with the ball. `distance_to_people`: mean pixels from the cell to all cells that
+            people (respondents of kind human) named on the image; it is not defined for people themselves. Answers
+            given as probabilities name no cell, and have no outcome.
     """
     rows = grouped.rationales
     has_cell = ~rows["cell"].is_null().to_numpy()
@@ -49,7 +49,7 @@ def outcomes(grouped: GroupedRationales, scenes: Sequence[Scene]) -> dict[Outcom
 
 
 def _tables(grouped: GroupedRationales, scenes: Sequence[Scene]) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """For each image and cell: is the ball there, how far is it, how far are people? Shape (n_images, n_cells)."""
+    """Return for each image and cell: ball or not, distance to the ball, and to people; (n_images, n_cells)."""
     n_cells = scenes[0].layout.n_cells
     people = _people(grouped.responses, len(scenes), n_cells)
     hit, error, apart = (np.full((len(scenes), n_cells), np.nan) for _ in range(3))
@@ -63,7 +63,7 @@ def _tables(grouped: GroupedRationales, scenes: Sequence[Scene]) -> tuple[FloatA
 
 
 def _people(responses: pl.DataFrame, n_images: int, n_cells: int) -> FloatArray:
-    """How often people named each cell of each image."""
+    """Return how often people named each cell of each image."""
     import polars as pl
 
     rows = responses.filter((pl.col("kind") == "human") & pl.col("cell").is_not_null())
@@ -74,7 +74,7 @@ def _people(responses: pl.DataFrame, n_images: int, n_cells: int) -> FloatArray:
 def contrasts(
     grouped: GroupedRationales, categories: Categories, scenes: Sequence[Scene]
 ) -> tuple[CategoryContrast, ...]:
-    """The difference that a category makes, for each respondent, then for all models where there are several."""
+    """Return the difference that a category makes, for each respondent, then for all models if there are several."""
     values = outcomes(grouped, scenes)
     return tuple(
         contrast
@@ -86,7 +86,7 @@ def contrasts(
 
 
 def _whom(grouped: GroupedRationales) -> Iterator[tuple[str | None, Kind, list[int]]]:
-    """Respondents with the numbers of their groups, then all models together."""
+    """Yield respondents with the numbers of their groups, then all models together."""
     by_respondent: dict[tuple[str, Kind], list[int]] = {}
     for place, (_, respondent, kind, _) in enumerate(grouped.names):
         by_respondent.setdefault((str(respondent), kind or "model"), []).append(place)

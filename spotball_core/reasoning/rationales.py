@@ -1,4 +1,4 @@
-"""Reading what respondents said: every response as a row, its words, and each different text once."""
+"""Read rationales: every response as a row with its text, and each distinct text once."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from spotball_core.schema.response import PredictionDistribution, Response
 
 COLUMN = "reasoning"
-"""The column of responses that holds the words."""
+"""The column of responses that holds the text."""
 
 
 @dataclass(frozen=True)
 class Rationales:
-    """Responses to scenes, and their words.
+    """Responses to scenes, and their texts.
 
     Attributes:
-        rows: one for each response: `sport`, `image`, `respondent`, `kind`, `prompt`, `sample` and `participant` as
-            text; `cell`, the index of the cell it names, null where it names none; `spread`, whether it was given as
-            probabilities, which name no cell; `text`, the place of its words among the texts, null for none.
-        texts: each different text once, without blanks at its ends.
+        rows: one row per response: `sport`, `image`, `respondent`, `kind`, `prompt`, `sample` and `participant` as
+            text; `cell`, the index of the named cell, null if there is none; `spread`, whether the answer is given as
+            probabilities, which name no cell; `text`, the index of its text, null for none.
+        texts: each distinct text once, without surrounding spaces.
     """
 
     rows: pl.DataFrame
@@ -38,7 +38,7 @@ class Rationales:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over the rows with their words, whatever their order."""
+        """The SHA-256 of the rows with their texts, independent of their order."""
         import polars as pl
 
         texts = pl.DataFrame({"text": range(len(self.texts)), "words": self.texts}, schema_overrides={"text": pl.Int64})
@@ -51,16 +51,16 @@ def read_rationales(
     responses: str | Path | pl.DataFrame | Sequence[str | Path] | Sequence[Response | PredictionDistribution],
     scenes: Sequence[Scene],
 ) -> Rationales:
-    """Read responses with their words, as `read_counts` reads them without.
+    """Read responses with their texts; `read_counts` reads them without.
 
     Args:
-        responses: paths of JSON Lines, CSV or Parquet files; or a frame; or records. Not all need have a column
-            `reasoning`; responses without one are responses without words.
-        scenes: the scenes answered to; all with the same rows and columns.
+        responses: paths of JSON Lines, CSV or Parquet files; or a frame; or records. The column `reasoning` is
+            optional; responses without it have no text.
+        scenes: the scenes that the responses refer to, all with the same rows and columns.
 
     Raises:
-        InputError: as `read_counts`; and where no response has any words, or for counts, which have none.
-        OptionError: as `read_counts`.
+        InputError: in the cases of `read_counts`; if no response has a text; and for counts, which have no texts.
+        OptionError: in the cases of `read_counts`.
     """
     import polars as pl
 
@@ -87,13 +87,13 @@ def example_rationales(
 ) -> dict[tuple[str, str, str | None, str | None], list[str]]:
     """Return some rationales of each respondent and prompt for each image.
 
-    These are of answers that name the cell which the respondent named most on this image.
+    They belong to answers that name the cell which the respondent named most on this image.
 
     Args:
-        files: of responses; files of counts are skipped.
-        scenes: the scenes answered to.
-        n: rationales of each, at most.
-        most: characters of a rationale; longer ones are cut.
+        files: response files; counts files are skipped.
+        scenes: the scenes that the responses refer to.
+        n: maximum number of rationales of each.
+        most: maximum number of characters of a rationale; longer ones are cut.
 
     Returns:
         By sport, image, respondent and prompt; empty if no response has a rationale.
@@ -105,13 +105,13 @@ def example_rationales(
 
     with plain_files([path for file in files if (path := Path(file)).suffix != COUNTS_ENDING]) as paths:
         sources = sources_of(paths, (COLUMN,)) if paths else []
-        # Responses are read a second time only if there is something to find.
+        # Read the responses a second time only if there are rationales.
         with_words = [source for source in sources if COLUMN in source.frame.collect_schema()]
-        found = _read(with_words, scenes) if with_words else None
-    if found is None or not found.texts:
+        read = _read(with_words, scenes) if with_words else None
+    if read is None or not read.texts:
         return {}
     keys = ("sport", "image", "respondent", "prompt")
-    named = found.rows.filter(pl.col("cell").is_not_null() & pl.col("text").is_not_null())
+    named = read.rows.filter(pl.col("cell").is_not_null() & pl.col("text").is_not_null())
     often = named.group_by(*keys, "cell").agg(n=pl.len()).sort("n", "cell", descending=[True, False])
     top = often.group_by(*keys, maintain_order=True).agg(pl.col("cell").first())
     examples = (
@@ -122,7 +122,7 @@ def example_rationales(
     )
     out = {}
     for sport, image, respondent, prompt, places in examples.iter_rows():
-        texts = [found.texts[place] for place in places]
+        texts = [read.texts[place] for place in places]
         out[sport, image, respondent, prompt] = [t if len(t) <= most else f"{t[:most].rstrip()} …" for t in texts]
     return out
 
@@ -144,7 +144,7 @@ def _read(
     from spotball_core.io.sources import sources_of
 
     reader = Reader(sources_of(responses, (COLUMN,)), scenes, participants=True)
-    reader.counts()  # raises for whatever is wrong, as scoring does
+    reader.counts()  # This raises the errors that scoring would raise.
     rows = reader.identified(reader.rows)
     if "x" in reader.columns:
         rows = rows.with_columns(_at=pl.when(is_point(reader.columns)).then(cell_at(reader.grid)))

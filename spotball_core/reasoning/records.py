@@ -1,4 +1,4 @@
-"""What the analysis of rationales gives: the contract of `spotball reasoning --format json`."""
+"""The records of the analysis of rationales, and the format of `spotball reasoning --format json`."""
 
 from __future__ import annotations
 
@@ -16,21 +16,24 @@ from spotball_core.service.json_file import parse_json
 SCHEMA_VERSION: Final = 1
 
 Corpus = Literal["neutral", "rationales"]
-"""Texts that an offset is the mean similarity of: the templates' neutral sentences, or the rationales themselves."""
+"""Texts whose mean similarity is an offset: the templates' neutral sentences, or the rationales themselves."""
 
 Statistic = Literal["published", "centered"]
-"""As published: the larger mean cosine wins. Centered: less each category's offset."""
+"""Published: the category with the larger mean cosine wins.
+
+Centered: the same after subtracting each category's offset.
+"""
 
 Outcome = Literal["accuracy", "euclidean_error", "distance_to_people"]
 
 
 class TemplateSet(Record):
-    """The templates compared with.
+    """The templates that rationales are compared with.
 
     Attributes:
         digest: SHA-256 of all their texts.
-        sizes: how many sentences each category has.
-        neutral: how many neutral sentences there are.
+        sizes: number of sentences of each category.
+        neutral: number of neutral sentences.
     """
 
     name: str
@@ -41,18 +44,18 @@ class TemplateSet(Record):
 
 
 class ReasoningSignature(Record):
-    """Where the numbers come from, in full. `str()` of it is the short form for a table's foot.
+    """The full provenance of a number. `str()` returns the short form that is printed under tables.
 
     Attributes:
-        version: of spotball-core.
-        data: SHA-256 over the scenes and all responses with their words, whatever files they came in.
-        embedder: what made the embeddings.
-        model: which of its models.
-        dimensions: numbers in an embedding.
-        centered_on: the texts whose mean similarity is the offset that the centered statistic takes off.
-        bootstrap: how many resamples of the images.
-        labelings: how many random labelings of the templates.
-        seed: of all that is drawn.
+        version: version of spotball-core.
+        data: SHA-256 of the scenes and all responses with their texts, independent of their files.
+        embedder: the embedder.
+        model: the embedder's model.
+        dimensions: number of dimensions of an embedding.
+        centered_on: the texts whose mean similarity is the offset of the centered statistic.
+        bootstrap: number of resamples of the images.
+        labelings: number of random labelings of the templates.
+        seed: seed of all random draws.
     """
 
     version: str
@@ -81,19 +84,19 @@ class ReasoningSignature(Record):
 
 
 class TextCounts(Record):
-    """The texts: how many, and how many of a kind that the measure was not made for. None but empty ones is left out.
+    """The numbers of texts, and of texts of kinds that the measure was not made for. Only empty texts are excluded.
 
     Attributes:
-        n_responses: responses to images that are no controls.
-        n_controls: responses to controls, which are left out.
-        n_empty: responses without a text, or with blanks alone.
+        n_responses: responses to images that are not controls.
+        n_controls: responses to controls, which are excluded.
+        n_empty: responses without a text, or with spaces only.
         n_without_direction: texts whose embedding is zero or not finite; they have no category.
-        n_unique: different texts among the others.
-        n_duplicates: rationales whose text was there before.
-        n_truncated: rationales that the embedder read only the beginning of; None if it does not tell.
-        n_without_letters: rationales without a letter, such as emoji alone.
+        n_unique: distinct texts among the others.
+        n_duplicates: rationales that repeat an earlier text.
+        n_truncated: rationales that the embedder truncated; None if it does not report this.
+        n_without_letters: rationales without a letter, such as emoji only.
         n_seem_not_english: rationales that seem to be in another language.
-        longest: words of the longest.
+        longest: number of words of the longest rationale.
     """
 
     n_responses: int
@@ -109,13 +112,13 @@ class TextCounts(Record):
 
 
 class Offset(Record):
-    """How close the sets are to texts whatever these speak of.
+    """The mean similarity of the sets to texts, regardless of what the texts mention.
 
     Attributes:
-        texts: which.
-        n_texts: how many; groups of rationales count alike, whatever their sizes.
+        texts: the kind of texts.
+        n_texts: number of texts; groups of rationales of any size have equal weights.
         similarity: their mean cosine with each category's sentences.
-        spread: largest less smallest: the head start of one category over another.
+        spread: largest minus smallest similarity: the advantage of one category over another.
     """
 
     texts: Corpus
@@ -125,11 +128,11 @@ class Offset(Record):
 
 
 class Margins(Record):
-    """How much closer the closest category is than the second: the distribution over rationales.
+    """The distribution over rationales of the margin between the closest and the second closest category.
 
     Attributes:
-        mean: with its interval.
-        p05: quantiles, as shares: 0.05, 0.25, 0.5, 0.75 and 0.95.
+        mean: the mean with its interval.
+        p05: the quantile at 0.05; the other fields are the quantiles at 0.25, 0.5, 0.75 and 0.95.
     """
 
     mean: MetricValue
@@ -141,12 +144,12 @@ class Margins(Record):
 
 
 class Relabeling(Record):
-    """A statistic under the templates' labels and under random ones.
+    """A statistic under the templates' labels and under random labels.
 
     Attributes:
-        observed: under the templates' own.
+        observed: the statistic under the templates' labels.
         expected: mean under random assignments to sets of the same sizes.
-        p: (1 + assignments that give as much or more) / (1 + assignments).
+        p: (1 + number of assignments with at least the observed value) / (1 + number of assignments).
     """
 
     observed: float
@@ -158,11 +161,11 @@ class Alignment(Record):
     """The categories of a group's rationales, by one statistic.
 
     Attributes:
-        shares: of the rationales, each category's; with ties they sum to 1.
-        n_ties: rationales exactly as close to two categories.
+        shares: each category's share of the rationales; together with ties they sum to 1.
+        n_ties: number of rationales that are equally close to two categories.
         margin: how clear the categories are.
-        margin_test: whether the mean margin is larger than random labels give.
-        share_test: whether the shares are further from equal ones than random labels give.
+        margin_test: tests whether the mean margin is larger than under random labels.
+        share_test: tests whether the shares differ more from equal shares than under random labels.
     """
 
     shares: dict[str, MetricValue]
@@ -173,14 +176,14 @@ class Alignment(Record):
 
 
 class Agreement(Record):
-    """The published statistic beside the keyword rule.
+    """The agreement of the published statistic with the keyword rule.
 
     Attributes:
-        n: rationales that both put into a category.
-        covered: share of the rationales that the rule puts into one.
-        share: of those n, how many into the same.
-        kappa: Cohen's; None where chance alone agrees fully, or n is 0.
-        shares: of the rationales that the rule puts into a category, each category's.
+        n: number of rationales with a category by both.
+        covered: share of the rationales with a category by the rule.
+        share: share of those n rationales with the same category by both.
+        kappa: Cohen's kappa; None if chance alone agrees fully, or n is 0.
+        shares: each category's share of the rationales with a category by the rule.
     """
 
     n: int
@@ -191,12 +194,12 @@ class Agreement(Record):
 
 
 class ReasoningGroup(Record):
-    """The rationales of one group; a part of its name is None where it is pooled over.
+    """The rationales of one group; a part of its name is None if it is pooled over.
 
     Attributes:
-        n_rationales: with a category or tied; all numbers are of these.
-        n_empty: responses without one.
-        changed: share of the rationales whose category is another when the offset is taken off.
+        n_rationales: number of rationales with a category or a tie; all numbers refer to these.
+        n_empty: number of responses without a rationale.
+        changed: share of the rationales whose category changes when the offset is subtracted.
     """
 
     sport: str | None
@@ -220,11 +223,11 @@ class Panel(Record):
 
 
 class LeftOut(Record):
-    """What leaving one template out changes.
+    """The effect of omitting one template.
 
     Attributes:
-        published: share of all rationales whose category stays; None for a category's only template.
-        centered: the same, centered.
+        published: share of all rationales that keep their category; None for a category's only template.
+        centered: the same share for the centered statistic.
     """
 
     category: str
@@ -234,21 +237,21 @@ class LeftOut(Record):
 
 
 class CategoryContrast(Record):
-    """Does a category go with an outcome? Within sport, respondent and prompt.
+    """The association of a category with an outcome, within sport, respondent and prompt.
 
     Attributes:
-        outcome: `accuracy`, a share; `euclidean_error` and `distance_to_people`, pixels.
-        respondent: whose rationales; None for all of the kind.
+        outcome: `accuracy`, a share; `euclidean_error` and `distance_to_people`, in pixels.
+        respondent: the respondent; None for all of the kind.
         a: the category.
-        b: the other one; "others" where there are more than two.
-        value_a: mean of the first, weighted over strata; None with a reason.
-        value_b: of the second.
+        b: the other category; "others" if there are more than two.
+        value_a: mean outcome of category a, weighted over strata; None with a reason.
+        value_b: mean outcome of category b.
         difference: a - b.
         ci95: its bootstrap interval over images.
-        n_a: rationales of the first in strata that have both.
-        n_b: of the second.
-        n_strata: strata (sport, respondent, prompt) that have both.
-        n_images: images that these rationales are for.
+        n_a: number of rationales of a in strata that have both.
+        n_b: number of rationales of b in these strata.
+        n_strata: number of strata (sport, respondent, prompt) that have both.
+        n_images: number of images of these rationales.
         reason: why there is no difference.
     """
 
@@ -270,15 +273,15 @@ class CategoryContrast(Record):
 
 
 class ReasoningReport(Record):
-    """Everything there is to say about what rationales speak of.
+    """The full analysis of rationales.
 
     Attributes:
-        categories: in the order they are shown.
-        offsets: the first is what the centered statistic takes off.
-        groups: by sport, respondent and prompt.
-        panels: of Figure 7; a panel without rationales is not there.
-        left_out: one for each template.
-        contrasts: of each respondent, then of all models where there are several.
+        categories: the categories, in display order.
+        offsets: offsets; the centered statistic subtracts the first one.
+        groups: groups by sport, respondent and prompt.
+        panels: panels of Figure 7; a panel without rationales is missing.
+        left_out: one record per template.
+        contrasts: contrasts of each respondent, then of all models if there are several.
     """
 
     schema_version: Literal[1] = SCHEMA_VERSION
@@ -295,10 +298,10 @@ class ReasoningReport(Record):
 
 
 def read_reasoning(path: Path) -> ReasoningReport:
-    """A report that was written as JSON.
+    """Read a report that was written as JSON.
 
     Raises:
-        InputError: for a file that is none.
+        InputError: for a file that is not such a report.
     """
     try:
         text = path.read_bytes()

@@ -1,4 +1,4 @@
-"""Do the template's labels matter? Margins and shares under them, beside those under labels given at random."""
+"""Test whether the templates' labels matter: compare margins and shares with those under random labels."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from spotball_core.reasoning.similarity import ROUNDING, mean_over, set_numbers
 from spotball_core.typing import FloatArray, IntArray
 
 _LABELINGS = 256
-"""Labelings at a time."""
+"""Number of labelings per batch."""
 
 _ROWS, _CACHED = 8192, 512
-"""Rationales at a time: in a matrix product, many small ones of which are slow; in what is to fit a cache."""
+"""Rationales per batch: in a matrix product, where small batches are slow; in code that uses the cache."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class LabelTest:
     Attributes:
         observed: its value.
         expected: its mean over random assignments of the templates to sets of the same sizes.
-        p: share of the assignments, the observed one counted as one more, that give at least the observed value.
+        p: share of the assignments, including the observed one, with at least the observed value.
     """
 
     observed: float
@@ -51,17 +51,17 @@ class Relabeled:
     closest: FloatArray
 
     def margin_test(self, groups: Sequence[int]) -> LabelTest:
-        """Is the mean margin of some groups' rationales larger than random labels give?
+        """Test whether the mean margin of some groups' rationales is larger than under random labels.
 
-        Labels that mean something to the rationales set the sets apart; two random halves of all templates are much
-        alike, and so are a rationale's similarities to them.
+        If labels mean something to the rationales, the sets differ. Two random halves of all templates are much alike,
+        and so are a rationale's similarities to them.
         """
         return _test(self.margin[groups].sum(axis=0) / self.n[groups].sum())
 
     def share_test(self, groups: Sequence[int]) -> LabelTest:
-        """Are the categories' shares further from equal ones than random labels give?
+        """Test whether the categories' shares differ more from equal shares than under random labels.
 
-        The statistic is the largest distance of a share from one over the number of categories.
+        The statistic is the largest difference between a share and 1 / (number of categories).
         """
         shares = self.closest[:, groups].sum(axis=1) / self.n[groups].sum()
         return _test(np.abs(shares - 1 / len(shares)).max(axis=0))
@@ -83,20 +83,20 @@ def relabel(
     labelings: int = 1000,
     seed: int = 0,
 ) -> list[Relabeled]:
-    """Margins and shares of groups of rationales under the templates' labels, and under labels given at random.
+    """Compute margins and shares of groups of rationales under the templates' labels and under random labels.
 
     Args:
-        cosines: of each rationale with each template, set by set, shape (n, k), without empty ones.
-        weights: how often each rationale is there, shape (n,).
-        group: its group's number, from 0, in ascending order, shape (n,).
-        sizes: how many templates each set has.
-        offsets: each template's part of an offset, shape (k,), for one result each: zeros for none, the mean cosine
-            over reference texts to center.
-        labelings: how many random assignments of the templates to sets of these sizes, at least 1.
-        seed: of the assignments; the same for the same seed, sizes and number.
+        cosines: cosines of each rationale with each template, ordered by set, shape (n, k), without empty rationales.
+        weights: how often each rationale occurs, shape (n,).
+        group: each rationale's group number, from 0, in ascending order, shape (n,).
+        sizes: number of templates in each set.
+        offsets: each template's part of an offset, shape (k,), for one result each: zeros for none, or the mean cosine
+            over reference texts for centering.
+        labelings: number of random assignments of the templates to sets of these sizes, at least 1.
+        seed: seed of the assignments, which depend only on the seed, the sizes and the number.
 
     Returns:
-        One for each of `offsets`.
+        One result for each of `offsets`.
 
     Raises:
         OptionError: for less than one labeling.
@@ -125,7 +125,7 @@ def relabel(
 
 
 def _labelings(sizes: Sequence[int], labelings: int, seed: int) -> IntArray:
-    """The set of each template: the true ones, then random ones; shape (1 + labelings, k)."""
+    """Return the set of each template: the true sets, then random ones; shape (1 + labelings, k)."""
     if labelings < 1:
         raise OptionError(f"{labelings} random labelings cannot be compared with, at least 1 is needed")
     true = set_numbers(sizes)
@@ -134,14 +134,14 @@ def _labelings(sizes: Sequence[int], labelings: int, seed: int) -> IntArray:
 
 
 def _row_blocks(edges: IntArray) -> Iterator[tuple[int, slice]]:
-    """Rows of one group at a time, and not too many: the group's number, and which rows."""
+    """Yield blocks of rows of one group: the group's number, and the rows."""
     for place, (first, last) in enumerate(pairwise(edges)):
         for start in range(first, last, _ROWS):
             yield place, slice(start, min(start + _ROWS, last))
 
 
 def _margins(similarity: Sequence[FloatArray]) -> tuple[FloatArray, list[FloatArray]]:
-    """The margin, and for each set where it is closest, of similarities to each set; 0 and nowhere for ties."""
+    """Return the margin, and for each set where it is closest; for ties, 0 and no set."""
     best, second = np.maximum(similarity[0], similarity[1]), np.minimum(similarity[0], similarity[1])
     for values in similarity[2:]:
         second = np.maximum(second, np.minimum(best, values))
@@ -152,26 +152,26 @@ def _margins(similarity: Sequence[FloatArray]) -> tuple[FloatArray, list[FloatAr
 
 
 def kept_without(cosines: FloatArray, sizes: Sequence[int]) -> list[FloatArray | None]:
-    """For each template, whether each rationale keeps its category when that template is left out.
+    """Return, for each template, whether each rationale keeps its category without that template.
 
     Args:
-        cosines: of each rationale with each template, set by set, shape (n, k); less each template's part of the
-            offset to center.
-        sizes: how many templates each set has.
+        cosines: cosines of each rationale with each template, ordered by set, shape (n, k); for centering, minus each
+            template's part of the offset.
+        sizes: number of templates in each set.
 
     Returns:
-        For each template, shape (n,), 1 where the category stays; None for the only template of its set.
+        For each template, shape (n,), 1 if the category stays the same; None for the only template of its set.
     """
     sets = set_numbers(sizes)
     sums = np.stack([cosines[:, sets == number].sum(axis=1) for number in range(len(sizes))], axis=1)
     number = np.array(sizes, dtype=float)
     before, _ = closest(sums / number)
     out: list[FloatArray | None] = []
-    for place, its in enumerate(sets):
-        if sizes[its] == 1:
+    for place, own_set in enumerate(sets):
+        if sizes[own_set] == 1:
             out.append(None)
             continue
         similarity = sums / number
-        similarity[:, its] = (sums[:, its] - cosines[:, place]) / (sizes[its] - 1)
+        similarity[:, own_set] = (sums[:, own_set] - cosines[:, place]) / (sizes[own_set] - 1)
         out.append((closest(similarity)[0] == before).astype(float))
     return out

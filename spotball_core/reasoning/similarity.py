@@ -1,7 +1,7 @@
-"""Cosines between embeddings and templates, and what follows from them for any assignment of templates to sets.
+"""Compute cosines between embeddings and templates, and means over sets of templates.
 
-A mean of cosines over a set is linear in who belongs to the set. So all that is asked of a rationale later, under any
-labels and with any template left out, follows from its cosines with the single templates: one number each.
+A mean of cosines over a set is linear in the set's members. All later results for a rationale, under any labels and
+without any single template, therefore follow from its cosines with the single templates: one number each.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from spotball_core.errors import OptionError
 from spotball_core.typing import FloatArray
 
 _BLOCK = 2_000_000
-"""Numbers in memory at once."""
+"""Maximum number of values in memory."""
 
 ROUNDING = 1e-12
-"""Mean cosines that differ by less are equal: the rest is rounding."""
+"""Mean cosines that differ by less are equal, because the difference is rounding."""
 
 
 def unit(vectors: ArrayLike) -> FloatArray:
-    """Vectors brought to length 1.
+    """Return vectors normalized to length 1.
 
     Args:
         vectors: shape (..., d).
@@ -35,7 +35,7 @@ def unit(vectors: ArrayLike) -> FloatArray:
         [[0.6, 0.8], [nan, nan]]
     """
     array = np.asarray(vectors, dtype=float)
-    # Through the largest number first: squares of very small or large ones would be 0 or infinite.
+    # Divide by the largest number first: squares of very small or large numbers would be 0 or infinite.
     largest = np.abs(array).max(axis=-1, keepdims=True, initial=0.0)
     valid = np.isfinite(largest) & (largest > 0)
     scaled = np.divide(array, largest, out=np.full(array.shape, np.nan), where=valid)
@@ -44,10 +44,10 @@ def unit(vectors: ArrayLike) -> FloatArray:
 
 
 def cosines(embeddings: ArrayLike, templates: ArrayLike) -> FloatArray:
-    """The cosine between each embedding and each template.
+    """Return the cosine between each embedding and each template.
 
     Args:
-        embeddings: shape (n, d), of any floating type; brought to double precision block by block.
+        embeddings: shape (n, d), of any floating type; converted to double precision in blocks.
         templates: shape (k, d).
 
     Returns:
@@ -75,11 +75,11 @@ def cosines(embeddings: ArrayLike, templates: ArrayLike) -> FloatArray:
 
 
 def mean_over(sets: ArrayLike, n_sets: int) -> FloatArray:
-    """What to multiply cosines with so that they become means over sets of templates.
+    """Return a matrix that converts cosines to means over sets of templates.
 
     Args:
-        sets: the number of each template's set, from 0, shape (..., k); each set has at least one.
-        n_sets: how many sets there are.
+        sets: the number of each template's set, from 0, shape (..., k); each set has at least one template.
+        n_sets: number of sets.
 
     Returns:
         Shape (..., k, n_sets): 1 / size where a template belongs to a set, else 0.
@@ -94,7 +94,7 @@ def mean_over(sets: ArrayLike, n_sets: int) -> FloatArray:
 
 
 def set_numbers(sizes: Sequence[int]) -> NDArray[np.int64]:
-    """The number of each template's set, where sets of these sizes follow each other.
+    """Return the number of each template's set, for consecutive sets of these sizes.
 
     Examples:
         >>> set_numbers((2, 1)).tolist()

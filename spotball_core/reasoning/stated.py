@@ -1,4 +1,4 @@
-"""Stated and followed cues: do guesses follow gaze on the images where rationales mention gaze?"""
+"""Compare stated and followed cues, for example whether guesses follow gaze on images whose rationales mention gaze."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from spotball_core.scoring.groups import Group, Scoring
 from spotball_core.typing import FloatArray, IntArray
 
 FOLLOWED: Mapping[str, tuple[str, ...]] = MappingProxyType({"gaze": ("head", "view"), "pose": ("torso", "limbs")})
-"""The groups of cues that a respondent who means what it says follows, by the category of its rationales."""
+"""The groups of cues that correspond to each category of rationales."""
 
 PERMUTATIONS = 10_000
-"""Permutations of images by default."""
+"""Default number of permutations of images."""
 
 _LEAST = 8
-"""Images with rationales that a test needs."""
+"""Minimum number of images with rationales for a test."""
 
 
 def stated_cues(
@@ -38,42 +38,42 @@ def stated_cues(
 ) -> tuple[StatedCue, ...]:
     """Test for each group and category whether stating a cue goes with following it.
 
-    For each image, two numbers are compared: the share of the group's rationales with this category, and how much the
-    category's cues (`FOLLOWED`) improve the prediction of the group's guesses to this image over places and players,
-    in held-out bits per guess. The statistic is Spearman's rank correlation over images, with a two-sided p value from
+    Two numbers per image are compared: the share of the group's rationales with this category, and how much the
+    category's cues (`FOLLOWED`) improve the prediction of the group's guesses to this image over places and players, in
+    held-out bits per guess. The statistic is Spearman's rank correlation over images, with a two-sided p value from
     permutations of images.
 
     Args:
-        scoring: of groups by sport, respondent and prompt.
-        rationales: responses of the same scenes with their words.
-        category: of each text, a position in `names`, or below 0 for none, shape (n_texts,).
-        names: of the categories; those in `FOLLOWED` are tested.
-        permutations: how many.
+        scoring: groups by sport, respondent and prompt.
+        rationales: responses to the same scenes, with their texts.
+        category: category of each text, as a position in `names`, or below 0 for none, shape (n_texts,).
+        names: names of the categories; those in `FOLLOWED` are tested.
+        permutations: number of permutations.
         ridge: as for `explain_cues`.
-        seed: of the permutations.
+        seed: seed of the permutations.
 
     Returns:
         One record for each group with rationales and each tested category.
 
     Raises:
-        OptionError: if the number of categories is not that of the texts, or for fewer than one permutation.
+        OptionError: if the numbers of categories and texts differ, or for fewer than one permutation.
     """
     if len(category) != len(rationales.texts):
         raise OptionError(f"{len(category)} categories for {len(rationales.texts)} texts")
     if permutations < 1:
         raise OptionError(f"permutations is {permutations}, expected at least 1")
-    said = _shares(scoring, rationales, category, len(names))
-    sports = dict.fromkeys(str(group.sport) for group in said)
+    by_group = _shares(scoring, rationales, category, len(names))
+    sports = dict.fromkeys(str(group.sport) for group in by_group)
     by_sport = {sport: scores_of_sport(scoring, sport, None) for sport in sports}
     turned = {sport: mirrored_body(scoring, *by_sport[sport], 0) for sport in sports}
-    found: list[StatedCue] = []
-    for group, (number, shares) in said.items():
+    tests: list[StatedCue] = []
+    for group, (number, shares) in by_group.items():
         fit = fit_group((scoring, by_sport, turned, ridge), scoring.groups.index(group))
         for place, name in enumerate(names):
             if name in FOLLOWED:
                 test = _Test(group, name, permutations, seed)
-                found.append(test.of(fit, number, shares[:, place]))
-    return tuple(found)
+                tests.append(test.of(fit, number, shares[:, place]))
+    return tuple(tests)
 
 
 class _Test:
@@ -82,7 +82,7 @@ class _Test:
         self.generator = generator_for(seed, "stated", group.name, category)
 
     def of(self, fit: GroupFit | None, number: FloatArray, share: FloatArray) -> StatedCue:
-        """The test, given how many rationales each scene has and the share of them with the category."""
+        """Test with the number of rationales of each scene, and the share of them with the category."""
         if fit is None:
             return self._record(0, 0, None, reason="too few images with guesses")
         use = number[fit.scenes] > 0
@@ -100,7 +100,8 @@ class _Test:
             return self._record(n_images, n_rationales, mean, reason="all images are alike")
         value = float(first @ second)
         drawn = self.generator.permuted(np.tile(second, (self.permutations, 1)), axis=1) @ first
-        # The observed order is one more permutation, so that a test at level alpha errs no more often than that.
+        # The observed order counts as one more permutation, so that a test at level alpha has an error rate of at most
+        # alpha.
         p = (1 + int((np.abs(drawn) >= abs(value) - 1e-12).sum())) / (1 + self.permutations)
         return self._record(n_images, n_rationales, mean, correlation=value, p=p, cues=tuple(cues))
 
@@ -133,20 +134,20 @@ class _Test:
 def _shares(
     scoring: Scoring, rationales: Rationales, category: IntArray, n_categories: int
 ) -> dict[Group, tuple[FloatArray, FloatArray]]:
-    """For each group with rationales, their number for each scene, and the share of each category among them."""
+    """Return, for each group with rationales, their number per scene, and each category's share of them."""
     rows = rationales.rows.filter(rationales.rows["text"].is_not_null())
     position = {key: place for place, key in enumerate(scoring.arrays.keys)}
     places = np.array([position[sport, image] for sport, image in rows.select("sport", "image").iter_rows()], dtype=int)
     kinds = category[rows["text"].to_numpy()]
-    said = {}
+    by_group = {}
     for group in scoring.groups:
-        mine = ((rows["sport"] == group.sport) & (rows["respondent"] == group.respondent)).to_numpy()
-        mine &= (rows["prompt"] == group.prompt).to_numpy()
-        if mine.any():
-            number = np.bincount(places[mine], minlength=len(position)).astype(float)
-            counts = np.stack(list(_counts(places[mine], kinds[mine], n_categories, len(position))), axis=-1)
-            said[group] = (number, counts / np.maximum(number, 1)[:, None])
-    return said
+        of_group = ((rows["sport"] == group.sport) & (rows["respondent"] == group.respondent)).to_numpy()
+        of_group &= (rows["prompt"] == group.prompt).to_numpy()
+        if of_group.any():
+            number = np.bincount(places[of_group], minlength=len(position)).astype(float)
+            counts = np.stack(list(_counts(places[of_group], kinds[of_group], n_categories, len(position))), axis=-1)
+            by_group[group] = (number, counts / np.maximum(number, 1)[:, None])
+    return by_group
 
 
 def _counts(places: IntArray, kinds: IntArray, n_categories: int, n_scenes: int) -> Iterator[FloatArray]:
@@ -155,7 +156,7 @@ def _counts(places: IntArray, kinds: IntArray, n_categories: int, n_scenes: int)
 
 
 def _ranks(values: FloatArray) -> FloatArray:
-    """Centered ranks of length 1, ties sharing their mean rank; 0 where all values are equal."""
+    """Return centered ranks, scaled to length 1, with mean ranks for ties; 0 if all values are equal."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(counts) - (counts - 1) / 2)[inverse]
     centered = ranks - ranks.mean()

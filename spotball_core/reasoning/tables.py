@@ -1,4 +1,4 @@
-"""The analysis of rationales as text: on a terminal, as CSV, as Markdown. Every form carries the signature."""
+"""Write the analysis of rationales as text: for a terminal, as CSV, as Markdown and as LaTeX."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ _NAMES = ["sport", "respondent", "prompt"]
 
 
 def to_text(report: ReasoningReport, *, to_terminal: bool = False) -> str:
-    """The report as tables in text: as wide as they need, or as the terminal that standard output is."""
+    """Return the report as text tables, at full width or at the width of the terminal on standard output."""
     return tables_as_text(_tables(report), "\n".join(_foot(report)), to_terminal=to_terminal)
 
 
 def to_markdown(report: ReasoningReport) -> str:
-    """The report as Markdown tables, with the signature at the foot."""
+    """Return the report as Markdown tables, followed by the signature."""
     return tables_as_markdown(_tables(report), "\n".join(_foot(report)))
 
 
 def to_latex(report: ReasoningReport) -> str:
-    """The report as LaTeX tables, with the signature in a comment."""
+    """Return the report as LaTeX tables, with the signature in a comment."""
     return tables_as_latex(_tables(report), "\n".join(_foot(report)))
 
 
 def to_csv(report: ReasoningReport) -> str:
-    """The report as CSV, full precision: a line for each number of each group, then of Figure 7, then contrasts."""
+    """Return the report as CSV in full precision: the numbers of each group, then of Figure 7, then contrasts."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
@@ -90,7 +90,7 @@ def to_csv(report: ReasoningReport) -> str:
 
 
 def _lines(group: ReasoningGroup) -> Iterator[tuple[object, ...]]:
-    """Statistic, quantity, category, value, interval, expected value and p of each number of a group."""
+    """Yield statistic, quantity, category, value, interval, expected value and p of each number of a group."""
     for statistic, alignment in (("published", group.published), ("centered", group.centered)):
         for category, share in alignment.shares.items():
             yield statistic, "share", category, share.value, *(share.ci95 or (None, None)), None, None
@@ -200,12 +200,12 @@ def _trust(group: ReasoningGroup) -> list[str]:
 
 
 def say_p(test: Relabeling) -> str:
-    """A p value with the digits that it has."""
+    """Format a p value to its precision."""
     return f"{test.p:.4f}" if test.p < 0.01 else f"{test.p:.3f}"
 
 
 def least(report: ReasoningReport) -> list[LeftOut]:
-    """Of each category, the template whose leaving out changes most rationales."""
+    """Return, for each category, the template whose omission changes most rationales."""
     least_kept = []
     for category in report.categories:
         of_category = [left_out for left_out in report.left_out if left_out.category == category]
@@ -252,7 +252,7 @@ def _foot(report: ReasoningReport) -> Iterator[str]:
 
 
 def counted(texts: TextCounts) -> str:
-    """How many texts there are, and how many of each kind that is out of the ordinary."""
+    """Describe the numbers of texts, and of texts of each unusual kind."""
     parts = [
         f"{texts.n_responses:,} responses",
         f"{texts.n_empty:,} without words",
@@ -271,7 +271,7 @@ def counted(texts: TextCounts) -> str:
 
 
 def _missing(report: ReasoningReport) -> Iterator[str]:
-    """Why contrasts are missing: each reason once, with outcomes and respondents."""
+    """Yield why contrasts are missing: each reason once, with outcomes and respondents."""
     places: dict[str, dict[str, None]] = {}
     for contrast in report.contrasts:
         if contrast.reason is not None:

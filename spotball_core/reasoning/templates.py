@@ -1,4 +1,4 @@
-"""What rationales are compared with: sets of sentences, one set a category, kept as a versioned file."""
+"""Load templates: versioned sets of sentences that rationales are compared with, one set per category."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from spotball_core.errors import InputError, OptionError, Problem
 from spotball_core.service.toml_file import read_toml
 
 BUILT_IN = ("pose-gaze",)
-"""Names of the project's own templates."""
+"""Names of the project's templates."""
 
 _FIELDS = ("name", "version", "categories", "keywords", "neutral")
 
 
 @dataclass(frozen=True)
 class Templates:
-    """Sentences that each speak of one category, and what belongs to them.
+    """Sentences that each mention one category, with keywords and neutral sentences.
 
     Attributes:
-        name: as results call them.
-        version: of the sentences and keywords.
-        categories: the sentences of each category, at least two categories, in the order results show them.
+        name: the name in results.
+        version: version of the sentences and keywords.
+        categories: the sentences of each category, for at least two categories, in display order.
         keywords: regular expressions for whole words of each category; empty for no keyword rule.
-        neutral: sentences that speak of no category; empty for none.
+        neutral: sentences that mention no category; empty for none.
 
     Raises:
-        OptionError: for fewer than two categories, a category without sentences, an empty text, a sentence that is
-            there twice, or keywords that are not of these categories or no regular expressions.
+        OptionError: for fewer than two categories, a category without sentences, an empty text, a repeated sentence, or
+            keywords that belong to no category or are not regular expressions.
 
     Examples:
         >>> mine = Templates("mine", "1", {"near": ("The ball is close.",), "far": ("The ball is distant.",)})
@@ -56,7 +56,7 @@ class Templates:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of all texts, in hexadecimal digits, whatever their order, name and version."""
+        """The SHA-256 of all texts in hexadecimal digits, independent of their order and of name and version."""
         content = {
             "categories": {name: sorted(texts) for name, texts in self.categories.items()},
             "keywords": {name: sorted(words) for name, words in self.keywords.items()},
@@ -66,30 +66,30 @@ class Templates:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The categories."""
+        """The names of the categories."""
         return tuple(self.categories)
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many sentences each category has."""
+        """The number of sentences of each category."""
         return tuple(map(len, self.categories.values()))
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Everything that is to be embedded, once each: the sentences category by category, then the neutral ones."""
+        """All texts to embed, each once: the sentences by category, then the neutral ones."""
         return (*(text for texts in self.categories.values() for text in texts), *self.neutral)
 
 
 def load_templates(name_or_path: str | Path = BUILT_IN[0]) -> Templates:
-    """The project's own templates by their name, or one's own from a TOML file.
+    """Load the project's templates by name, or a user's templates from a TOML file.
 
-    A file has `name`, `version` and a table `categories` with a list of sentences for each; and if it has any, a
+    A file has `name`, `version` and a table `categories` with a list of sentences for each category. Optional are a
     list of `neutral` sentences and a table `keywords` with a list of regular expressions for each category. Its name
-    is not that of the project's own.
+    must differ from those of the project's templates.
 
     Raises:
-        OptionError: if it is neither a name nor a file.
-        InputError: for a file that holds no templates, with everything that is wrong with it.
+        OptionError: if the argument is neither a name nor a file.
+        InputError: for a file without valid templates; it lists all problems.
 
     Examples:
         >>> load_templates("pose-gaze").sizes
@@ -118,7 +118,7 @@ Fault = tuple[str, str, str]
 
 
 def _values(fields: Mapping[str, Any]) -> tuple[str, str, _Sets, _Sets, tuple[str, ...]]:
-    """A file's fields as those of `Templates`."""
+    """Convert a file's fields to the fields of `Templates`."""
     categories, keywords = (
         {key: tuple(texts) for key, texts in fields.get(name, {}).items()} for name in ("categories", "keywords")
     )
@@ -126,7 +126,7 @@ def _values(fields: Mapping[str, Any]) -> tuple[str, str, _Sets, _Sets, tuple[st
 
 
 def _wrong_types(fields: Mapping[str, Any]) -> Iterator[Fault]:
-    """What is wrong with a file's fields themselves."""
+    """Yield problems with the names and types of a file's fields."""
     for name in fields:
         if name not in _FIELDS:
             yield name, "a field of this name", f"none but {', '.join(_FIELDS)}"
@@ -150,7 +150,7 @@ def _is_texts(value: object) -> bool:
 
 
 def _faults(name: str, version: str, categories: _Sets, keywords: _Sets, neutral: tuple[str, ...]) -> Iterator[Fault]:
-    """What is wrong with what templates say."""
+    """Yield problems with the content of templates."""
     for where, text in (("name", name), ("version", version)):
         if not text.strip():
             yield where, "an empty text", "at least one sign"

@@ -1,4 +1,4 @@
-"""Texts that a measure of English sentences was not made for: which they are, so that they can be counted."""
+"""Detect texts that a measure of English sentences was not made for, so that they can be counted."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 from spotball_core.typing import BoolArray, IntArray
 
 _COMMON = ("the", "and", "of", "this", "that", "with", "from", "are", "his", "her", "their", "they", "which", "because")
-"""English words that few texts are without, and that other languages do not have."""
+"""English words that most texts contain, and that other languages do not have."""
 
 _FEW_WORDS = 6
-"""Shorter texts may well be without any of these words."""
+"""Shorter texts may well contain none of these words."""
 
 
 def word_counts(texts: Sequence[str]) -> IntArray:
-    """Number of words, parted by blanks, of each text, shape (n,).
+    """Return the number of words, separated by spaces, of each text, shape (n,).
 
     Examples:
         >>> word_counts(["two words", "", "⚽ 👀"]).tolist()
@@ -28,7 +28,7 @@ def word_counts(texts: Sequence[str]) -> IntArray:
 
 
 def without_letters(texts: Sequence[str]) -> BoolArray:
-    """Which texts have no letter of any script, such as emoji alone, shape (n,).
+    """Return which texts have no letter of any script, such as emoji only, shape (n,).
 
     Examples:
         >>> without_letters(["⚽ 👀!", "D5", "球"]).tolist()
@@ -40,10 +40,10 @@ def without_letters(texts: Sequence[str]) -> BoolArray:
 
 
 def seem_not_english(texts: Sequence[str]) -> BoolArray:
-    """Which texts seem to be in another language, shape (n,).
+    """Return which texts seem to be in another language, shape (n,).
 
-    A plain rule: less than half of the letters are Latin; or there are six words or more, and none of the commonest
-    English ones. It errs on notes without sentences, and takes a text in two languages for English.
+    The rule is simple: less than half of the letters are Latin; or there are at least six words, and none of the most
+    common English ones. It fails for notes without sentences, and classifies a text in two languages as English.
 
     Examples:
         >>> seem_not_english(["Der Torwart schaut nach links zum Ball", "I bet it is the one", "球在左边"]).tolist()

@@ -1,7 +1,7 @@
-"""Where the ball is in the release's ground truth. Its columns mean different things by sport.
+"""Convert the ball's box in the release's ground truth, whose columns differ in meaning by sport.
 
 In soccer, x and y are the top-left corner of the ball's bounding box, and width and height are its size, in a frame of
-512 x 512 into which the whole image was scaled. In basketball and volleyball, x and y are the center of the box, and
+512 x 512 to which the whole image was scaled. In basketball and volleyball, x and y are the center of the box, and
 width and height are its size, in pixels of the image.
 """
 
@@ -23,7 +23,7 @@ _ACROSS, _DOWN = GRID.width / FRAME, GRID.height / FRAME
 def ball_box(sport: str, x: float, y: float, width: float, height: float) -> Box:
     """Return the ball's box in pixels of the image, from the columns of the ground truth.
 
-    A box that extends beyond the image is not clipped, so that its center and size stay those of the ball.
+    A box that extends beyond the image is not clipped, so its center and size remain those of the ball.
 
     Returns:
         (x1, y1, x2, y2), in pixels of the 640 x 360 image.
@@ -40,7 +40,7 @@ def ball_box(sport: str, x: float, y: float, width: float, height: float) -> Box
 
 
 def ball_columns(sport: str, box: Box) -> tuple[float, float, float, float]:
-    """Return x, y, width and height as the ground truth has them, from a box in pixels: the inverse of `ball_box`.
+    """Return x, y, width and height as in the ground truth, from a box in pixels; the inverse of `ball_box`.
 
     Examples:
         >>> ball_columns("basketball", (256.0, 52.5, 298.0, 97.5))

@@ -1,6 +1,6 @@
-"""Reading the published release of Spot the Ball, as it is, into scenes and responses.
+"""Read the published release of Spot the Ball, unchanged, and convert it to scenes and responses.
 
-The release's layout, of which every part but the ground truth may be missing:
+The release has this layout; all parts except the ground truth are optional:
 
     data/images/SPORT/SPORT_gt.csv, *.jpg, *.png
     data/responses/humans/SPORT_clicks.csv, SPORT_explanations.csv
@@ -8,9 +8,9 @@ The release's layout, of which every part but the ground truth may be missing:
     data/analysis/player_proximity/filtered_people_boxes_long.csv, filtered_people_image_summary.csv
 
 SPORT is soccer, basketball (or bb) or volleyball (or vball); levels 0, 1, 2 are the prompts base, cue, cot. Files name
-an image `163`, `163.jpg`, `302_wball.jpg` or `347_wballjpg.jpg`: the number in front is the image's id within its
-sport, and an image that any file names with `wball` is a control. The images are 640 x 360 pixels and so are the
-players' boxes; `spotball_core.release.ball` says what the ball's columns mean.
+an image `163`, `163.jpg`, `302_wball.jpg` or `347_wballjpg.jpg`. The leading number is the image's id within its sport,
+and an image that any file names with `wball` is a control. The images are 640 x 360 pixels, and the players' boxes are
+in these pixels. `spotball_core.release.ball` describes the ball's columns.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from spotball_core.service.progress import OnProgress, counted, ignore_progress
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """The published release, read.
+    """The content of the published release.
 
     Attributes:
-        scenes: by sport, and by number within it.
+        scenes: the scenes, ordered by sport and by number.
         responses: rows with the columns of `spotball_core.io.frames.COLUMNS`.
         image_files: the file of each image that has one, by (sport, image).
-        notes: what was met and how it was handled, in words, one matter a line.
-        ground_truth: what the files say of each ball: sport, image, x, y, width, height, gt_x and gt_y, unconverted.
-            gt_x and gt_y are null where a file does not have them.
+        notes: irregularities in the files and how they were handled, one per line.
+        ground_truth: the files' columns for each ball: sport, image, x, y, width, height, gt_x and gt_y, unconverted.
+            gt_x and gt_y are null if a file does not have them.
     """
 
     scenes: tuple[Scene, ...]
@@ -55,15 +55,15 @@ class Release:
     def write(self, out: str | Path, *, on_progress: OnProgress = ignore_progress) -> None:
         """Write a dataset: `scenes.jsonl`, the images, and `responses-RESPONDENT.jsonl` for each respondent.
 
-        The folder is whole or not there: it is written beside `out` and renamed. An earlier import at `out` is
-        replaced, provided that nothing in it would be lost.
+        The folder is written to a temporary name and renamed, so it is never partial. An earlier import at `out` is
+        replaced, unless it contains other files.
 
         Args:
             out: the dataset's folder.
-            on_progress: called with how many images are copied, and of how many.
+            on_progress: called with the number of copied images, and their total.
 
         Raises:
-            OptionError: if `out` holds anything but an earlier import, or cannot be written.
+            OptionError: if `out` contains anything other than an earlier import, or cannot be written.
         """
         out = Path(out).resolve()
         self._check_replaceable(out)
@@ -103,7 +103,7 @@ class Release:
         }
         if SCENES not in existing:
             raise refusal
-        # What others have put there, their own responses above all, must not go with the old dataset.
+        # Files that users added, above all their responses, must not be deleted with the old dataset.
         own_files = {SCENES, *self._response_files(), *(scene.path for scene in self.scenes if scene.path)}
         if foreign := sorted(existing - own_files):
             raise OptionError(
@@ -119,17 +119,17 @@ class Release:
 
 
 def import_release(folder: str | Path) -> Release:
-    """Read the published release, or a part of it.
+    """Read a full or partial copy of the published release.
 
-    What the release is known for is handled and noted: controls, images named in several ways, cells that cannot be
-    read (they become unparsed responses), iterations that a file repeats (its samples are numbered anew), runs that
-    are short, explanations of images that their writer did not click on.
+    Known irregularities are handled and noted: controls, images with several names, unreadable cells (they become
+    unparsed responses), repeated iterations in a file (its samples are renumbered), short runs, and explanations of
+    images that their writer did not click on.
 
     Args:
         folder: the release's folder, or the `data` folder in it.
 
     Raises:
-        InputError: if there is no ground truth, or a file is broken; with what is wrong in all of them.
+        InputError: if there is no ground truth, or files are broken; it lists the problems of all files.
     """
     reader = ReleaseReader(data_folder(Path(folder)))
     reader.read_images()
@@ -139,7 +139,7 @@ def import_release(folder: str | Path) -> Release:
 
 
 def data_folder(folder: Path) -> Path:
-    """The `data` folder of a release, given that or the release's folder; InputError if there is no folder."""
+    """Return the `data` folder of a release, given it or its parent; raise InputError if there is no folder."""
     if not folder.is_dir():
         actual = "a file" if folder.exists() else "nothing there"
         raise broken(folder, "folder", actual, "the release's folder, or its data folder")

@@ -1,4 +1,4 @@
-"""Reading the files of the published release, one kind after the other, and noting what is met."""
+"""Read the files of the published release, one kind after the other, and note irregularities."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ from spotball_core.service.paths import data_file, output_name
 Key = tuple[str, str]
 
 PROMPTS = {"0": "base", "1": "cue", "2": "cot"}
-"""The prompt that each level of the models' files is."""
+"""The prompt for each level in the names of the models' files."""
 
 TRUTH_NUMBERS = ("x", "y", "width", "height", "gt_x", "gt_y")
-"""The numbers that the ground truth has of each image; the last two are optional."""
+"""The numbers in the ground truth of each image; the last two are optional."""
 
 _IMAGE_ENDINGS = (".jpg", ".jpeg", ".png")
 _TRUTH_FILE = re.compile(r"(\w+)_gt\.csv", re.ASCII)
@@ -61,7 +61,7 @@ _NO_CLICKS = pl.DataFrame(
 
 
 class ReleaseReader:
-    """What has been met so far, and the problems: all files are read before the first problem is reported."""
+    """The data read so far, and the problems: all files are read before problems are reported."""
 
     def __init__(self, data: Path) -> None:
         self.data = data
@@ -79,7 +79,7 @@ class ReleaseReader:
         self.problems: list[Problem] = []
 
     def finished(self) -> tuple[tuple[Scene, ...], pl.DataFrame, dict[Key, Path], tuple[str, ...], pl.DataFrame]:
-        """All that was read, as the fields of a `Release`; raises InputError for all that was wrong."""
+        """Return the fields of a `Release`; raise InputError for all problems."""
         if self.problems:
             raise InputError(self.problems)
         scenes = tuple(self._scene(key) for key in sorted(self.keys, key=_by_number))
@@ -123,11 +123,11 @@ class ReleaseReader:
         return path.relative_to(self.data).as_posix()
 
     def _check_file(self, path: Path) -> None:
-        """Raise InputError unless there is a regular file in the release."""
+        """Raise InputError unless the release contains this regular file."""
         data_file(self.data, self._where(path), field="file", description="a file of the release")
 
     def _leave_out(self, path: Path) -> None:
-        """Note a file that the layout does not have; raise InputError for a linked folder."""
+        """Note a file outside the layout; raise InputError for a linked folder."""
         if path.is_symlink() and path.is_dir():
             raise broken(path, "folder", "a link to a folder", "a folder: links to folders are not followed")
         if not path.is_dir():
@@ -141,7 +141,7 @@ class ReleaseReader:
             self.problems += error.problems
 
     def _accept(self, path: Path, rows: pl.DataFrame, *demands: Demand) -> pl.DataFrame:
-        """The rows, if all name an image and meet the demands; the images they name are scenes from then on."""
+        """Return the rows if all name an image and meet the demands; their images become scenes."""
         check(path, rows, HAS_IMAGE, *demands)
         for sport, image, control in rows.select("in_sport", "number", "control").unique().iter_rows():
             self.keys.add((sport, image))
@@ -152,7 +152,7 @@ class ReleaseReader:
     # Images and ground truth ---------------------------------------------------------------------------------
 
     def read_images(self) -> None:
-        """The image files and the ground truth, from every sport's folder of images."""
+        """Read the image files and the ground truth from every sport's folder of images."""
         truth_files = 0
         for path in _entries_below(self.data / "images"):
             sport = SPORTS.get(path.parent.name.lower())
@@ -179,7 +179,7 @@ class ReleaseReader:
         existing = self.image_files.setdefault(key, path)
         if "wball" in path.name.lower():
             self.controls.add(key)
-            # Of two files of a control, the one with the ball in sight is what was shown.
+            # If a control has two files, the file with the visible ball is the one that was shown.
             self.image_files[key] = path
         if existing != path:
             dropped = existing if self.image_files[key] == path else path
@@ -208,7 +208,7 @@ class ReleaseReader:
         self._note_balls(path, sport, rows["number"].to_list())
 
     def _note_balls(self, path: Path, sport: str, images: list[str]) -> None:
-        """Note how the balls' boxes were converted, and the boxes that are not where one would expect them."""
+        """Note how the balls' boxes were converted, and which boxes have unexpected positions."""
         if sport == SCALED_SPORT:
             how = f"ball boxes were converted from a frame of {FRAME} x {FRAME} to pixels of the image"
         else:
@@ -230,7 +230,7 @@ class ReleaseReader:
     # Players -------------------------------------------------------------------------------------------------
 
     def read_players(self) -> None:
-        """The players' boxes, and the images on which none were found."""
+        """Read the players' boxes, and the images on which no players were found."""
         folder = self.data / "analysis" / "player_proximity"
         for name, read in (
             ("filtered_people_boxes_long.csv", self._read_boxes),
@@ -277,7 +277,7 @@ class ReleaseReader:
     # Responses -----------------------------------------------------------------------------------------------
 
     def read_responses(self) -> None:
-        """The answers of people and models."""
+        """Read the answers of people and models."""
         folder = self.data / "responses"
         files: dict[tuple[str, str, str], Path] = {}
         for path in _entries_below(folder):
@@ -323,7 +323,7 @@ class ReleaseReader:
         return self._parsed(path, self._numbered(path, rows), clicked_cell)
 
     def _explained(self, clicks: pl.DataFrame, path: Path, sport: str) -> pl.DataFrame:
-        """Clicks, with what people wrote of an image as the reasoning of their first click on it."""
+        """Return clicks; a person's explanation of an image is the reasoning of the person's first click on it."""
         person = ("participant", "number")
         rows = read_table(path, ("id", "image", "response"), sport=sport).with_columns(
             participant=pl.col("id").str.strip_chars()
@@ -353,7 +353,7 @@ class ReleaseReader:
         self._add(rows, respondent=model, kind="model", prompt=prompt)
 
     def _numbered(self, path: Path, rows: pl.DataFrame) -> pl.DataFrame:
-        """Rows whose samples number somebody's answers to an image, each once and from 1."""
+        """Return rows in which samples number each participant's answers to an image, from 1 without repeats."""
         person_image = ("participant", "number")
         repeats = int(rows.select(*person_image, "sample").is_duplicated().sum())
         if not repeats and not (rows["sample"] < 1).any():
@@ -363,8 +363,8 @@ class ReleaseReader:
         return rows.with_columns(sample=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over(person_image))
 
     def _parsed(self, path: Path, rows: pl.DataFrame, read: Callable[[str], Reading]) -> pl.DataFrame:
-        """Rows with their `answer` read to a `cell`; notes those without one, and uneven numbers of samples."""
-        # Each distinct answer is read once: there are few of them, however many rows there are.
+        """Return rows with a `cell` read from `answer`; note answers without a cell, and uneven numbers of samples."""
+        # Read each distinct answer once: there are few of them, even if there are many rows.
         readings = [(answer, *(read(answer) if answer else (None, "empty"))) for answer in rows["answer"].unique()]
         schema = {"answer": pl.String, "cell": pl.String, "fault": pl.String}
         cells = pl.DataFrame(readings, schema=schema, orient="row")
@@ -390,10 +390,10 @@ class ReleaseReader:
 
 
 def _entries_below(folder: Path) -> list[Path]:
-    """Return all files and folders below a folder, in one order everywhere, but for the hidden ones that systems leave.
+    """Return all files and folders below a folder, in a fixed order, except the hidden ones that systems create.
 
-    What has a file's name and is none, such as a FIFO or a link to nothing, is among them: passed over, its respondent
-    would be missing without a word.
+    Special files, such as a FIFO or a broken link, are included: if they were skipped, their respondent would be
+    silently missing.
     """
     paths = (Path(root, name) for root, folders, files in os.walk(folder) for name in (*folders, *files))
     return sorted((path for path in paths if not path.name.startswith(".")), key=Path.as_posix)

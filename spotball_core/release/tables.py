@@ -1,4 +1,4 @@
-"""Tables of the published release: their columns as text, what must hold of them, and the cells they name."""
+"""Read tables of the published release: columns as text, checks of their values, and the cells they name."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ SPORTS = {
     "volleyball": "volleyball",
     "vball": "volleyball",
 }
-"""What files and folders call the sports, and what they are called here."""
+"""The names of the sports in files and folders, and their names in this package."""
 
 
 _CLICK = re.compile(r"row ([0-9]{1,9})(?:\.0*)?, column ([0-9]{1,9})(?:\.0*)?", re.ASCII)
 
 Demand = tuple[str, pl.Expr, str]
-"""A column, what must hold of it, and that in words."""
+"""A column, a condition for its values, and the condition in words."""
 
 HAS_IMAGE: Demand = (
     "image",
@@ -51,21 +51,21 @@ def read_table(
     sport: str | None = None,
     may_be_empty: bool = False,
 ) -> pl.DataFrame:
-    """The columns of a CSV file as text, without its blank lines.
+    """Read the columns of a CSV file as text, without blank lines.
 
-    Beside them: `record`, the row's number from 0; `number`, the image's id within its sport; `control`; `in_sport`,
-    the row's sport: `sport` if that is given, else what the column `sport` says, else `folder_sport`, the last folder
-    of the image's path. What cannot be told is null.
+    The result also has `record`, the row's number from 0; `number`, the image's id within its sport; `control`; and
+    `in_sport`, the row's sport: `sport` if given, else the column `sport`, else `folder_sport`, the last folder of the
+    image's path. Unknown values are null.
 
     Raises:
-        InputError: if the file cannot be read, lacks a column or has it twice, or has no rows, unless that may be.
+        InputError: if the file cannot be read, lacks a column or has it twice, or has no rows although it needs some.
     """
     try:
         check_is_text(path)
         layout = read_layout(path)
         if layout.problems:
             raise InputError(layout.problems)
-        # Polars would take the brackets and stars of a file's name for a pattern.
+        # Polars would treat brackets and stars in a file's name as a pattern.
         rows = pl.read_csv(glob.escape(str(path.absolute())), infer_schema=False, row_index_name="record")
     except OSError as error:
         raise broken(path, "file", str(error), "a readable csv file") from error
@@ -106,13 +106,13 @@ def _sport_of(name: pl.Expr) -> pl.Expr:
 
 
 def parsed_number(column: str) -> pl.Expr:
-    """A column's finite numbers, under the column's name and `_number`; null where there is none."""
+    """Return a column's finite numbers as COLUMN_number; null if there is no number."""
     number = pl.col(column).str.strip_chars().cast(pl.Float64, strict=False)
     return pl.when(number.is_finite()).then(number).alias(f"{column}_number")
 
 
 def whole_number(column: str) -> pl.Expr:
-    """A column's whole numbers, also those that were once written as floats (`3.0`)."""
+    """Return a column's integers, including those written as floats (`3.0`)."""
     return pl.col(column).str.strip_chars().str.replace(r"\.0*$", "").cast(pl.Int64, strict=False)
 
 
@@ -130,11 +130,11 @@ def check(path: Path, rows: pl.DataFrame, *demands: Demand) -> None:
 
 
 Reading = tuple[str | None, str | None]
-"""A cell's label, or why there is none."""
+"""A cell's label, or the reason why there is none."""
 
 
 def truth_cells(text: str | None) -> tuple[str, ...] | None:
-    """The cells that the ground truth names; None if they cannot be read.
+    """Return the cells that the ground truth names; None if they cannot be read.
 
     Examples:
         >>> truth_cells("D10;D9"), truth_cells("G1")
@@ -147,7 +147,7 @@ def truth_cells(text: str | None) -> tuple[str, ...] | None:
 
 
 def named_cell(answer: str) -> Reading:
-    """The cell that a model's answer names.
+    """Return the cell that a model's answer names.
 
     Examples:
         >>> named_cell("5d"), named_cell("ERROR"), named_cell("G1")
@@ -162,7 +162,7 @@ def named_cell(answer: str) -> Reading:
 
 
 def clicked_cell(answer: str) -> Reading:
-    """The cell of a person's click.
+    """Return the cell of a person's click.
 
     Examples:
         >>> clicked_cell("row 4, column 5"), clicked_cell("row 7, column 5")
@@ -180,11 +180,11 @@ def _on_grid(position: tuple[int, int]) -> Reading:
 
 
 def broken(path: Path, field: str, actual: str, expected: str) -> InputError:
-    """The error of one problem with a whole file or folder."""
+    """Return the error for one problem of a whole file or folder."""
     return InputError([Problem(str(path), None, field, actual, expected)])
 
 
 def listed(items: list[str], most: int = 8) -> str:
-    """The first of some items, and how many more there are."""
+    """List the first items, and the number of the remaining ones."""
     text = ", ".join(items[:most])
     return text if len(items) <= most else f"{text} and {len(items) - most} more"

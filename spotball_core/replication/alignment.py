@@ -1,4 +1,4 @@
-"""Figures 6 and 9: how far the guesses are from people's, exactly and in one dimension."""
+"""Check figures 6 and 9: distances between the guesses of models and people, exactly and in one dimension."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _EXACT, _IN_1D = "Wasserstein, exact (px)", "Wasserstein, 1D (px)"
 _PICTURE = "picture only: no number is printed"
 
 Distances = dict[str, float | None]
-"""By quantity."""
+"""Distances by quantity."""
 
 
 def check(material: Material) -> Iterator[ReplicatedFigure]:
-    """Figure 6's claim for each model, and the distances of figure 9, with the uniform baseline's."""
+    """Check figure 6's claim for each model, and the distances of figure 9, including the uniform baseline's."""
     for figure in material.printed("figure 6"):
         yield _over_uniform(material, figure)
     for sport in PAPER_SPORTS:
@@ -33,7 +33,7 @@ def check(material: Material) -> Iterator[ReplicatedFigure]:
 
 
 def _over_uniform(material: Material, figure: Published) -> ReplicatedFigure:
-    """Mean over prompts of a model's distance to people, over the uniform baseline's."""
+    """Check the mean over prompts of a model's distance to people, divided by the uniform baseline's."""
     sport, conditions = figure.sport or "", [(figure.sport or "", figure.respondent or "", p) for p in PAPER_PROMPTS]
     ratios: list[float | None] = []
     for way in WAYS:
@@ -71,14 +71,14 @@ def _pictured(
 
 
 def _model(material: Material, way: Way, condition: Condition) -> Distances:
-    """A model's mean distances to people over images."""
+    """Return a model's mean distances to people over images."""
     pair = material.compared(way, condition)
     in_1d = _mean_known(wasserstein_1d(*pair, grid=GRID)) if pair else None
     return {_EXACT: material.value(way, "wasserstein", condition), _IN_1D: in_1d}
 
 
 def _uniform(material: Material, way: Way, sport: str) -> Distances:
-    """The uniform distribution's mean distances to people over the images that these answered."""
+    """Return the uniform distribution's mean distances to people over the images that people answered."""
     pair = material.compared(way, (sport, PEOPLE, PAPER_PROMPTS[0]))
     if pair is None:
         return {_EXACT: None, _IN_1D: None}

@@ -1,11 +1,11 @@
-"""The published join of answers and players, by file name. It is wrong, and lives here alone, to show what came of it.
+"""Reproduce the published join of answers and players by file name. It is wrong, and used only to show its effect.
 
 Players' boxes were keyed by the image's file name without its sport. Basketball and volleyball share `1.png`, `2.png`
-and so on, so that each such image was scored with the players of both; soccer's are `.jpg` and its own. An answer was
-joined by the name that its file gives the image: models' files say `51.png`, or `51_wball.png`, which no box has, so
-that these answers were left out. People's files give a number alone. It was tried with .jpg, then with .png, and the
-answer was given to the sport that the file of that name was last seen in: an answer to basketball's image 30 became
-one to soccer's.
+and so on, so each such image was scored with the players of both sports. Soccer's files are `.jpg` and therefore
+separate. An answer was joined by the image name in its file. Models' files contain `51.png`, or `51_wball.png`, which
+matches no box, so these answers were dropped. People's files contain only a number. It was tried with .jpg, then with
+.png, and the answer was assigned to the sport in which that file name was last seen: an answer to basketball's image 30
+became an answer to soccer's image 30.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Joined:
         distances: from each file's cells to the nearest player, in pixels, shape (n_files, n_cells).
         shares: largest share of each file's cells that one player covers, shape (n_files, n_cells).
         mass: parsed answers to each file, shape (n_files, n_cells).
-        mixed: whether players, or people, of several sports came together in it.
+        mixed: whether players, or people, of several sports were combined.
     """
 
     distances: FloatArray
@@ -50,7 +50,7 @@ class Joined:
 
     @property
     def n(self) -> int:
-        """How many parsed answers were joined to an image with players."""
+        """Number of parsed answers that were joined to an image with players."""
         return round(float(self.mass.sum()))
 
     @property
@@ -65,7 +65,7 @@ class Joined:
 
 
 class FileNameJoin:
-    """Players by file name, and the names that answers give their images."""
+    """Players by file name, and the image names in answers."""
 
     def __init__(self, data: Path, release: Release) -> None:
         self._scenes = {scene.key: scene for scene in release.scenes}
@@ -86,27 +86,28 @@ class FileNameJoin:
         self._file_names = dict(_names_in_responses(data))
 
     def boxes(self, name: str) -> FloatArray:
-        """The players of every image of that name, whatever its sport, shape (n_players, 4)."""
+        """Return the players of every image with this name, of any sport, shape (n_players, 4)."""
         return np.concatenate([self._scenes[key].boxes for key in self._keys[name]])
 
     def name(self, key: Key) -> str | None:
-        """The file name that an image has among the players; None where it has none of them."""
+        """Return the file name that an image has among the players; None if it has none."""
         return self._names.get(key)
 
     def join(
         self, condition: Condition, answered: Mapping[Condition, tuple[tuple[str, ...], FloatArray]]
     ) -> Joined | None:
-        """The answers that were counted as a condition's; None where there are none.
+        """Return the answers that were counted for a condition; None if there are none.
 
         Args:
             condition: sport, respondent and prompt.
-            answered: images and parsed answers, shape (n_images, n_cells), of all conditions that there are.
+            answered: images and parsed answers, shape (n_images, n_cells), of all available conditions.
         """
         sport, respondent, prompt = condition
         mass = np.zeros_like(self._shares)
         mixed = False
         for other_condition, (images, answers) in answered.items():
-            # Models' files say their sport; people's do not, so that any may hold answers to what seems this sport's.
+            # Models' files name their sport. People's files do not, so any of them may hold answers that seem to be
+            # this sport's.
             if other_condition[1:] != (respondent, prompt) or (other_condition[0] != sport and respondent != PEOPLE):
                 continue
             for image, row in zip(images, answers, strict=True):
@@ -123,7 +124,7 @@ class FileNameJoin:
         )
 
     def _found(self, condition: Condition, image: str) -> str | None:
-        """The file among the players that an answer's image was taken for."""
+        """Return the file among the players that was matched to an answer's image."""
         for file_name in self._file_names.get(condition, {}).get(image, ()):
             for name in (file_name, *(PurePath(file_name).stem + ending for ending in _ENDINGS)):
                 if name in self._keys:
@@ -132,7 +133,7 @@ class FileNameJoin:
 
 
 def _names_in_responses(data: Path) -> Iterator[tuple[Condition, dict[str, list[str]]]]:
-    """What each file of answers calls its images, by their number."""
+    """Yield the image names in each file of answers, by image number."""
     for condition, path in _response_files(data / "responses"):
         names: dict[str, list[str]] = {}
         rows = read_table(path, ("image",), sport=condition[0]).select("number", "image").unique(maintain_order=True)

@@ -1,4 +1,4 @@
-"""Why a published figure and the data differ: the causes that are known. Each starts with its name."""
+"""Explain why a published figure and the data differ, by known causes. Each cause starts with its name."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ NO_FIT = (
 
 
 def run(material: Material, condition: Condition | None) -> str | None:
-    """What is known of a condition's answers that may make its figures differ from the published ones.
+    """Return the known cause why a condition's figures may differ from the published ones.
 
     Returns:
-        The cause; None where there is none, or there are no answers.
+        The cause; None if there is no known cause, or there are no answers.
     """
     answered = material.answered(condition)
     if condition is None or answered is None:
@@ -48,7 +48,7 @@ def run(material: Material, condition: Condition | None) -> str | None:
 
 
 def any_run(material: Material, conditions: Iterable[Condition]) -> str | None:
-    """What is known of any of several conditions, for figures made from all of them, and of which."""
+    """Return the known causes for several conditions, for figures computed from all of them, with the conditions."""
     by_cause: dict[str, list[str]] = {}
     for condition in conditions:
         if cause := run(material, condition):
@@ -57,7 +57,7 @@ def any_run(material: Material, conditions: Iterable[Condition]) -> str | None:
 
 
 def expected_answers(material: Material, condition: Condition) -> int | None:
-    """Answers to an image that the paper asked of a condition; None where it does not say."""
+    """Return the number of answers per image that the paper states for a condition; None if it does not state one."""
     sport, respondent, prompt = condition
     product: int | None = None
     for figure in material.printed("section 4.3", "section 4.4"):

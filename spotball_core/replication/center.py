@@ -1,4 +1,4 @@
-"""Table 3: center ratio and entropy, by prompt, over prompts, and over all sports."""
+"""Check table 3: center ratio and entropy, by prompt, over prompts, and over all sports."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from spotball_core.replication.record import ReplicatedFigure, judge
 _KEYS = {"center ratio": "center_ratio", "normalized entropy": "normalized_entropy"}
 
 FIRST_SPORT = "soccer"
-"""Whose truth the published ratio over all sports was taken to."""
+"""The sport whose truth was used for the published ratio over all sports."""
 
 
 def check(material: Material) -> Iterator[ReplicatedFigure]:
-    """Table 3, the release's figures by prompt, and the figures over all sports in section 5.1."""
+    """Check table 3, the release's figures by prompt, and the figures over all sports in section 5.1."""
     figures = (*material.printed("table 3"), *material.filed("table 3", *_KEYS))
     for figure in sorted(figures, key=lambda figure: reading_order((figure.sport, figure.respondent, figure.prompt))):
         key = _KEYS[figure.quantity]
@@ -43,7 +43,7 @@ def _over_prompts(material: Material, figure: Published, key: str) -> Replicated
 
 
 def _over_sports(material: Material, figure: Published) -> ReplicatedFigure:
-    """A figure of people, or the extreme of all models, for guesses pooled over sports and prompts."""
+    """Check a figure of people, or the extreme of all models, for guesses pooled over sports and prompts."""
     respondents = (PEOPLE,) if figure.respondent == PEOPLE else material.models
     if not all(material.asked_everything(respondent) for respondent in respondents):
         return judge(
@@ -58,7 +58,7 @@ def _over_sports(material: Material, figure: Published) -> ReplicatedFigure:
 
 
 def _published_way(material: Material, respondent: str, *, is_ratio: bool) -> float:
-    """Center ratio, to the truth of soccer alone, or entropy of all guesses of a respondent; NaN without any."""
+    """Return a respondent's pooled center ratio (with soccer's truth alone) or entropy; NaN without guesses."""
     scoring = material.paper_over_sports
     group = next(group for group in scoring.groups if group.respondent == respondent)
     guesses = scoring.estimator(group).answers.mass.sum(axis=0)
@@ -68,7 +68,7 @@ def _published_way(material: Material, respondent: str, *, is_ratio: bool) -> fl
 
 
 def _consistent(material: Material, respondent: str, *, is_ratio: bool) -> float:
-    """Center ratio, to the truth of the same images, or entropy; NaN where it is undefined."""
+    """Return a respondent's pooled center ratio (with the truth of the same images) or entropy; NaN if undefined."""
     scoring = material.standard_over_sports
     group = next(group for group in scoring.groups if group.respondent == respondent)
     value = scoring.estimator(group).estimate(METRICS["center_ratio" if is_ratio else "normalized_entropy"]).value

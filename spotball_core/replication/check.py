@@ -1,4 +1,4 @@
-"""Checking all published figures against a copy of the release."""
+"""Check all published figures against a copy of the release."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ CHECKS: tuple[Check, ...] = (
     center.check,
     thresholds.check,
 )
-"""One function a group of figures."""
+"""One function per group of figures."""
 
 
 def replicate(folder: str | Path, *, on_progress: OnProgress = ignore_progress) -> Replication:
     """Check every published figure that a copy of the release can give.
 
     Args:
-        folder: the release's folder, or the `data` folder in it; a part of it will do, if it has ground truth.
-        on_progress: called with how many groups of figures are checked, and of how many.
+        folder: the release's folder, or the `data` folder in it. A partial copy is enough if it has ground truth.
+        on_progress: called with the number of checked groups of figures, and their total.
 
     Returns:
-        An item a figure, in the order of the paper: published, reproduced in the published way, by the standard, and
-        whether the first two agree.
+        One item per figure, in the order of the paper: the published value, the value reproduced in the published way,
+        the value under the standard policy, and whether the first two agree.
 
     Raises:
         InputError: if there is no ground truth, or a file is broken.

@@ -1,4 +1,4 @@
-"""The ball's cells: how the published ones follow from its box, and what those of its box in pixels would change."""
+"""Check the ball's cells: how they follow from its published box, and what a box in pixels would change."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ Cells = tuple[str, ...]
 
 @dataclass(frozen=True)
 class _Truth:
-    """The cells of one sport's balls, by sport and image: published, by the rule, and of the box in pixels."""
+    """The ball cells of one sport's images: as published, by the rule, and from the box in pixels."""
 
     published: dict[Key, Cells]
     by_rule: dict[Key, Cells]
     in_pixels: dict[Key, Cells]
 
     def differing(self, cells: Mapping[Key, Cells]) -> list[Key]:
-        """The images whose published cells are not these."""
+        """Return the images whose published cells differ from these."""
         return [key for key, published_cells in self.published.items() if cells.get(key) != published_cells]
 
 
 def check(material: Material) -> Iterator[ReplicatedFigure]:
-    """The rule, the images that a box in pixels would change, and every figure that changes with them."""
+    """Check the rule, the images that a box in pixels would change, and every figure that changes with them."""
     truths = {sport: truth for sport in PAPER_SPORTS if (truth := _truth(material, sport)).published}
     for sport, truth in truths.items():
         yield _rule([truth], sport)
@@ -60,7 +60,7 @@ def check(material: Material) -> Iterator[ReplicatedFigure]:
 def touched_cells(box: Box) -> Cells:
     """Return the labels of the cells that a box touches, edges included, on the standard grid.
 
-    A point on the border of two cells belongs to the one right of it or below it.
+    A point on the border of two cells belongs to the cell to its right or below.
 
     Examples:
         >>> touched_cells((256.0, 52.5, 298.0, 60.0))
@@ -84,7 +84,7 @@ def _truth(material: Material, sport: str) -> _Truth:
 
 
 def _box_of_the_rule(sport: str, ball: Ball) -> Box | None:
-    """The rectangle that the published cells were made from; None if the file does not have its center."""
+    """Return the rectangle that the published cells were made from; None if the file does not have its center."""
     center = ball.point if sport == SCALED_SPORT else (ball.x, ball.y)
     if center is None:
         return None
@@ -114,7 +114,7 @@ def _joined(cells: Cells) -> str:
 
 
 def _effects(material: Material, sport: str, cells: Mapping[Key, Cells]) -> Iterator[ReplicatedFigure]:
-    """Every figure of a sport that depends on the ball's cells, with the published cells and with these."""
+    """Compute every figure that depends on a sport's ball cells, with the published cells and with these."""
     corrected = material.with_ball_cells(cells)
     for quantity, statistic in (("cells the ball spans", mean_cells), ("truth in the center window (%)", window_share)):
         before, after = (statistic(version.scenes(sport)) for version in (material, corrected))

@@ -1,4 +1,4 @@
-"""Table 1, figure 3 and the truth in the center window: what the images are like."""
+"""Check table 1, figure 3 and the truth in the center window: properties of the images."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ PRIOR = "truth in the center window"
 """The quantity's name in the release's center-bias files."""
 
 SWAPPED = {"soccer": "basketball", "basketball": "soccer"}
-"""Whose players per scene table 1 prints under a sport."""
+"""The sport whose players per scene table 1 prints under another sport."""
 
 
 def check(material: Material) -> Iterator[ReplicatedFigure]:
-    """Table 1, figure 3, and the shares of section 5.1.
+    """Check table 1, figure 3, and the shares of section 5.1.
 
-    Table 1 describes the images, controls included, and so does its standard.
+    Table 1 describes all images, including controls, and so does its standard value.
     """
     for figure in material.printed("table 1"):
         if figure.quantity == "players per scene":
@@ -47,7 +47,7 @@ def check(material: Material) -> Iterator[ReplicatedFigure]:
 
 
 def ball_centers(scenes: list[Scene]) -> FloatArray:
-    """The centers of the balls' boxes, in pixels of the image, shape (n_scenes, 2)."""
+    """Return the centers of the balls' boxes, in pixels of the image, shape (n_scenes, 2)."""
     boxes = np.array([scene.ball_box for scene in scenes], dtype=float).reshape(-1, 4)
     centers: FloatArray = (boxes[:, :2] + boxes[:, 2:]) / 2
     return centers
@@ -57,12 +57,12 @@ def ball_centers(scenes: list[Scene]) -> FloatArray:
 
 
 def mean_cells(scenes: list[Scene]) -> float | None:
-    """The mean number of cells that the ball spans; None without ground truth."""
+    """Return the mean number of cells that the ball spans; None without ground truth."""
     return _mean([len(scene.ball_cells) for scene in scenes if scene.ball_cells])
 
 
 def _of_balls(material: Material, figure: Published) -> ReplicatedFigure:
-    """The ball's area and its distance from the image's center: of the file's numbers as they are, and in pixels."""
+    """Check the ball's area and its distance from the center, from the file's numbers and in pixels."""
     reproduce, standardize, slip = _OF_BALLS[figure.quantity]
     reproduced = reproduce([ball for (sport, _), ball in material.balls.items() if sport == figure.sport])
     standard = standardize([scene for scene in material.scenes(figure.sport) if scene.ball_box])
@@ -90,7 +90,7 @@ def _distance(scenes: list[Scene]) -> float | None:
 
 
 def _truncated_area(scenes: list[Scene]) -> float | None:
-    """Mean over images with players of their mean area, corners cut to whole pixels: as table 1 was made."""
+    """Return the mean over images of the players' mean area, with corners truncated to pixels, as in table 1."""
     return _mean([np.mean(_areas(np.trunc(scene.boxes))) for scene in scenes if scene.players])
 
 
@@ -99,7 +99,7 @@ def _player_area(scenes: list[Scene]) -> float | None:
 
 
 def _density(scenes: list[Scene]) -> float | None:
-    """Players per image, over the images on which there are any: as table 1 was made."""
+    """Return the number of players per image over images with players, as in table 1."""
     return _mean([len(scene.players) for scene in scenes if scene.players])
 
 
@@ -118,11 +118,11 @@ _OF_BALLS: dict[str, tuple[Callable[[list[Ball]], float | None], _Statistic, str
     "ball area (px²)": (_written_area, _area, causes.UNSCALED_BOX),
     "ball to image center (px)": (_written_distance, _distance, causes.NOT_THE_BALL),
 }
-"""As published, by the standard, and the slip of the sports in which they differ."""
+"""The published statistic, the standard one, and the error that explains a difference."""
 
 
 def _players_per_scene(material: Material, figure: Published) -> ReplicatedFigure:
-    """The row whose columns of soccer and basketball are swapped."""
+    """Check the row in which the columns of soccer and basketball are swapped."""
     sport = figure.sport or ""
     printed_sport = SWAPPED.get(sport, sport)
     reproduced = _density(material.scenes(printed_sport))
@@ -130,13 +130,13 @@ def _players_per_scene(material: Material, figure: Published) -> ReplicatedFigur
     if sport == printed_sport:
         return judge(figure, reproduced, standard)
     swapped = f"columns swapped: this is {printed_sport}'s, and {sport}'s stands under {printed_sport}"
-    # 4.2549, given as 4.255 and that as 4.26.
+    # 4.2549, rounded to 4.255 and then to 4.26.
     twice = reproduced is not None and figure.agrees(_half_up(_half_up(reproduced, 3), 2))
     return judge(figure, reproduced, standard, cause="rounded twice" if twice else None, note=swapped)
 
 
 def _rank(material: Material, figure: Published, measure: _Statistic) -> ReplicatedFigure:
-    """A sport's place among the three, from the fewest or smallest."""
+    """Check a sport's rank among the three sports, from the fewest or smallest."""
     values = {sport: measure(material.scenes(sport)) for sport in PAPER_SPORTS}
     own_value = values.get(figure.sport or "")
     defined = [value for value in values.values() if value is not None]
@@ -157,7 +157,10 @@ def _in_window(material: Material, figure: Published) -> ReplicatedFigure:
 
 
 def window_share(scenes: list[Scene]) -> float | None:
-    """The percentage of the ball's cells in the center window, each cell of each image once; None without any."""
+    """Return the percentage of ball cells in the center window, counting each cell of each image.
+
+    It is None without cells.
+    """
     inside = [scene.layout.mask(scene.ball_cells)[window_mask(scene.layout)] for scene in scenes if scene.ball_cells]
     n_cells = sum(len(scene.ball_cells) for scene in scenes if scene.ball_cells)
     return 100 * float(np.sum(inside)) / n_cells if n_cells else None

@@ -1,4 +1,4 @@
-"""What the figures are made from: the release, read and scored once in the published way and once by the standard."""
+"""Load the material of all figures: the release, scored in the published way and under the standard policy."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ WAYS: Final[tuple[Way, Way]] = ("paper", "standard")
 
 
 class Ball(NamedTuple):
-    """What the ground truth says of a ball, unconverted: see `spotball_core.release.ball`."""
+    """A ball in the ground truth, unconverted: see `spotball_core.release.ball`."""
 
     x: float
     y: float
@@ -54,17 +54,17 @@ class Ball(NamedTuple):
 
     @property
     def point(self) -> tuple[float, float] | None:
-        """(gt_x, gt_y); None where the file does not have them."""
+        """(gt_x, gt_y); None if the file does not have them."""
         return None if self.gt_x is None or self.gt_y is None else (self.gt_x, self.gt_y)
 
 
 @dataclass(frozen=True)
 class ConditionAnswers:
-    """How often one condition answered which images, controls and all.
+    """How often one condition answered which images, including controls.
 
     Attributes:
         images: ids within the sport.
-        mass: parsed answers to each, shape (n_images, n_cells).
+        mass: parsed answers to each image, shape (n_images, n_cells).
         unparsed: answers without a readable cell, shape (n_images,).
     """
 
@@ -74,20 +74,20 @@ class ConditionAnswers:
 
     @property
     def answers(self) -> FloatArray:
-        """Answers to each image, shape (n_images,)."""
+        """Number of answers to each image, shape (n_images,)."""
         total: FloatArray = self.mass.sum(axis=-1) + self.unparsed
         return total
 
 
 class Material:
-    """The release at hand, and what was published of it.
+    """A copy of the release, and what was published about it.
 
     Attributes:
         data: the release's data folder.
-        release: all that it holds.
-        catalog: what was published.
-        conditions: sports, respondents and prompts that there are answers of, as the paper orders them.
-        has_people: whether people's answers are among them.
+        release: the content of the release.
+        catalog: the published figures.
+        conditions: sports, respondents and prompts with answers, in the order of the paper.
+        has_people: whether people's answers are included.
     """
 
     def __init__(
@@ -104,10 +104,10 @@ class Material:
 
     @classmethod
     def read(cls, folder: str | Path) -> Material:
-        """Read a copy of the release, or a part of it.
+        """Read a full or partial copy of the release.
 
         Raises:
-            InputError: if it is no release, or a file in it is broken.
+            InputError: if it is not a release, or a file in it is broken.
         """
         folder, catalog = Path(folder), published()
         release = import_release(folder)
@@ -115,7 +115,7 @@ class Material:
         return cls(data, release, catalog, read_release_figures(data, catalog), _counted(release))
 
     def with_ball_cells(self, cells: Mapping[Key, tuple[str, ...]]) -> Material:
-        """The same material with other ground-truth cells for some images."""
+        """Return the same material with other ground-truth cells for some images."""
         scenes = tuple(
             _with_cells(scene, cells[scene.key]) if scene.key in cells else scene for scene in self.release.scenes
         )
@@ -125,13 +125,13 @@ class Material:
     # Figures -------------------------------------------------------------------------------------------------
 
     def printed(self, *where: str, quantity: str | None = None) -> tuple[Published, ...]:
-        """The figures that the paper prints in some places."""
+        """Return the figures that the paper prints in some places."""
         return tuple(figure for figure in self.catalog.at(*where) if quantity in (None, figure.quantity))
 
     def filed(self, where: str, *quantities: str) -> tuple[Published, ...]:
-        """The figures of a place that the release's own files hold, and, without a value, those they would hold.
+        """Return the figures of a place that the release's files contain; missing ones have no value.
 
-        Of each condition that is in the files, or that there are answers of, unless the paper prints its figure.
+        They cover each condition that is in the files or has answers, unless the paper prints its figure.
         """
         figures = {
             (figure.condition, figure.quantity): figure for figure in self._release_figures if figure.where == where
@@ -162,26 +162,26 @@ class Material:
 
     @cached_property
     def paper(self) -> Scoring:
-        """Scored in the way of the published tables."""
+        """The scores computed in the way of the published tables."""
         return self._scoring(ScorePolicy.paper(reference=self._reference, bootstrap=0))
 
     @cached_property
     def standard(self) -> Scoring:
-        """Scored consistently."""
+        """The scores under the standard policy."""
         return self._scoring(ScorePolicy.standard(reference=self._reference, bootstrap=0))
 
     @cached_property
     def paper_over_sports(self) -> Scoring:
-        """Scored in the way of the published tables, all sports and prompts of a respondent pooled."""
+        """The scores in the way of the published tables, pooled over a respondent's sports and prompts."""
         return self._scoring(ScorePolicy.paper(by=("respondent",), bootstrap=0))
 
     @cached_property
     def standard_over_sports(self) -> Scoring:
-        """Scored consistently, all sports and prompts of a respondent pooled."""
+        """The scores under the standard policy, pooled over a respondent's sports and prompts."""
         return self._scoring(ScorePolicy.standard(by=("respondent",), bootstrap=0))
 
     def metric(self, way: Way, key: str, condition: Condition | None) -> MetricValue | None:
-        """A metric of a condition; None where there are no answers of it."""
+        """Return a metric of a condition; None if it has no answers."""
         estimator = self._estimator(way, condition)
         if estimator is None:
             return None
@@ -191,12 +191,12 @@ class Material:
         return self._values[cache_key]
 
     def value(self, way: Way, key: str, condition: Condition | None) -> float | None:
-        """A metric's value of a condition; None where there is none."""
+        """Return a metric's value for a condition; None if there is none."""
         metric = self.metric(way, key, condition)
         return metric.value if metric else None
 
     def n_scored(self, condition: Condition | None) -> int | None:
-        """How many answers, unparsed ones among them, the published accuracy of a condition is over."""
+        """Return how many answers, including unparsed ones, the published accuracy of a condition uses."""
         estimator = self._estimator("paper", condition)
         if estimator is None:
             return None
@@ -204,10 +204,10 @@ class Material:
         return round(float(accuracy.sums[:, 1].sum()))
 
     def compared(self, way: Way, condition: Condition) -> tuple[FloatArray, FloatArray] | None:
-        """A condition's and people's parsed answers to the images that they are compared on; None where there are none.
+        """Return a condition's and people's parsed answers to the images on which they are compared.
 
         Returns:
-            Two arrays of shape (n_images, n_cells).
+            Two arrays of shape (n_images, n_cells); None if there are no answers.
         """
         estimator = self._estimator(way, condition)
         if estimator is None or estimator.answers.reference is None:
@@ -216,7 +216,7 @@ class Material:
         return (answers.mass[used], estimator.answers.reference[used]) if used.any() else None
 
     def answered(self, condition: Condition | None) -> ConditionAnswers | None:
-        """How often a condition named each cell of each image that it answered; None where it answered none."""
+        """Return how often a condition named each cell of each answered image; None if it answered none."""
         estimator = self._estimator("paper", condition)
         if estimator is None:
             return None
@@ -224,7 +224,7 @@ class Material:
         return ConditionAnswers(images, estimator.answers.mass, estimator.answers.unparsed)
 
     def published_answers(self, condition: Condition) -> int | None:
-        """How many parsed answers, joined by file name, a condition's published figures rest on, if it is known."""
+        """Return how many parsed answers, joined by file name, a condition's published figures use, if known."""
         figures = (figure for figure in self._release_figures if figure.where == "figure 5")
         return next((figure.n for figure in figures if figure.condition == condition), None)
 
@@ -234,7 +234,7 @@ class Material:
         return FileNameJoin(self.data, self.release)
 
     def joined(self, condition: Condition | None) -> Joined | None:
-        """A condition's answers, joined to players by file name, as published; None where there are none."""
+        """Return a condition's answers, joined to players by file name as published; None if there are none."""
         return self._joined.get(condition) if condition else None
 
     @cached_property
@@ -245,32 +245,32 @@ class Material:
         return {condition: join for condition, join in joined.items() if join}
 
     def of(self, respondent: str) -> tuple[Condition, ...]:
-        """The conditions of a respondent that there are answers of."""
+        """Return the conditions of a respondent that have answers."""
         return tuple(condition for condition in self.conditions if condition[1] == respondent)
 
     @cached_property
     def models(self) -> tuple[str, ...]:
-        """The models that the paper asked."""
+        """The models in the paper."""
         models = dict.fromkeys(figure.respondent for figure in self.printed("table 2"))
         return tuple(respondent for respondent in models if respondent and respondent != PEOPLE)
 
     def asked_everything(self, respondent: str) -> bool:
-        """Whether there are answers of a respondent in all of the paper's sports and prompts."""
+        """Return whether a respondent has answers in all of the paper's sports and prompts."""
         prompts = PAPER_PROMPTS[:1] if respondent == PEOPLE else PAPER_PROMPTS
         return {(sport, respondent, prompt) for sport in PAPER_SPORTS for prompt in prompts} <= set(self.conditions)
 
     # Images --------------------------------------------------------------------------------------------------
 
     def scenes(self, sport: str | None = None) -> list[Scene]:
-        """The scenes of a sport, or of all."""
+        """Return the scenes of a sport, or of all sports."""
         return [scene for scene in self.release.scenes if sport in (None, scene.sport)]
 
     @cached_property
     def balls(self) -> dict[Key, Ball]:
-        """What the ground truth says of each ball, unconverted, by sport and image."""
+        """The ground truth of each ball, unconverted, by sport and image."""
         return {(sport, image): Ball(*numbers) for sport, image, *numbers in self.release.ground_truth.iter_rows()}
 
-    # How -----------------------------------------------------------------------------------------------------
+    # Helpers -------------------------------------------------------------------------------------------------
 
     @property
     def _reference(self) -> str | None:
@@ -280,7 +280,7 @@ class Material:
         return Scoring(self._counts, self.release.scenes, policy)
 
     def _estimator(self, way: Way, condition: Condition | None) -> Estimator | None:
-        """A condition's metrics in one of the two ways; None where there are no answers of it."""
+        """Return a condition's metrics in one of the two ways; None if it has no answers."""
         if condition is None or condition not in self.conditions:
             return None
         if (way, condition) not in self._estimators:
@@ -291,7 +291,7 @@ class Material:
 
 
 def reading_order(condition: tuple[str | None, str | None, str | None] | None) -> tuple[int, int, str, int]:
-    """Sports, respondents and prompts as the paper orders them; those over all of them come last."""
+    """Return the sort key for the paper's order of sports, respondents and prompts; totals come last."""
     sport, respondent, prompt = condition or (None, None, None)
     return (
         PAPER_SPORTS.index(sport) if sport in PAPER_SPORTS else len(PAPER_SPORTS),
@@ -302,12 +302,12 @@ def reading_order(condition: tuple[str | None, str | None, str | None] | None) -
 
 
 def absent(figure: Published) -> str | None:
-    """What to say of a figure that one of the release's files should hold, and does not."""
+    """Return the note for a figure that a release file should contain but does not."""
     return f"not in this copy's {figure.read_from.rsplit('/', 1)[-1]}" if figure.value is None else None
 
 
 def mean(values: Iterable[float | None]) -> float | None:
-    """The mean; None of nothing, or where one of them is None.
+    """Return the mean; None for no values, or if one of them is None.
 
     Examples:
         >>> mean([1.0, 2.0]), mean([1.0, None]), mean([])
@@ -318,7 +318,7 @@ def mean(values: Iterable[float | None]) -> float | None:
 
 
 def _with_cells(scene: Scene, cells: tuple[str, ...]) -> Scene:
-    # `model_copy` would keep the cells that the scene has cached.
+    # `model_copy` would keep the scene's cached cells.
     fields = {name: getattr(scene, name) for name in Scene.model_fields}
     return Scene.model_validate({**fields, "ball_cells": cells})
 

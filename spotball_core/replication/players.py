@@ -1,4 +1,4 @@
-"""Figure 5: are guesses and balls near players? With players joined by file name, as published, and with their own."""
+"""Check figure 5: closeness of guesses and balls to players, joined by file name as published and correctly."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Found = dict[str, list[bool]]
 
 
 def check(material: Material) -> Iterator[ReplicatedFigure]:
-    """Figure 5's rates, as the release's file has them, its caption's, and what the text says of people's."""
+    """Check the rates of figure 5 in the release's file and in its caption, and the text's statements about people."""
     for figure in material.filed("figure 5", *_KEYS):
         yield _rate(material, figure)
     for figure in material.printed("figure 5"):
@@ -62,7 +62,7 @@ def _rate(material: Material, figure: Published) -> ReplicatedFigure:
 
 
 def _extreme_of_people(material: Material, figure: Published) -> ReplicatedFigure:
-    """The lowest or highest near-player rate of people over sports, in percent."""
+    """Check the lowest or highest near-player rate of people over sports, in percent."""
     if not material.asked_everything(PEOPLE):
         return judge(figure, None, note="needs all sports")
     extreme = min if figure.quantity.startswith("lowest") else max
@@ -78,7 +78,10 @@ def _extreme_of_people(material: Material, figure: Published) -> ReplicatedFigur
 
 
 def _truth_near(material: Material, figure: Published) -> ReplicatedFigure:
-    """Balls within tau of a player, in percent: the mean of the sports' rates as published, else of all balls."""
+    """Check the percentage of balls within tau of a player.
+
+    The published one is the mean of the sports' rates, the standard one is over all balls.
+    """
     points = {key: ball.point for key, ball in material.balls.items()}
     merged = _merged_players(material)
     published = _by_sport({key: _near(point, merged[key]) for key, point in points.items() if point and key in merged})
@@ -92,7 +95,7 @@ def _truth_near(material: Material, figure: Published) -> ReplicatedFigure:
 
 
 def _truth_overlapping(material: Material, figure: Published) -> ReplicatedFigure:
-    """Balls of whose own box one player covers at least theta, in percent of all."""
+    """Check the percentage of balls whose box is covered by one player to at least theta."""
     merged = _merged_players(material)
     scenes = [scene for scene in material.scenes() if scene.ball_box and scene.key in merged]
     published = _by_sport({scene.key: _overlapping(scene, merged[scene.key]) for scene in scenes})
@@ -102,25 +105,25 @@ def _truth_overlapping(material: Material, figure: Published) -> ReplicatedFigur
 
 
 def _merged_players(material: Material) -> dict[Key, FloatArray]:
-    """The players that each image with ground truth was published with: those of all images of its file name."""
+    """Return the published players of each image with ground truth: those of all images with its file name."""
     join = material.by_file_name
     return {key: join.boxes(name) for key in material.balls if (name := join.name(key)) is not None}
 
 
 def _own_players(material: Material) -> list[Scene]:
-    """The scenes that have a ball and players of their own, without controls."""
+    """Return the scenes with a ball and their own players, without controls."""
     return [scene for scene in material.scenes() if scene.ball_box and scene.players and not scene.control]
 
 
 def _near(point: FloatArray | tuple[float, float], players: FloatArray) -> bool:
-    """Whether a point is within tau of the nearest player."""
+    """Return whether a point is within tau of the nearest player."""
     point = np.asarray(point, dtype=float)
     gaps = np.maximum(np.maximum(players[:, :2] - point, point - players[:, 2:]), 0)
     return bool(np.hypot(*gaps.T).min() <= _POLICY.tau * GRID.diagonal)
 
 
 def _overlapping(scene: Scene, players: FloatArray) -> bool:
-    """Whether one of these players covers at least theta of the ball's box."""
+    """Return whether one of these players covers at least theta of the ball's box."""
     x1, y1, x2, y2 = scene.ball_box or (0.0, 0.0, 0.0, 0.0)
     sides = np.minimum(players[:, 2:], (x2, y2)) - np.maximum(players[:, :2], (x1, y1))
     covered = np.clip(sides, 0, None).prod(axis=1).max() / ((x2 - x1) * (y2 - y1))
@@ -139,13 +142,13 @@ def _complete(by_sport: Found) -> bool:
 
 
 def _pooled(by_sport: Found) -> float | None:
-    """Percent of all balls; None of none."""
+    """Return the percentage over all balls; None without balls."""
     balls = [is_near for near in by_sport.values() for is_near in near]
     return 100 * float(np.mean(balls)) if balls else None
 
 
 def _said(published: Found, standard: Found, how: str) -> str | None:
-    """How many balls of each sport, as published and by the standard, in words."""
+    """Return how many balls of each sport are near, as published and by the standard, in words."""
     parts = [_counts(published)] if published else []
     parts += [f"by the standard, with each image's own players, {_counts(standard)}"] if standard else []
     return "; ".join([*([] if _complete(published) else ["needs all sports"]), *parts, how])

@@ -1,7 +1,7 @@
-"""What was published: the figures that the paper prints, as text with their digits, and where each was read.
+"""Load the published figures: the numbers that the paper prints, as text with their digits, and their source.
 
-They stand in `published.json`. Figures that the release brings itself, in files of its own, are not stored: they are
-read from the release at hand (`spotball_core.replication.release_files`).
+They are stored in `published.json`. Figures that the release contains in files are not stored; they are read from the
+given copy of the release (`spotball_core.replication.release_files`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Condition = tuple[str, str, str]
 """A sport, a respondent and a prompt."""
 
 PAPER_SPORTS: Final = ("soccer", "volleyball", "basketball")
-"""In the order of the paper's tables."""
+"""The sports in the order of the paper's tables."""
 
 PAPER_PROMPTS: Final = ("base", "cue", "cot")
 
@@ -28,22 +28,21 @@ PEOPLE: Final = "human"
 
 _BOUNDS = {"<= ": Decimal.__le__, ">= ": Decimal.__ge__, "< ": Decimal.__lt__, "> ": Decimal.__gt__}
 _SLACK = Decimal("1e-9")
-"""What summing in another order may change of a figure that is given with all its digits, relative to it."""
+"""Relative change that another order of summation may cause in a figure that is given with all its digits."""
 
 
 class Published(Record):
     """One published figure.
 
     Attributes:
-        where: the table, figure or section it stands in.
-        quantity: what it is a figure of, and its unit.
-        value: as it was printed: a number with its digits, or a bound such as `< 1`; None where only a picture shows
-            it.
+        where: the table, figure or section with the figure.
+        quantity: the quantity and its unit.
+        value: the printed value: a number with its digits, or a bound such as `< 1`; None if only a picture shows it.
         read_from: the place it was read from.
-        sport: None for a figure over all sports, or none.
-        respondent: None for a figure of the images, or over all models.
-        prompt: None for a figure over all prompts, or of the images.
-        n: how many answers it rests on, where that was published too.
+        sport: the sport; None for a figure over all sports, or without a sport.
+        respondent: the respondent; None for a figure about the images, or over all models.
+        prompt: the prompt; None for a figure over all prompts, or about the images.
+        n: number of answers behind the figure, if that was published too.
     """
 
     where: Name
@@ -64,16 +63,16 @@ class Published(Record):
 
     @property
     def condition(self) -> Condition | None:
-        """Sport, respondent and prompt; None where one of them is not named."""
+        """Sport, respondent and prompt; None if one of them is missing."""
         return (self.sport, self.respondent, self.prompt) if self.sport and self.respondent and self.prompt else None
 
     @property
     def decimals(self) -> int | None:
-        """Digits after the point; None where nothing is printed."""
+        """Number of digits after the decimal point; None if nothing is printed."""
         return None if self.value is None else max(0, -int(parts(self.value)[1].as_tuple().exponent))
 
     def agrees(self, value: float) -> bool:
-        """Whether a value is the published figure, as it was rounded, or within the published bound.
+        """Return whether a value rounds to the published figure, or is within the published bound.
 
         Examples:
             >>> figure = Published(where="table 1", quantity="cells the ball spans", value="2.27", read_from="Table 1")
@@ -92,7 +91,7 @@ class Published(Record):
 
 
 class OtherRun(Record):
-    """Answers that were published of, but come from another run in the release."""
+    """Published answers that come from another run than the released ones."""
 
     respondent: Name
     prompt: Name
@@ -100,14 +99,14 @@ class OtherRun(Record):
 
 
 class ReleaseFile(Record):
-    """A file of the release that holds published figures.
+    """A file of the release that contains published figures.
 
     Attributes:
-        where: the table or figure they are shown in.
-        sport: whose they are; None for those of all.
+        where: the table or figure that shows them.
+        sport: their sport; None for figures of all sports.
         file: its path in the release's data folder.
-        columns: the quantity that each of its columns holds.
-        n: the column that says how many answers a row rests on.
+        columns: the quantity in each of its columns.
+        n: the column with the number of answers behind a row.
     """
 
     where: Name
@@ -118,13 +117,13 @@ class ReleaseFile(Record):
 
 
 class Catalog(Record):
-    """All that is known of what was published.
+    """All published figures and their sources.
 
     Attributes:
-        paper: what was read.
-        titles: of each place, in the order of the paper.
+        paper: the paper that was read.
+        titles: the title of each place, in the order of the paper.
         printed: the figures that the paper prints.
-        release_files: the release's files that hold more of them.
+        release_files: the release's files with further figures.
         other_runs: known differences between what was published and what was released.
     """
 
@@ -135,13 +134,13 @@ class Catalog(Record):
     other_runs: tuple[OtherRun, ...]
 
     def at(self, *where: str) -> tuple[Published, ...]:
-        """The figures printed in some places."""
+        """Return the figures printed in some places."""
         return tuple(figure for figure in self.printed if figure.where in where)
 
 
 @cache
 def published() -> Catalog:
-    """The catalog that comes with this package.
+    """Return the catalog that is part of this package.
 
     Examples:
         >>> [figure.value for figure in published().at("table 1") if figure.sport == "soccer"][:2]
@@ -158,7 +157,7 @@ def published() -> Catalog:
 
 
 def parts(text: str) -> tuple[str, Decimal]:
-    """The bound's sign, if there is one, and the number."""
+    """Return the bound's sign, or an empty text, and the number."""
     sign = next((sign for sign in _BOUNDS if text.startswith(sign)), "")
     try:
         number = Decimal(text.removeprefix(sign))

@@ -1,4 +1,4 @@
-"""What the replication says: one item a published figure."""
+"""The records of a replication: one item per published figure."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from spotball_core.schema.record import Record
 Status = Literal["match", "mismatch", "no data"]
 
 UNEXPLAINED = "unexplained"
-"""The note of a mismatch that no known cause fits."""
+"""The note of a mismatch without a known cause."""
 
 
 class ReplicatedFigure(Record):
-    """One published figure, and what comes of the data instead.
+    """One published figure, and its values from the data.
 
     Attributes:
-        where: the table, figure or section it stands in.
-        quantity: what it is a figure of, and its unit.
-        published: as it was printed, with its digits; None where only a picture shows it.
-        reproduced: computed in the way it was published; None where the data does not give it.
-        standard: the consistent figure; None where there is none.
-        status: whether the reproduced figure is the published one, as it was rounded.
-        note: what to know of it; of a mismatch, the known cause that fits, or `unexplained`.
+        where: the table, figure or section with the figure.
+        quantity: the quantity and its unit.
+        published: the printed value with its digits; None if only a picture shows it.
+        reproduced: the value computed in the published way; None if the data does not give it.
+        standard: the consistent value; None if there is none.
+        status: whether the reproduced value agrees with the published one to its printed precision.
+        note: an explanation; for a mismatch, the known cause, or `unexplained`.
     """
 
     where: str
@@ -40,22 +40,22 @@ class ReplicatedFigure(Record):
 
     @property
     def unexplained(self) -> bool:
-        """Whether it is a mismatch that no known cause fits."""
+        """Whether this is a mismatch without a known cause."""
         return self.status == "mismatch" and self.note is not None and UNEXPLAINED in self.note.split("; ")
 
     @property
     def name(self) -> str:
-        """Sport, respondent and prompt in one word, such as soccer/gemini/cot; `all` where it has none of them."""
+        """Sport, respondent and prompt, such as soccer/gemini/cot; `all` if all three are missing."""
         return "/".join(part for part in (self.sport, self.respondent, self.prompt) if part) or "all"
 
 
 class Replication(Record):
-    """Every published figure that was looked for; the contract of `spotball replicate --format json`.
+    """All published figures that were checked, and the format of `spotball replicate --format json`.
 
     Attributes:
-        items: in the order of the paper.
-        signature: of the standard figures.
-        signature_reproduced: of the figures reproduced in the published way.
+        items: the figures, in the order of the paper.
+        signature: signature of the standard figures.
+        signature_reproduced: signature of the figures reproduced in the published way.
     """
 
     items: tuple[ReplicatedFigure, ...]
@@ -64,7 +64,7 @@ class Replication(Record):
 
     @property
     def unexplained(self) -> tuple[ReplicatedFigure, ...]:
-        """Mismatches that no known cause fits."""
+        """The mismatches without a known cause."""
         return tuple(item for item in self.items if item.unexplained)
 
 
@@ -76,14 +76,14 @@ def judge(
     cause: str | None = None,
     note: str | None = None,
 ) -> ReplicatedFigure:
-    """An item of a published figure.
+    """Compare a published figure with its values from the data, and return the item.
 
     Args:
-        figure: what was published.
-        reproduced: the same, computed in the published way; None or NaN where the data does not give it.
-        standard: the consistent figure; None or NaN where there is none.
-        cause: the known cause that fits, should they differ.
-        note: what to know of it in any case.
+        figure: the published figure.
+        reproduced: the value computed in the published way; None or NaN if the data does not give it.
+        standard: the consistent value; None or NaN if there is none.
+        cause: the known cause, used if they differ.
+        note: an explanation that is given in any case.
 
     Examples:
         >>> figure = Published(where="table 1", quantity="cells the ball spans", value="2.27", read_from="Table 1")

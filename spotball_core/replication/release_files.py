@@ -1,4 +1,4 @@
-"""Published figures that the release brings in files of its own, read from the release at hand."""
+"""Read the published figures in the files of a release."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _KEYS = ("sport", "model", "level")
 
 
 def read_release_figures(data: Path, catalog: Catalog) -> tuple[Published, ...]:
-    """The figures in the release's own files; those that the paper prints as well are left out.
+    """Return the figures in the release's files, except those that the paper prints as well.
 
     Args:
-        data: the release's data folder. Files that are not there are passed over.
-        catalog: says which files there are, and what is printed.
+        data: the release's data folder. Missing files are skipped.
+        catalog: lists the files, and the printed figures.
 
     Raises:
-        InputError: for files that cannot be read, with what is wrong in all of them.
+        InputError: for unreadable files, with the problems of all of them.
     """
     printed = {_place(figure) for figure in catalog.printed}
     figures: list[Published] = []
@@ -43,7 +43,7 @@ def _place(figure: Published) -> tuple[str | None, ...]:
 
 
 def _rows(path: Path, source: ReleaseFile, problems: list[Problem]) -> Iterator[list[Published]]:
-    """The figures of each row; what is wrong is added to the problems."""
+    """Yield the figures of each row, and add problems to the list."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file, strict=True)

@@ -1,4 +1,4 @@
-"""Table 2 and figure 4: how far off the guesses are, and how often they are right."""
+"""Check table 2 and figure 4: the errors of the guesses, and how often they are correct."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _IN_TEXT = ("abstract", "section 5.1")
 
 
 def check_errors(material: Material) -> Iterator[ReplicatedFigure]:
-    """Table 2: mean and standard deviation over images of the Euclidean error."""
+    """Check table 2: mean and standard deviation over images of the Euclidean error."""
     for figure in material.printed("table 2"):
         metrics = [material.metric(way, "euclidean_error", figure.condition) for way in WAYS]
         is_mean = figure.quantity == "mean error (px)"
@@ -22,7 +22,7 @@ def check_errors(material: Material) -> Iterator[ReplicatedFigure]:
 
 
 def check_accuracy(material: Material) -> Iterator[ReplicatedFigure]:
-    """Figure 4, as the release's file has it, and what the text says of it."""
+    """Check figure 4, from the release's file, and the text's statements about it."""
     for figure in material.filed("figure 4", "accuracy"):
         reproduced = material.value("paper", "accuracy", figure.condition)
         standard = material.value("standard", "accuracy", figure.condition)
@@ -36,7 +36,7 @@ def check_accuracy(material: Material) -> Iterator[ReplicatedFigure]:
 
 
 def _extreme(material: Material, figure: Published) -> ReplicatedFigure:
-    """The lowest or highest accuracy of people, or of all models, in percent."""
+    """Check the lowest or highest accuracy of people, or of all models, in percent."""
     respondents = (PEOPLE,) if figure.respondent == PEOPLE else material.models
     if not all(material.asked_everything(respondent) for respondent in respondents):
         return judge(
@@ -54,7 +54,7 @@ def _extreme(material: Material, figure: Published) -> ReplicatedFigure:
 
 
 def _misprint(material: Material, figure: Published, value: float | None) -> str | None:
-    """Where the paper prints the same quantity otherwise, and as it comes out of the data."""
+    """Return a note if another place in the paper prints a different value that agrees with the data."""
     elsewhere = [
         other for other in material.printed(*_IN_TEXT, quantity=figure.quantity) if other.where != figure.where
     ]

@@ -1,4 +1,4 @@
-"""A replication as text: on a terminal and as Markdown, a section for each place in the paper."""
+"""Write a replication as text, for a terminal or as Markdown, with a section for each place in the paper."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _ABOUT = (
 
 @dataclass(frozen=True)
 class _Section:
-    """What is said of one place.
+    """The text about one place in the paper.
 
     Attributes:
-        title: of the place.
-        rows: items that have any number, with the letter of their note.
+        title: title of the place.
+        rows: items with a number, and the letter of their note.
         notes: each note once, with its letter.
-        without: of items without any number: how many lack the same, what they are of, and what they need.
+        without: groups of items without any number: how many items, their names, and what they need.
     """
 
     title: str
@@ -39,7 +39,7 @@ class _Section:
 
 
 def to_text(replication: Replication, *, width: int = 100) -> str:
-    """The replication as tables of at most some width, notes below each."""
+    """Return the replication as tables of at most this width, with notes below each."""
     from rich.console import Console
     from rich.padding import Padding
     from rich.table import Table
@@ -70,7 +70,7 @@ def to_text(replication: Replication, *, width: int = 100) -> str:
 
 
 def to_markdown(replication: Replication) -> str:
-    """The replication as Markdown tables, notes below each, with the signatures at the foot."""
+    """Return the replication as Markdown tables, with notes below each and the signatures at the end."""
     lines = [_summary(replication), "", _ABOUT, ""]
     for section in _sections(replication):
         lines += [f"**{markdown_text(section.title)}**", ""]
@@ -88,7 +88,7 @@ def to_markdown(replication: Replication) -> str:
     return "\n".join([*lines, *(f"{markdown_text(line)}  " for line in _foot(replication).splitlines())]) + "\n"
 
 
-# What is said ------------------------------------------------------------------------------------------------
+# Content -------------------------------------------------------------------------------------------------
 
 
 def _summary(replication: Replication) -> str:
@@ -132,7 +132,7 @@ def _lacking(section: _Section) -> list[str]:
 
 
 def _covering(without: Sequence[ReplicatedFigure], shown: Sequence[ReplicatedFigure]) -> str:
-    """Names for items without data: of a whole sport or respondent where nothing of it has data."""
+    """Return short names for items without data: a whole sport or respondent if none of its items has data."""
     sports = {item.sport for item in shown}
     respondents = {(item.sport, item.respondent) for item in shown}
     names: dict[str, None] = {}
@@ -160,7 +160,7 @@ def _cells(item: ReplicatedFigure) -> tuple[str, str, str]:
 
 
 def _decimals(item: ReplicatedFigure) -> int:
-    """As many as were printed; a bound is looked at more closely."""
+    """Return the number of printed decimals; a value for a bound has three."""
     if item.published is None:
         return 0 if item.quantity.startswith("images") else 1 if "px" in item.quantity else 3
     bound, number = parts(item.published)
@@ -180,6 +180,6 @@ def _number(n: int, singular: str, plural: str | None = None) -> str:
 
 
 def _letter(number: int) -> str:
-    """a, b, ..., z, aa, ab, ..."""
+    """Return a, b, ..., z, aa, ab, ..."""
     first, last = divmod(number, 26)
     return (_letter(first - 1) if first else "") + chr(ord("a") + last)

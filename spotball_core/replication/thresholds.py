@@ -1,4 +1,4 @@
-"""Figure 10 and section 8.2: the fit of the thresholds, and how near the guesses are."""
+"""Check figure 10 and section 8.2: the fit of the thresholds, and the distances of the guesses to players."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _POLICY = ScorePolicy.paper()
 
 
 def check(material: Material) -> Iterator[ReplicatedFigure]:
-    """The maximum of the balanced objective, the published thresholds' place below it, and the medians."""
+    """Check the maximum of the balanced objective, its value at the published thresholds, and the medians."""
     reproduced, standard = (_fit(scoring) for scoring in (material.paper, material.standard))
     for figure in material.printed("figure 10"):
         values = [fit[figure.quantity] if fit else None for fit in (reproduced, standard)]
@@ -32,7 +32,7 @@ def check(material: Material) -> Iterator[ReplicatedFigure]:
 
 
 def _fit(scoring: Scoring) -> dict[str, float] | None:
-    """Tau and theta of the maximum, and the objective at the published ones over it; None without answers."""
+    """Return tau and theta of the maximum, and the relative objective at the published ones; None without answers."""
     answers = (scoring.estimator(group) for group in scoring.groups)
     if not any(estimator.answers.mass[scoring.arrays.has_players[estimator.scenes]].any() for estimator in answers):
         return None
@@ -59,7 +59,7 @@ def _median(material: Material, figure: Published) -> ReplicatedFigure:
 
 
 def _weighted_median(values: FloatArray, weights: FloatArray) -> float:
-    """The value that half of the weight is at or below."""
+    """Return the lowest value at which at least half of the weight is reached."""
     order = np.argsort(values, kind="stable")
     total = weights[order].cumsum()
     return float(values[order][np.searchsorted(total, total[-1] / 2)])

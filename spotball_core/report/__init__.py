@@ -1,1 +1,1 @@
-"""Scores and guesses made readable: tables and figures."""
+"""Write score reports as HTML pages with tables and figures."""

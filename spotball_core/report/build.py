@@ -1,4 +1,4 @@
-"""A report of a scoring: its numbers are computed, then written and rendered as a page."""
+"""Build a report of a scoring: compute its numbers, then write and render them as a page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from spotball_core.scoring.groups import Scoring
 from spotball_core.service.parallel import Workers
 
 LEAST_GROUPS = 12
-"""Groups from which several processes are used. With fewer, they take longer to start than they save."""
+"""Minimum number of groups for several processes. With fewer, processes take longer to start than they save."""
 
 
 def write_report(
@@ -35,30 +35,30 @@ def write_report(
     """Compute the report of a scoring and write it into a folder: report.json, report.html and figures/.
 
     Args:
-        scoring: of groups by sport, respondent and prompt; with participants, for the noise ceiling.
+        scoring: groups by sport, respondent and prompt; with participants if the noise ceiling is wanted.
         out: the folder.
-        image_folders: where the scenes' image files may be; their paths are relative to one of these.
-        reasoning: what rationales speak of, for a section of its own; none without.
-        rationales: some of each group's rationales for an image, as `example_rationales` returns them.
-        pages: whether images are on pages of their own, in images/, so that all of a large dataset can be shown.
-        before: an earlier run, for a section that states what changed since; see `run_changes`. None without.
+        image_folders: folders that may contain the scenes' image files; their paths are relative to one of these.
+        reasoning: categories of rationales, for an additional section; None for no section.
+        rationales: some of each group's rationales for an image, from `example_rationales`.
+        pages: whether images are on separate pages, in images/, so that all images of a large dataset can be shown.
+        before: an earlier run, for a section that states what changed since; see `run_changes`. None for no section.
         figures: which figures are written in addition to those of the page.
-        jobs: how many processes share the work if there are many groups. The report is the same. A script that passes
-            more than 1 needs `if __name__ == "__main__":` around its work, as processes load it.
-        tell: called with what is being done.
+        jobs: number of processes if there are many groups. It does not change the report. A script that passes more
+            than 1 needs `if __name__ == "__main__":` around its code, because worker processes import the script.
+        tell: called with a description of the current step.
 
     Returns:
-        The record that report.json holds.
+        The content of report.json.
 
     Raises:
-        OptionError: if `out` holds anything but an earlier report, or cannot be written; for groups made in another
-            way; if nothing is left to score; or if the earlier run cannot be compared.
-        MissingExtraError: without matplotlib or Jinja2.
+        OptionError: if `out` contains anything other than an earlier report, or cannot be written; if groups are not by
+            sport, respondent and prompt; if there is nothing to score; or if the earlier run cannot be compared.
+        MissingExtraError: if matplotlib or Jinja2 is not installed.
         WorkerError: if a process is ended from outside.
     """
     check_report(out)
     with Workers(jobs if len(scoring.groups) >= LEAST_GROUPS else 1) as workers:
-        import_module("matplotlib.figure")  # while the processes start
+        import_module("matplotlib.figure")  # Import it while the processes start.
         report = analyze(
             scoring,
             reasoning=reasoning,

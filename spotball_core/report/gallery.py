@@ -1,4 +1,4 @@
-"""The gallery: every image with the ground truth, people's guesses, and all respondents side by side."""
+"""Build the gallery: every image with the ground truth, people's guesses, and all respondents side by side."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _DENSEST = 0.75
 """Opacity of the cell that the reference named most."""
 
 _COUNTED = 11.0
-"""Smallest radius of a circle that has room for its count, in pixels of the image."""
+"""Minimum radius of a circle that shows its count, in pixels of the image."""
 
 _HIGHLIGHTED = 6
-"""Images of each kind that the reader is sent to."""
+"""Number of highlighted images of each kind."""
 
 _ORDERS = (
     ("disagreement", "most disagreement first"),
@@ -45,10 +45,10 @@ def gallery(view: PageView, shown: GalleryNumbers, folders: Sequence[Path], work
     """Return the gallery as the page draws it.
 
     Args:
-        view: what is shown.
-        shown: its gallery.
-        folders: where the scenes' image files may be.
-        workers: make the images small.
+        view: the report's view.
+        shown: the gallery's numbers.
+        folders: folders that may contain the scenes' image files.
+        workers: workers that scale the images down.
     """
     anchor = _anchors()
     pictures = workers.map(partial(_picture, folders), [shown_image.scene for shown_image in shown.images])
@@ -88,7 +88,7 @@ def gallery(view: PageView, shown: GalleryNumbers, folders: Sequence[Path], work
 
 
 def _anchors() -> Callable[..., str]:
-    """Return a function that makes an anchor from names: the same names the same one, other names another."""
+    """Return a function that makes a unique anchor from names; equal names give the same anchor."""
     taken: dict[str, tuple[str, ...]] = {}
 
     def anchor(*names: str) -> str:
@@ -104,7 +104,7 @@ def _anchors() -> Callable[..., str]:
 
 
 def _highlights(images: Sequence[ImageCard]) -> tuple[Highlight, ...]:
-    """The first images of each order that has a meaning of its own."""
+    """Return the first images of each sort order that has a meaning."""
     titles = {
         "disagreement": "Respondents are farthest from the reference",
         "typical": "Typical disagreement",
@@ -122,7 +122,7 @@ def _highlights(images: Sequence[ImageCard]) -> tuple[Highlight, ...]:
 
 
 def _left_out(view: PageView, shown: GalleryNumbers) -> str:
-    """State what the gallery does not show."""
+    """Describe what the gallery does not show."""
     notes = []
     if len(shown.images) < shown.n_images:
         notes.append(
@@ -137,7 +137,7 @@ def _left_out(view: PageView, shown: GalleryNumbers) -> str:
 
 
 def _picture(folders: Sequence[Path], scene: Scene) -> str | None:
-    """Return the scene's image as the page holds it; None without a file that can be read."""
+    """Return the scene's image as the page stores it; None without a readable file."""
     path = find_file(folders, scene.path)
     return as_data(path, scene.layout) if path else None
 
@@ -211,7 +211,7 @@ def _card(
 
 
 def outline(inside: BoolArray, grid: Grid) -> tuple[Line, ...]:
-    """The border of some cells: every edge between one of them and one that is not, as (x1, y1, x2, y2) in pixels.
+    """Return the border of some cells: all edges between these and other cells, as (x1, y1, x2, y2) in pixels.
 
     Examples:
         >>> len(outline(Grid.standard().mask(["C2", "C3"]), Grid.standard()))
@@ -227,9 +227,9 @@ def outline(inside: BoolArray, grid: Grid) -> tuple[Line, ...]:
 
 
 def _circles(mass: FloatArray, grid: Grid) -> tuple[str, str]:
-    """Return a circle for each guessed cell, and the numbers that fit into them, as SVG.
+    """Return a circle for each guessed cell, and the numbers that fit into the circles, as SVG.
 
-    Written here and not by the template: a report has tens of thousands of them.
+    This is done here and not in the template, because a report has tens of thousands of circles.
     """
     cells = np.flatnonzero(mass)
     radii = 0.46 * min(grid.cell_width, grid.cell_height) * np.sqrt(mass[cells] / mass.max(initial=1e-300))
@@ -244,14 +244,14 @@ def _circles(mass: FloatArray, grid: Grid) -> tuple[str, str]:
 
 
 def _boxes(scene: Scene) -> tuple[Tile, ...]:
-    """The boxes of players without an outline."""
+    """Return the boxes of players without an outline."""
     outlines = scene.player_outlines or (None,) * len(scene.boxes)
     boxes = (box for box, outline in zip(scene.boxes, outlines, strict=True) if outline is None)
     return tuple(Tile(float(x1), float(y1), float(x2 - x1), float(y2 - y1), 1.0) for x1, y1, x2, y2 in boxes)
 
 
 def _outlines(scene: Scene) -> tuple[str, ...]:
-    """Players' outlines as the data of SVG paths."""
+    """Return players' outlines as data of SVG paths."""
     return tuple(
         "".join(f"M{'L'.join(f'{x:g} {y:g}' for x, y in polygon)}Z" for polygon in outline)
         for outline in scene.player_outlines or ()
@@ -260,7 +260,7 @@ def _outlines(scene: Scene) -> tuple[str, ...]:
 
 
 def _on_grid(values: Mapping[str, float], grid: Grid) -> FloatArray:
-    """Values by the cell's label as an array, shape (n_cells,)."""
+    """Return values by cell label as an array, shape (n_cells,)."""
     mass = np.zeros(grid.n_cells)
     for label, value in values.items():
         mass[grid.index(label)] = value

@@ -1,4 +1,4 @@
-"""The heat maps of a report: where the ball and the guesses are."""
+"""Prepare the heat maps of a report: where the ball and the guesses are."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spotball_core.text.numbers import listed, plural, quantity
 from spotball_core.typing import FloatArray
 
 N_NAMED = 3
-"""How many cells a map's words name."""
+"""Number of cells that a map's description names."""
 
 
 def sport_maps(title: str, ball: CellMap, guesses: Sequence[tuple[str, CellMap]], grid: Grid) -> SportMaps:
@@ -23,7 +23,7 @@ def sport_maps(title: str, ball: CellMap, guesses: Sequence[tuple[str, CellMap]]
         title: the sport.
         ball: where the ball is.
         guesses: the name of each map, and where its guesses are.
-        grid: of the maps.
+        grid: the grid of the maps.
     """
     maps = []
     for name, what, cells in [("the ball", "cell", ball), *((name, "guess", cells) for name, cells in guesses)]:
@@ -33,7 +33,7 @@ def sport_maps(title: str, ball: CellMap, guesses: Sequence[tuple[str, CellMap]]
 
 
 def top_cells(shares: FloatArray, grid: Grid, n: int = N_NAMED) -> str:
-    """Describe the cells with the largest shares.
+    """List the cells with the largest shares.
 
     Examples:
         >>> grid = Grid.standard()

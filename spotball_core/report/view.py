@@ -1,4 +1,4 @@
-"""A report's record as its page shows it: groups by sport, and the name, color and marker of each respondent."""
+"""Prepare a report's record for its page: groups by sport, and each respondent's name, color and marker."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ class OfGroup(Protocol):
 
     @property
     def sport(self) -> str | None:
-        """Which sport."""
+        """The sport."""
 
     @property
     def respondent(self) -> str | None:
-        """Whose answers."""
+        """The respondent."""
 
     @property
     def prompt(self) -> str | None:
-        """To which prompt."""
+        """The prompt."""
 
 
 @dataclass(frozen=True)
 class PageView:
-    """What the page's sections are made from: a report, and how its groups are named and drawn.
+    """A report with the names and looks of its groups, the input of the page's sections.
 
     Attributes:
         report: the record.
@@ -44,7 +44,7 @@ class PageView:
 
     @property
     def page(self) -> PageNumbers:
-        """Every number that is not a score."""
+        """All numbers that are not scores."""
         return self.report.page
 
     @property
@@ -59,7 +59,7 @@ class PageView:
 
     @cached_property
     def scored(self) -> list[GroupScore]:
-        """The groups that have images to be scored on."""
+        """The groups with scored images."""
         return [group for group in self.report.groups if group.n_images]
 
     @cached_property
@@ -79,7 +79,7 @@ class PageView:
 
     @cached_property
     def ceilings(self) -> dict[str, Ceiling]:
-        """The noise ceiling of each sport in which the reference's participants are told apart."""
+        """The noise ceiling of each sport whose reference names its participants."""
         by_sport = {ceiling.sport: ceiling for ceiling in self.report.ceilings}
         return {sport: by_sport[sport] for sport in self.sports if sport in by_sport}
 
@@ -88,7 +88,7 @@ class PageView:
         return {(mixture.sport, mixture.respondent, mixture.prompt): mixture for mixture in self.page.mixtures}
 
     def mixture(self, group: OfGroup) -> Mixture | None:
-        """What explains a group; None where it has no mixture."""
+        """Return a group's mixture; None if it has none."""
         return self._mixtures.get((group.sport, group.respondent, group.prompt))
 
     @cached_property
@@ -103,15 +103,15 @@ class PageView:
         return any(numbers.n_with_players for numbers in self.page.sports)
 
     def of_sport(self, sport: str) -> list[GroupScore]:
-        """A sport's groups."""
+        """Return a sport's groups."""
         return [group for group in self.scored if group.sport == sport]
 
     def answers_of(self, sport: str) -> list[GroupAnswers]:
-        """Where the answers of a sport's groups are."""
+        """Return the positions of the answers of a sport's groups."""
         return [answers for answers in self.page.groups if answers.sport == sport]
 
     def of_reference(self, sport: str) -> GroupScore | None:
-        """The reference's scores in a sport, if it is one group there."""
+        """Return the reference's scores in a sport, if it is one group there."""
         groups = [group for group in self.of_sport(sport) if group.respondent == self.reference]
         return groups[0] if len(groups) == 1 else None
 
@@ -123,11 +123,11 @@ class PageView:
         return {name: look_of(name, group.kind) for group in self.report.groups for name in (group.respondent or "",)}
 
     def color(self, group: OfGroup) -> str:
-        """The color of a group's respondent."""
+        """Return the color of a group's respondent."""
         return self.looks[group.respondent or ""].color
 
     def marker(self, group: GroupScore) -> str:
-        """The marker of a group: by prompt for models, by kind for people and baselines."""
+        """Return the marker of a group: by prompt for models, by kind for people and baselines."""
         return group_marker(group.kind, self._markers.get(group.prompt or "", "o"))
 
     @cached_property
@@ -139,37 +139,37 @@ class PageView:
         prompts: dict[str | None, set[str | None]] = {}
         for group in self.report.groups:
             prompts.setdefault(group.respondent, set()).add(group.prompt)
-        return {respondent: len(asked) for respondent, asked in prompts.items()}
+        return {respondent: len(prompts_asked) for respondent, prompts_asked in prompts.items()}
 
     def prompt(self, group: OfGroup) -> str:
-        """A group's prompt, where its respondent was asked with several; else nothing."""
+        """Return a group's prompt if its respondent has several, else an empty text."""
         return (group.prompt or "") if self._asked[group.respondent] > 1 else ""
 
     def labels(self, group: OfGroup) -> tuple[str, str]:
-        """A group's respondent and prompt as figures write them: shortened where they are long."""
+        """Return a group's respondent and prompt for figures, shortened if they are long."""
         return self._short[group.respondent or ""], shortened(self.prompt(group), PROMPT_ROOM)
 
     @property
     def reference_label(self) -> str:
-        """The reference's name as figures write it."""
+        """The reference's name for figures."""
         return self._short[self.reference] if self.reference else ""
 
     @cached_property
     def _short(self) -> dict[str, str]:
         names = list(dict.fromkeys(group.respondent or "" for group in self.report.groups))
         short = [shortened(name, NAME_ROOM) for name in names]
-        # Two that would look the same stay as they are.
+        # Names that would look the same after shortening are kept in full.
         return {
             name: name if short.count(short_name) > 1 else short_name
             for name, short_name in zip(names, short, strict=True)
         }
 
     def name(self, group: OfGroup) -> str:
-        """What a group is called beside its sport."""
+        """Return a group's name without its sport."""
         return f"{group.respondent} {self.prompt(group)}".rstrip()
 
 
 def same_group(one: OfGroup, other: OfGroup, *, any_sport: bool = False) -> bool:
-    """Whether two records are of the same group, or of the same respondent and prompt in any sport."""
+    """Return whether two records are of the same group, or of the same respondent and prompt in any sport."""
     same_sport = any_sport or one.sport == other.sport
     return same_sport and (one.respondent, one.prompt) == (other.respondent, other.prompt)

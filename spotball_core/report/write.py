@@ -1,4 +1,4 @@
-"""A page's record as files: the page, its figures and its numbers, whole or not there. It computes no number."""
+"""Write a page's record as files: the page, its figures and its numbers. This module computes no numbers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from spotball_core.text.numbers import listed, plural
 
 TITLE = "Spot the Ball: report"
 GENERATOR = "spotball report"
-"""What the page's `generator` starts with; by it a folder is known for a report's."""
+"""Start of the page's `generator`, which identifies a folder as a report."""
 
 
 def write_page(
@@ -43,21 +43,21 @@ def write_page(
 ) -> None:
     """Write a report's record and its page into a folder: report.json, report.html and figures/.
 
-    The page shows only what the record holds, so a record that was read from report.json gives the same files. The
+    The page shows only the record's content, so a record that was read from report.json gives the same files. The
     folder is written to a temporary name and renamed. An earlier report at `out` is replaced.
 
     Args:
         report: the record.
         out: the folder.
-        image_folders: where the scenes' image files may be; their paths are relative to one of these.
-        pages: whether images are on pages of their own, in images/.
+        image_folders: folders that may contain the scenes' image files; their paths are relative to one of these.
+        pages: whether images are on separate pages, in images/.
         figures: which figures are written in addition to those of the page.
-        workers: draw the figures and make the images small.
-        tell: called with what is being done.
+        workers: workers that draw the figures and scale the images down.
+        tell: called with a description of the current step.
 
     Raises:
-        OptionError: if `out` holds anything but an earlier report, or cannot be written.
-        MissingExtraError: without matplotlib or Jinja2.
+        OptionError: if `out` contains anything other than an earlier report, or cannot be written.
+        MissingExtraError: if matplotlib or Jinja2 is not installed.
     """
     check_report(out)
     view = PageView(report)
@@ -68,18 +68,18 @@ def write_page(
 
 
 def check_report(out: str | Path) -> None:
-    """Raise before the work is done if the report could not be written.
+    """Raise an error early if the report cannot be written.
 
     Raises:
-        OptionError: if `out` holds anything but an earlier report.
-        MissingExtraError: without matplotlib or Jinja2.
+        OptionError: if `out` contains anything other than an earlier report.
+        MissingExtraError: if matplotlib or Jinja2 is not installed.
     """
     check_installed()
     check_replaceable(Path(out).resolve(), GENERATOR)
 
 
 def page_of(view: PageView) -> Page:
-    """Return what stands around the sections."""
+    """Return the title and other parts around the sections."""
     report = view.report
     return Page(
         TITLE,
@@ -96,7 +96,7 @@ def page_of(view: PageView) -> Page:
 def all_sections(
     view: PageView, image_folders: Sequence[Path] = (), workers: Workers = THIS_PROCESS
 ) -> tuple[Section, ...]:
-    """Every section of the page, in its order."""
+    """Return every section of the page, in order."""
     return (
         sections_findings.findings(view),
         *([sections_changes.changes(view, view.page.changes)] if view.page.changes else []),
@@ -118,7 +118,7 @@ def all_sections(
 
 
 def _intro(view: PageView) -> list[str]:
-    """Who answered, how much, and to what."""
+    """Return paragraphs that state who answered, how much, and to which images."""
     kinds: dict[str, set[str]] = {"human": set(), "model": set(), "baseline": set()}
     for group in view.scored:
         if group.kind:

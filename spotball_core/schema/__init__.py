@@ -1,4 +1,4 @@
-"""Records at the edge of the library: what is read from files and written to them (design: pydantic, frozen)."""
+"""Define the records that are read from files and written to them, as frozen pydantic models."""
 
 from spotball_core.schema.policy import ScorePolicy
 from spotball_core.schema.report import Ceiling, GroupScore, ImageSet, MetricValue, ScoreReport, Signature

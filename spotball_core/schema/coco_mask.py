@@ -1,4 +1,4 @@
-"""COCO's run-length encoded masks as polygons."""
+"""Convert COCO's run-length encoded masks to polygons."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Any
 from spotball_core.geometry import Polygon, polygons_of_shape
 
 _LONGEST_SIDE = 20_000
-"""Pixels along a side of a mask, at most."""
+"""Maximum number of pixels along a side of a mask."""
 
 _MOST_RUNS = 100_000
-"""Runs of a mask, at most: it bounds time and memory for a small file that states a huge mask."""
+"""Maximum number of runs in a mask. It limits time and memory if a small file declares a huge mask."""
 
 
 def polygons_of_mask(mask: dict[str, Any]) -> tuple[Polygon, ...]:
     """Return polygons whose union covers the pixels of a mask exactly.
 
     Args:
-        mask: `size` is (height, width); `counts` are the lengths of runs of pixels outside and inside, in turn, down
-            the columns from the left. They are a list of numbers, or the text that COCO's tools make of it.
+        mask: `size` is (height, width). `counts` are the lengths of alternating runs of pixels outside and inside, down
+            the columns from the left: a list of numbers, or the compressed text that COCO's tools write.
 
     Raises:
-        ValueError: for a mask that is malformed or empty.
+        ValueError: for a malformed or empty mask.
     """
     import shapely
 
@@ -56,7 +56,7 @@ def _checked(mask: dict[str, Any]) -> tuple[int, list[int]]:
 
 
 def _decoded(text: str) -> list[int]:
-    """The numbers that COCO's tools write as text: 5 bits a sign, from the lowest; from the third on, differences."""
+    """Decode COCO's text format for counts: 5 bits per character, lowest first; differences from the third on."""
     counts: list[int] = []
     value = shift = 0
     for sign in text:
@@ -76,7 +76,7 @@ def _decoded(text: str) -> list[int]:
 
 
 def _runs(counts: list[int]) -> Iterator[tuple[int, int]]:
-    """First pixel, and the one after the last, of each run inside."""
+    """Yield the first pixel, and the pixel after the last, of each run inside."""
     at = 0
     for place, count in enumerate(counts):
         if place % 2 and count:
@@ -85,7 +85,7 @@ def _runs(counts: list[int]) -> Iterator[tuple[int, int]]:
 
 
 def _columns(start: int, end: int, height: int) -> Iterator[tuple[int, int, int]]:
-    """A run, cut at the columns' ends: the column, its first row, and the row after its last."""
+    """Split a run at the ends of columns: yield the column, its first row, and the row after its last."""
     while start < end:
         column, top = divmod(start, height)
         stop = min(end, (column + 1) * height)

@@ -1,4 +1,4 @@
-"""What a record's docstring says of it and of its fields, as descriptions in its JSON Schema."""
+"""Copy the docstrings of records and their fields into the descriptions of JSON Schemas."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _FIELD = re.compile(r"^    (\w+): (.*(?:\n(?:     .*)?)*)", re.MULTILINE)
 
 
 def describe(record: type, schema: dict[str, Any]) -> None:
-    """Put a record's docstring, written in Google style, into its schema: the text, and each attribute's to its field.
+    """Add the text of a record's Google-style docstring, and of its attributes, to the record's schema.
 
     Args:
         record: the class.
-        schema: its JSON Schema, which is changed.
+        schema: its JSON Schema, which is changed in place.
     """
-    # A class that is made of another one to add a field says nothing of its own.
+    # A derived class that only adds a field may have no docstring.
     docstring = next((base.__doc__ for base in record.__mro__ if base.__doc__), "")
     schema["description"] = _one_line(_SECTION.split(inspect.cleandoc(docstring))[0])
     for name, description in _attributes(record).items():
@@ -26,7 +26,7 @@ def describe(record: type, schema: dict[str, Any]) -> None:
 
 
 def _attributes(record: type) -> dict[str, str]:
-    """What docstrings say of attributes, those of the classes that the record is derived from included."""
+    """Return the descriptions of attributes, including those in base classes."""
     descriptions: dict[str, str] = {}
     for base in reversed(record.__mro__):
         parts = _SECTION.split(inspect.cleandoc(base.__doc__ or ""))
@@ -37,5 +37,5 @@ def _attributes(record: type) -> dict[str, str]:
 
 
 def _one_line(text: str) -> str:
-    """Text without line breaks, and with JSON's word for what Python calls None."""
+    """Return the text without line breaks, with `null` in place of `None`."""
     return re.sub(r"\bNone\b", "null", " ".join(text.split()))

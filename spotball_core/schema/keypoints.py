@@ -1,6 +1,6 @@
-"""A player's keypoints: COCO's 17 points of a body, each `[x, y, confidence]` in pixels of the image.
+"""A player's keypoints: the 17 body points of COCO, each as `[x, y, confidence]` in pixels of the image.
 
-A keypoint that was not detected has confidence 0; its x and y have no meaning, and `[0, 0, 0]` is usual.
+A keypoint that was not detected has confidence 0. Its x and y have no meaning, and `[0, 0, 0]` is usual.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ KEYPOINT_NAMES: Final = (
     "left_ankle",
     "right_ankle",
 )
-"""Names of the keypoints in the order of COCO. Left and right are those of the person, not of the image."""
+"""Names of the keypoints in COCO's order. Left and right are the person's, not the image's."""
 
 SKELETON: Final = (
     *((15, 13), (13, 11), (16, 14), (14, 12), (11, 12), (5, 11), (6, 12), (5, 6), (5, 7), (6, 8), (7, 9), (8, 10)),
     *((1, 2), (0, 1), (0, 2), (1, 3), (2, 4), (3, 5), (4, 6)),
 )
-"""Pairs of keypoints that a line connects when a skeleton is drawn: COCO's limbs, by indices from 0."""
+"""Pairs of keypoints that are connected by a line in a drawn skeleton: COCO's limbs, as 0-based indices."""
 
 BOX_MARGIN: Final = 0.25
 """How far keypoints may be from the player's box to belong to it, as a share of the box's longer side."""
@@ -45,11 +45,11 @@ Keypoint = tuple[float, float, float]
 
 
 def keypoints_of(value: Any) -> tuple[Keypoint, ...]:
-    """Return the keypoints of one player, checked.
+    """Check and return the keypoints of one player.
 
     Raises:
-        ValueError: if there are not 17, one is not three finite numbers, a confidence is outside [0, 1], or all
-            confidences are 0 (a player without a pose has null instead).
+        ValueError: if there are not 17 points, a point is not three finite numbers, a confidence is outside [0, 1], or
+            all confidences are 0 (use null for a player without a pose).
 
     Examples:
         >>> keypoints_of([[10, 20, 0.9]] + [[0, 0, 0]] * 16)[0]
@@ -70,7 +70,7 @@ def keypoints_of(value: Any) -> tuple[Keypoint, ...]:
 
 
 def near_box(points: tuple[Keypoint, ...], box: tuple[float, float, float, float]) -> bool:
-    """Whether at least one detected keypoint lies in a box enlarged by `BOX_MARGIN` on each side.
+    """Return whether at least one detected keypoint lies in a box enlarged by `BOX_MARGIN` on each side.
 
     Args:
         points: the keypoints of one player.

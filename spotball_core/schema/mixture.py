@@ -1,4 +1,4 @@
-"""What explains a respondent: the record of a fitted mixture."""
+"""The record of a fitted mixture of heuristics."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from spotball_core.schema.report import MetricValue
 
 
 class Mixture(Record):
-    """A group's guesses as a mixture: with which probability each guess came from which part.
+    """A group's guesses as a mixture of parts: the estimated share of guesses that came from each part.
 
     Attributes:
-        group: its name.
-        sport: of the group; None where it spans several.
-        respondent: of the group.
-        prompt: of the group.
-        n_images: images that enter.
-        n_answers: parsed answers to them.
-        weights: of each part, with intervals that draw images; they sum to 1.
-        explained: share of the log likelihood gained over the uniform distribution that each part but the uniform
-            one accounts for: its Shapley value, the gain from adding it averaged over all orders of adding parts.
-            Sums to 1; all 0 where nothing is gained.
-        log_likelihood: of the fitted mixture, in nats.
-        log_likelihood_uniform: of the uniform distribution alone.
-        notes: parts and images that were excluded, and why.
+        group: the group's name.
+        sport: the group's sport; None if it spans several.
+        respondent: the group's respondent.
+        prompt: the group's prompt.
+        n_images: number of images used.
+        n_answers: number of parsed answers to them.
+        weights: the weight of each part, with intervals from a bootstrap over images. The weights sum to 1.
+        explained: the share of the gain in log likelihood over the uniform distribution that each other part accounts
+            for: its Shapley value, which is the gain from adding the part, averaged over all orders of adding parts.
+            The shares sum to 1, or are all 0 if there is no gain.
+        log_likelihood: log likelihood of the fitted mixture, in nats.
+        log_likelihood_uniform: log likelihood of the uniform distribution alone.
+        notes: parts and images that were excluded, with reasons.
     """
 
     group: str

@@ -1,8 +1,8 @@
-"""A player's outline: one polygon or several, in pixels of the image.
+"""A player's outline: one or more polygons in pixels of the image.
 
-Several polygons are the parts of one player, such as a body and an arm behind another player; the outline is their
-union. In files, one polygon is `[[x, y], ...]`, and several are a list of these. COCO's segmentations are read as
-well: polygons as flat lists `[[x1, y1, x2, y2, ...], ...]`, and run-length encoded masks `{"counts", "size"}`.
+Several polygons are parts of one player, such as a body and an arm behind another player; the outline is their union.
+In files, one polygon is `[[x, y], ...]`, and several are a list of these. COCO's segmentations are also read: polygons
+as flat lists `[[x1, y1, x2, y2, ...], ...]`, and run-length encoded masks `{"counts", "size"}`.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from spotball_core.geometry import Polygon
 from spotball_core.schema.coco_mask import polygons_of_mask
 
 MOST_POINTS = 10_000
-"""Points of an outline, at most."""
+"""Maximum number of points in an outline."""
 
 
 def polygons_of(value: Any) -> tuple[Polygon, ...]:
-    """Return the polygons of an outline in any of the forms that files have.
+    """Return the polygons of an outline in any of the supported file formats.
 
     Raises:
-        ValueError: for anything else, a polygon of fewer than 3 points, a number that is not finite, or too many
+        ValueError: for any other value, a polygon with fewer than 3 points, a number that is not finite, or too many
             points.
 
     Examples:
@@ -70,7 +70,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _open(polygon: Polygon) -> Polygon:
-    """The polygon without its first point repeated at its end."""
+    """Return the polygon without a repeated first point at its end."""
     polygon = polygon[:-1] if len(polygon) > 1 and polygon[0] == polygon[-1] else polygon
     if len(set(polygon)) < 3:
         raise ValueError(f"a polygon has at least 3 points, found {len(set(polygon))}")

@@ -1,4 +1,4 @@
-"""The choices that change numbers."""
+"""Define the policy: all choices that affect the numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Window = tuple[tuple[PositiveInt, PositiveInt], tuple[PositiveInt, PositiveInt]]
 
 
 class PolicyChoices(TypedDict, total=False):
-    """The keyword arguments of `ScorePolicy.standard` and `ScorePolicy.paper`, by the names of its attributes."""
+    """Keyword arguments of `ScorePolicy.standard` and `ScorePolicy.paper`, named like its attributes."""
 
     controls: Literal["out", "paper"]
     prior: Literal["scored", "all"]
@@ -32,28 +32,29 @@ class PolicyChoices(TypedDict, total=False):
 
 
 class ScorePolicy(Record):
-    """Everything that decides a number beside the responses and the scenes.
+    """All choices that affect a number, in addition to the responses and the scenes.
 
-    `ScorePolicy.standard()` and `ScorePolicy.paper()` give the two named policies; keyword arguments change single
-    choices, and the signature then says which.
+    `ScorePolicy.standard()` and `ScorePolicy.paper()` return the two named policies. Keyword arguments change single
+    choices, and the signature then lists the changes.
 
     Attributes:
         reference: the respondent that others are compared with; None for no comparison.
-        images: "shared" keeps, within each sport, the images that every scored group and the reference answered;
-            "all" keeps each group's own.
-        controls: whether images with a visible ball count. "paper": in all but accuracy, the scoring rules and the
-            Wasserstein distance, which keep to the images that the reference answered.
-        prior: the images whose ground truth the center measures compare with: "scored", or "all" of the sport's.
-        tau: near a player means within this share of the image's diagonal (eq. 5).
-        theta: overlap means at least this share of the cell's area (eq. 6).
-        window: rows and columns, first and last, of the center window (eq. 7); None for the paper's, rows 2-4 and
-            columns 3-7, which is defined for a 6 x 10 grid alone.
+        images: "shared" keeps, within each sport, the images that every scored group and the reference answered; "all"
+            keeps each group's own images.
+        controls: whether images with a visible ball are included. "out" excludes them. "paper" includes them in the
+            metrics that were published with them (`Metric.published_with_controls`); other metrics exclude them, and
+            images that the reference did not answer.
+        prior: the images whose ground truth the center measures compare with: "scored", or "all" images of the sport.
+        tau: a guess is near a player if the distance is at most this share of the image's diagonal (eq. 5).
+        theta: a cell overlaps a player if at least this share of its area is covered (eq. 6).
+        window: the first and last row and column of the center window (eq. 7). None means the window from the paper,
+            rows 2-4 and columns 3-7, which is only defined for a 6 x 10 grid.
         wasserstein_unit: pixels, cells, or shares of the image's diagonal.
-        top_k: how many of a respondent's most named cells top_k_accuracy looks at.
-        log_smoothing: share of a uniform distribution mixed in before log_score takes the logarithm.
-        by: what makes a group; a list from sport, respondent, prompt.
-        cluster: what the bootstrap draws: images, or a group's participants (groups without any: images).
-        bootstrap: how many resamples; 0 for no intervals.
+        top_k: the number of most named cells that top_k_accuracy uses.
+        log_smoothing: the share of a uniform distribution that is mixed in before log_score takes the logarithm.
+        by: what defines a group: a list of sport, respondent, prompt.
+        cluster: the unit of the bootstrap: images, or a group's participants (images for groups without participants).
+        bootstrap: number of resamples; 0 for no intervals.
         seed: seed of the resamples.
     """
 
@@ -77,7 +78,7 @@ class ScorePolicy(Record):
     def standard(
         cls, *, reference: str | None = None, images: Images | None = None, **choices: Unpack[PolicyChoices]
     ) -> Self:
-        """The project's default: controls left out, shared images where there is a reference."""
+        """Return the default policy: controls are excluded, and images are shared if there is a reference."""
         images = images or ("shared" if reference else "all")
         return cls.model_validate({"name": "standard", "reference": reference, "images": images, **choices})
 
@@ -85,12 +86,12 @@ class ScorePolicy(Record):
     def paper(
         cls, *, reference: str | None = None, images: Images | None = None, **choices: Unpack[PolicyChoices]
     ) -> Self:
-        """What the published tables did: each group's own images, controls included (see the class)."""
+        """Return the policy of the published tables: each group's own images, with controls (see the class)."""
         defaults = {"name": "paper", "controls": "paper", "prior": "all", "images": images or "all"}
         return cls.model_validate({**defaults, "reference": reference, **choices})
 
     def changed(self) -> dict[str, object]:
-        """The choices that differ from the named policy's, beside those the signature names by themselves."""
+        """Return the choices that differ from the named policy, except those that the signature always names."""
         preset = type(self).paper() if self.name == "paper" else type(self).standard()
         shown_apart = {"name", "reference", "images", "wasserstein_unit", "bootstrap", "seed"}
         own_values, preset_values = self.model_dump(), preset.model_dump()

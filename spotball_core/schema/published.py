@@ -1,6 +1,7 @@
-"""JSON Schemas of files, made from the records that read and write them.
+"""Build the JSON Schemas of file formats from the records that read and write them.
 
-Formats, ours and other packages', are found by the entry point group `spotball.schemas`: a name, and a `FileFormat`.
+Formats are registered under the entry point group `spotball.schemas`, as a name and a `FileFormat`. Other packages can
+register formats as well.
 """
 
 from __future__ import annotations
@@ -17,15 +18,18 @@ from spotball_core.schema.described import describe
 
 GROUP: Final = "spotball.schemas"
 VERSION: Final = 1
-"""Of the published schemas. What would break a reader of the files is a new version beside the old one."""
+"""Version of the published schemas.
+
+A change that would break readers of the files gets a new version; the old schema stays available.
+"""
 
 
 @dataclass(frozen=True)
 class FileFormat:
-    """A kind of file.
+    """A file format.
 
     Attributes:
-        about: which files they are, and what of them one instance is.
+        about: which files have the format, and which part of a file one instance describes.
         of: the record, or union of records, that reads or writes it.
     """
 
@@ -34,7 +38,7 @@ class FileFormat:
 
 
 class _Generator(GenerateJsonSchema):
-    """With what docstrings say, and without a title for each field, which would be its name once more."""
+    """A schema generator that adds descriptions from docstrings and omits titles that only repeat the field's name."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
@@ -46,16 +50,16 @@ class _Generator(GenerateJsonSchema):
 
 
 def formats(distribution: str | None = None) -> dict[str, FileFormat]:
-    """The formats by name, sorted.
+    """Return the file formats by name, sorted.
 
     Args:
-        distribution: only those that this one brings, such as `spotball-core`.
+        distribution: only return formats that this distribution registers, such as `spotball-core`.
 
     Examples:
         >>> formats()["scene"].about
         'A line of scenes.jsonl.'
     """
-    # One package may be found twice: installed, and in the folder that Python was started in.
+    # Python may find one package twice: installed, and in the folder it was started in.
     entries = {
         entry.name: entry
         for entry in entry_points(group=GROUP)
@@ -65,10 +69,10 @@ def formats(distribution: str | None = None) -> dict[str, FileFormat]:
 
 
 def json_schema(name: str) -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of a format. Its `$id` is a name and no address; it stays as it is.
+    """Return the JSON Schema (draft 2020-12) of a format. Its `$id` is a stable name, not an address.
 
     Raises:
-        OptionError: for a name that nobody has.
+        OptionError: for an unknown name.
 
     Examples:
         >>> json_schema("scene")["$id"]

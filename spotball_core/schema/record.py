@@ -1,4 +1,4 @@
-"""The base of all records."""
+"""The base class of all records, and types for names and paths."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spotball_core.service.paths import CONTROLS, MOST_SIGNS_OF_PATH, PATH_RULE,
 
 
 class Record(BaseModel):
-    """A frozen record that refuses fields it does not know and numbers that are not finite."""
+    """A frozen record that rejects unknown fields and numbers that are not finite."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(
         frozen=True, extra="forbid", allow_inf_nan=False, coerce_numbers_to_str=True, ser_json_inf_nan="null"
@@ -20,17 +20,17 @@ class Record(BaseModel):
 
 
 MOST_SIGNS: Final = 255
-"""Length of a name, at most."""
+"""Maximum length of a name."""
 
 NAME_RULE: Final = f"a name of at most {MOST_SIGNS} characters, without control characters and line breaks"
-"""What a name has to be, as errors say it."""
+"""The rule for names, as error messages state it."""
 
 _RELATIVE = rf"^(?![A-Za-z]:)(?!(.*/)?\.\.(/|$))[^/\\{CONTROLS}][^\\{CONTROLS}]*$"
 _CONTROL = re.compile(f"[{CONTROLS}]")
 
 
 def _not_missing(value: object) -> object:
-    # Numbers become text, and so would the NaN that stands for a missing value in a table.
+    # Numbers are converted to text. This would include NaN, which stands for a missing value in tables.
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError("expected a name or a number")
     return value
@@ -61,9 +61,9 @@ Name = Annotated[
     AfterValidator(_name),
     Field(json_schema_extra={"maxLength": MOST_SIGNS, "pattern": f"^[^{CONTROLS}]*$"}),
 ]
-"""A word that identifies something: not empty, no blanks around it, without control characters, at most 255 long."""
+"""A name: not empty, no surrounding spaces, no control characters, at most 255 characters."""
 
-# Not built on `Name`: Pydantic 2.9 takes a field with two layers of `Field` for an optional one.
+# Not built on `Name`: Pydantic 2.9 treats a field with two layers of `Field` as optional.
 Identifier = Annotated[
     str,
     StringConstraints(min_length=1, strip_whitespace=True),
@@ -72,12 +72,14 @@ Identifier = Annotated[
     AfterValidator(_identifier),
     Field(json_schema_extra={"maxLength": MOST_SIGNS, "pattern": rf"^(?!\.{{1,2}}$)[^/\\{CONTROLS}]*$"}),
 ]
-"""A name that may be a part of a path: without / and \\."""
+"""A name that may be part of a path: without / and \\."""
 
 RelativePath = Annotated[
     str,
     AfterValidator(_relative),
     Field(json_schema_extra={"minLength": 1, "maxLength": MOST_SIGNS_OF_PATH, "pattern": _RELATIVE}),
 ]
-"""A file in a folder, named from that folder on, with / between folders. It cannot lead out of the folder by its text;
-`spotball_core.service.paths` sees to links."""
+"""The path of a file relative to a folder, with / between folders.
+
+Its text cannot lead out of the folder; `spotball_core.service.paths` checks links.
+"""

@@ -1,4 +1,4 @@
-"""What scoring gives: numbers, each with its interval or the reason why there is none, and their signature."""
+"""The records of a score report: values with intervals, or the reasons for missing values, and their signature."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class MetricValue(Record):
     """One metric of one group.
 
     Attributes:
-        value: the metric; None where it is undefined, with the reason beside it.
+        value: the metric's value; None if it is undefined, with the reason in `reason`.
         sd: standard deviation over images (n - 1), for metrics that are a mean over images.
         ci95: 95% bootstrap interval (bias-corrected and accelerated); None without resamples.
-        n_images: images that entered the value.
-        reference: the respondent compared with.
+        n_images: number of images used.
+        reference: the respondent that the group is compared with.
         samples: median number of parsed responses per image, for metrics that depend on it.
-        reference_samples: the same of the reference, for metrics that compare with it.
-        reason: why there is no value, or why images were left out.
+        reference_samples: the same median for the reference, for metrics that compare with it.
+        reason: why there is no value, or why images were excluded.
     """
 
     value: float | None
@@ -50,7 +50,7 @@ def group_name(sport: str | None, respondent: str | None, prompt: str | None) ->
 
 
 class GroupScore(Record):
-    """The scores of one group of responses; a part of its name is None where the groups are not split by it."""
+    """The scores of one group of responses. A part of its name is None if groups are not split by that part."""
 
     sport: str | None
     respondent: str | None
@@ -63,20 +63,20 @@ class GroupScore(Record):
 
     @property
     def name(self) -> str:
-        """The parts of its name in one word, such as soccer/gemini/cot."""
+        """The group's name, such as soccer/gemini/cot."""
         return group_name(self.sport, self.respondent, self.prompt)
 
 
 class Signature(Record):
-    """Where a number comes from, in full. `str()` of it is the short form for a table's foot.
+    """The full provenance of a number. `str()` returns the short form that is printed under tables.
 
     Attributes:
-        version: of spotball-core.
-        data: SHA-256 over all scenes and counts that were given, whatever files they came in and in whatever order.
-        grid: rows x cols @ width x height; "mixed" sizes where images differ.
-        n_images: images scored, over all sports, each once.
-        dropped: how much was left out, by reason.
-        parse_policies: the policies that replies of models were parsed under, where the files of responses name them.
+        version: the version of spotball-core.
+        data: SHA-256 of all given scenes and counts, independent of their files and order.
+        grid: rows x cols @ width x height, with "mixed" as the size if images differ.
+        n_images: number of scored images over all sports; each counts once.
+        dropped: number of excluded items, by reason.
+        parse_policies: the policies that model replies were parsed under, if the response files name them.
     """
 
     version: str
@@ -91,7 +91,7 @@ class Signature(Record):
         return short_form(self.fields())
 
     def fields(self) -> dict[str, object]:
-        """The parts of the short form by their names."""
+        """Return the parts of the short form by name."""
         policy = self.policy
         changed = "".join(f"+{key}={_short(value)}" for key, value in policy.changed().items())
         fields: dict[str, object] = {
@@ -122,26 +122,26 @@ def _short(value: object) -> str:
 
 
 class Ceiling(Record):
-    """How close anyone can get to one sport's people. Distances are Wasserstein distances in the policy's unit.
+    """How close a respondent can get to one sport's people. Distances are Wasserstein distances in the policy's unit.
 
     Attributes:
-        sport: which one.
-        reference: the people.
-        n_participants: how many of them.
-        n_images: images that they answered and that are scored.
-        splits: how often they were split into halves.
-        split_half: distance between two random halves of the participants, mean over splits and images; its interval
-            draws images.
-        leave_one_out_accuracy: accuracy of the cell that the others named most, each participant left out in turn:
-            what somebody gets who has nothing but other people's answers. Cells named equally often share.
-        participant_accuracy: accuracy of the participants themselves, over their responses.
+        sport: the sport.
+        reference: the name of the reference, a group of people.
+        n_participants: number of participants in the reference.
+        n_images: number of scored images that they answered.
+        splits: how often the participants were split into halves.
+        split_half: distance between two random halves of the participants, mean over splits and images; the interval
+            comes from a bootstrap over images.
+        leave_one_out_accuracy: mean over participants of the accuracy of the cell that the other participants named
+            most, which is the accuracy possible with only other people's answers. Tied cells share the credit.
+        participant_accuracy: accuracy of the participants, over their responses.
         uniform: distance of the uniform distribution from the reference, mean over images.
-        sampling_floor: for each group, by its name, what a respondent would get that samples the reference's own
-            distribution as often on each image as the group did; 0 on images that the group answered with
-            probabilities, which are not sampled.
-        score: for each group, 1 - W / U on its images, with W and U the matched Wasserstein distances of the group and
-            of the uniform distribution from the reference: 0 for uniform guessing, 1 for a respondent that answers
-            like people, whatever the number of responses. Matched distances near 0 may be negative, so scores
+        sampling_floor: for each group, by name, the expected distance of a respondent that samples the reference's
+            distribution as often per image as the group did; 0 on images that the group answered with probabilities,
+            which are not sampled.
+        score: for each group, 1 - W / U on its images, where W and U are the matched Wasserstein distances of the group
+            and of the uniform distribution from the reference. It is 0 for uniform guessing and 1 for a respondent that
+            answers like people, for any number of responses. Matched distances near 0 can be negative, so scores
             slightly above 1 occur.
     """
 
@@ -160,16 +160,16 @@ class Ceiling(Record):
 
 
 class ImageSet(Record):
-    """Images that groups of a report are scored on, and what is known of them.
+    """A set of images that groups of a report are scored on, with digests of its data.
 
     Groups of different reports are scored on the same task if version, policy, `scenes` and `reference` are equal.
 
     Attributes:
         groups: the positions of these groups in the report's `groups`.
-        scenes: SHA-256 over the scenes of these images: names, grids, ground truth and players.
-        reference: SHA-256 over the reference's responses to them; None without a reference.
-        uniform: what uniform guessing gets on them, by metric: metrics that do not depend on the number of responses,
-            and matched distances to the reference.
+        scenes: SHA-256 of the scenes of these images: names, grids, ground truth and players.
+        reference: SHA-256 of the reference's responses to them; None without a reference.
+        uniform: the scores of uniform guessing on them, by metric: metrics that do not depend on the number of
+            responses, and matched distances to the reference.
     """
 
     groups: tuple[int, ...]
@@ -179,12 +179,11 @@ class ImageSet(Record):
 
 
 class ScoreReport(Record):
-    """Everything `score` has to say; the contract of `spotball score --format json`.
+    """The result of `score`, and the format of `spotball score --format json`.
 
     Attributes:
-        ceilings: the noise ceiling of each sport whose people are told apart, where it was asked for.
-        image_sets: each set of images that a group is scored on; empty in reports that were written before this field
-            was added.
+        ceilings: the noise ceiling of each sport whose reference names its participants, if requested.
+        image_sets: each set of images that a group is scored on; empty in reports from before this field was added.
     """
 
     schema_version: Literal[1] = SCHEMA_VERSION
@@ -197,7 +196,7 @@ class ScoreReport(Record):
     image_sets: tuple[ImageSet, ...] = ()
 
     def group(self, respondent: str, *, sport: str | None = None, prompt: str | None = None) -> GroupScore:
-        """The one group of a respondent (and sport, and prompt).
+        """Return the group of a respondent, narrowed down by sport and prompt if given.
 
         Raises:
             KeyError: if there is no such group, or more than one.

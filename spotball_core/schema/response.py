@@ -1,4 +1,4 @@
-"""Answers: one named cell, or a distribution over the cells."""
+"""The records of answers: a response names one cell, a prediction is a distribution over the cells."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from spotball_core.typing import FloatArray
 Kind = Literal["human", "model", "baseline"]
 
 SUM_TOLERANCE = 1e-6
-"""How far from 1 probabilities may sum."""
+"""Tolerance for the sum of probabilities, which must be 1."""
 
 
 class _Answer(Record):
@@ -38,9 +38,9 @@ class Response(_Answer):
     """One answer of one respondent to one image.
 
     Attributes:
-        sample: the answer's number among its respondent's (or participant's) answers to the image, from 1.
-        participant: who answered, where the respondent is a group of people.
-        cell: the cell's label, in its canonical spelling; None where no cell could be read (unparsed).
+        sample: the number of the answer, from 1, among the answers of its respondent (or participant) to the image.
+        participant: the person who answered, if the respondent is a group of people.
+        cell: the cell's label in its canonical spelling; None if no cell could be read (unparsed).
 
     Examples:
         >>> Response(sport="soccer", image="163", respondent="gemini", kind="model", prompt="cot", cell="5d").cell
@@ -51,7 +51,7 @@ class Response(_Answer):
     reasoning: str | None = None
 
     if TYPE_CHECKING:
-        # What validation accepts, which is more than the fields' types: names may be numbers.
+        # The types that validation accepts are wider than the fields' types: for example, names may be numbers.
         def __init__(
             self,
             *,
@@ -77,15 +77,15 @@ class Response(_Answer):
         return f"{row_name(row)}{col}"
 
 
-# No upper bound: rounding may leave 1 + 1e-7, and the sum is what is checked.
+# No upper bound: rounding may give 1 + 1e-7. The sum is checked instead.
 Probability = Annotated[float, Field(ge=0)]
 
 
 class PredictionDistribution(_Answer):
-    """One answer given as probabilities over the cells: by label, or as one number a cell in index order.
+    """One answer as probabilities over the cells: by label, or as a sequence with one number per cell in index order.
 
     Raises:
-        ValueError: for a probability below 0, or a sum that is off 1 by more than 1e-6.
+        ValueError: for a probability below 0, or a sum that differs from 1 by more than 1e-6.
 
     Examples:
         >>> answer = PredictionDistribution(
@@ -97,7 +97,7 @@ class PredictionDistribution(_Answer):
     probabilities: dict[str, Probability] | tuple[Probability, ...]
 
     if TYPE_CHECKING:
-        # As `Response`; the probabilities may be any mapping or sequence.
+        # Like `Response`; the probabilities may be any mapping or sequence.
         def __init__(
             self,
             *,
@@ -120,11 +120,11 @@ class PredictionDistribution(_Answer):
         return self
 
     def mass(self, grid: Grid) -> FloatArray:
-        """The distribution as an array over the grid's cells, normalized to sum to 1.
+        """Return the distribution as an array over the grid's cells, normalized to sum to 1.
 
         Raises:
             GridError: for a label outside the grid.
-            DistributionError: for a vector of another length than the grid has cells, or a cell named twice.
+            DistributionError: if the vector's length differs from the number of cells, or a cell occurs twice.
         """
         mass = np.zeros(grid.n_cells)
         if isinstance(self.probabilities, dict):

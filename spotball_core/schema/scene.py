@@ -1,4 +1,4 @@
-"""One item of the benchmark: an image, where its ball is and where its players are."""
+"""The record of a scene: an image, its ball and its players."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ T = TypeVar("T")
 
 
 class GridShape(Record):
-    """Rows and columns of a grid."""
+    """The numbers of rows and columns of a grid."""
 
     rows: PositiveInt
     cols: PositiveInt
 
 
 class PlayerBox(Record):
-    """A player's bounding box, in pixels of the scene's image. Written as `[x1, y1, x2, y2]`.
+    """A player's bounding box in pixels of the scene's image, written as `[x1, y1, x2, y2]`.
 
     Examples:
         >>> PlayerBox.model_validate([10, 20, 30, 60]).x2
@@ -63,7 +63,7 @@ class PlayerBox(Record):
 
     @property
     def corners(self) -> tuple[float, float, float, float]:
-        """(x1, y1, x2, y2)."""
+        """The box as (x1, y1, x2, y2)."""
         return self.x1, self.y1, self.x2, self.y2
 
     @model_serializer
@@ -72,7 +72,7 @@ class PlayerBox(Record):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: Any, handler: Any) -> dict[str, Any]:
-        # In files it is what it is written as, not the object that it is in Python.
+        # The schema describes the list that files contain, not the Python object.
         description = "x1, y1, x2, y2 in pixels."
         return {"type": "array", "items": {"type": "number"}, "minItems": 4, "maxItems": 4, "description": description}
 
@@ -99,37 +99,37 @@ class GroundTruth(Record):
 
     @classmethod
     def from_labels(cls, labels: list[str] | tuple[str, ...], grid: Grid) -> GroundTruth:
-        """From cell labels in any spelling `Grid.position` reads; raises GridError for a cell outside."""
+        """Return the ground truth for cell labels in any spelling; raise GridError for a cell outside the grid."""
         shape = GridShape(rows=grid.rows, cols=grid.cols)
         return cls(grid=shape, cells=_named(grid.mask(labels), shape))
 
     @classmethod
     def from_box(cls, box: tuple[float, float, float, float], grid: Grid, *, min_share: float = 0.0) -> GroundTruth:
-        """From the ball's box in pixels: the cells of which it covers more than `min_share` of the area."""
+        """Return the ground truth for the ball's box in pixels: the cells it covers by more than `min_share`."""
         return cls.from_labels(tuple(grid.cells_in(box, min_share=min_share)), grid)
 
     @property
     def mask(self) -> BoolArray:
-        """Boolean array over the grid's cells, true where the ball is."""
+        """Return a boolean array over the grid's cells, true where the ball is."""
         return _unit_grid(self.grid).mask(self.cells)
 
 
 class Scene(Record):
-    """One item: a sport's image, its grid, its ball and its players. All coordinates in pixels of the image.
+    """One item: a sport's image, its grid, its ball and its players. All coordinates are in pixels of the image.
 
     An image's identity is `(sport, image)`: the same image id may occur in several sports.
 
     Attributes:
-        ball_cells: labels of the cells that hold the ball, in index order; None where the truth is not known. Left
-            out or empty, they are the cells that `ball_box` covers, if there is one. Annotated cells need not agree
-            with the box; they are what is scored.
-        players: the players' boxes; None where nobody looked for players, empty where there are none.
-        player_outlines: for each player the polygons whose union is the player's outline, None where it is not known.
+        ball_cells: labels of the cells that hold the ball, in index order; None if the truth is not known. If missing
+            or empty, they are the cells that `ball_box` covers, if there is a box. Annotated cells may differ from the
+            box; scores use the cells.
+        players: the players' boxes; None if players were not annotated, empty if there are none.
+        player_outlines: for each player, the polygons whose union is the player's outline; None if it is not known.
             Near-player and overlap rates use a player's outline if there is one, else the box.
-        player_keypoints: for each player COCO's 17 keypoints, `[x, y, confidence]` each with confidence 0 where one was
-            not detected; None where the pose is not known. No score depends on them.
-        control: the ball is still visible.
-        path: the image's file, relative to the dataset's folder.
+        player_keypoints: for each player, COCO's 17 keypoints as `[x, y, confidence]`, with confidence 0 for a keypoint
+            that was not detected; None if the pose is not known. No score depends on keypoints.
+        control: whether the ball is still visible.
+        path: the image file's path, relative to the dataset's folder.
 
     Examples:
         >>> scene = Scene(sport="soccer", image="163", grid=Grid.standard(), ball_cells=["C2", "C3", "D2", "D3"])
@@ -151,7 +151,7 @@ class Scene(Record):
     path: RelativePath | None = None
 
     if TYPE_CHECKING:
-        # What validation accepts, which is more than the fields' types. A Grid brings width and height.
+        # The types that validation accepts are wider than the fields' types. A Grid also provides width and height.
         def __init__(
             self,
             *,
@@ -202,7 +202,7 @@ class Scene(Record):
         return self
 
     def _by_player(self, field: str, values: Sequence[T | None] | None) -> Iterator[tuple[int, PlayerBox, T]]:
-        """Each player's number, box and value where the value is known; ValueError if there is not one per player."""
+        """Yield each player's number, box and value if the value is known; raise ValueError if the counts differ."""
         if values is None:
             return
         if self.players is None or len(values) != len(self.players):
@@ -214,7 +214,8 @@ class Scene(Record):
 
     @model_serializer(mode="wrap")
     def _without_unknown(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        # A scene without outlines or keypoints is written as before there were any, so that digests of scenes stay.
+        # A scene without outlines or keypoints is written without these fields, so that digests of older scenes stay
+        # valid.
         data: dict[str, Any] = write(self)
         for field in ("player_outlines", "player_keypoints"):
             if getattr(self, field) is None:
@@ -244,7 +245,7 @@ class Scene(Record):
 
     @cached_property
     def truth(self) -> GroundTruth | None:
-        """The cells that hold the ball; None where they are not known."""
+        """The cells that hold the ball; None if they are not known."""
         return GroundTruth(grid=self.grid, cells=self.ball_cells) if self.ball_cells else None
 
     @property
@@ -256,21 +257,22 @@ class Scene(Record):
     def keypoints(self) -> FloatArray:
         """The players' keypoints, shape (n_players, 17, 3): x and y in pixels, confidence in [0, 1].
 
-        Rows of NaN are players whose pose is not known. A keypoint that was not detected has confidence 0.
+        A player whose pose is not known has rows of NaN. A keypoint that was not detected has confidence 0.
         """
         poses = self.player_keypoints or (None,) * len(self.players or ())
         unknown = ((np.nan,) * 3,) * len(KEYPOINT_NAMES)
         return np.array([unknown if points is None else points for points in poses], dtype=float).reshape(-1, 17, 3)
 
     def with_keypoints(self, keypoints: FloatArray | Sequence[ArrayLike | None]) -> Scene:
-        """Return a copy of the scene with these keypoints in place of its own.
+        """Return a copy of the scene in which these keypoints replace the existing ones.
 
         Args:
-            keypoints: of each player, shape (n_players, 17, 3), as `keypoints` returns them: NaN or None where a
-                player's pose is not known. If no pose is known, the copy has no `player_keypoints`.
+            keypoints: the keypoints of each player, shape (n_players, 17, 3), as the property `keypoints` returns them:
+                NaN or None if a player's pose is not known. If no pose is known, the copy has no `player_keypoints`.
 
         Raises:
-            ValueError: if they are not one per player, are not keypoints, or are far from their player's box.
+            ValueError: if the number of players differs, values are not keypoints, or keypoints are far from their
+                player's box.
 
         Examples:
             >>> scene = Scene(sport="soccer", image="1", grid=Grid.standard(), players=[[10, 20, 30, 60], [0, 0, 9, 9]])
@@ -296,7 +298,7 @@ def _meet(box: PlayerBox, outline: Outline) -> bool:
 
 @lru_cache(maxsize=256)
 def _grid(rows: int, cols: int, width: int, height: int) -> Grid:
-    """One grid for all scenes of a size: it holds the distances between its cells."""
+    """Return the grid, shared by all scenes of the same size because it caches the distances between cells."""
     return Grid(rows, cols, width, height)
 
 

@@ -1,1 +1,1 @@
-"""From counts to scores: groups, estimates with intervals, the noise ceiling and the score report."""
+"""Score counts: groups, estimates with confidence intervals, the noise ceiling, and the score report."""

@@ -1,4 +1,4 @@
-"""Counts that grow batch by batch, on as many machines as there are, until somebody asks for the metrics."""
+"""Count responses batch by batch, on any number of machines, and compute the metrics from the counts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ScoreChoices(TypedDict, total=False):
-    """Keyword arguments of `Accumulator.report` and `Accumulator.compute`; `score` describes them."""
+    """Keyword arguments of `Accumulator.report` and `Accumulator.compute`. `score` describes them."""
 
     policy: ScorePolicy | Literal["standard", "paper"]
     reference: str | None
@@ -38,19 +38,20 @@ class ScoreChoices(TypedDict, total=False):
 
 
 class Accumulator:
-    """One respondent's answers to the images of a benchmark, as counts: update, merge, compute.
+    """Count one respondent's answers in batches, merge the counts of several machines, and compute the metrics.
 
-    Counts are whole numbers (of answers, and of 2**-53 parts of answers given as probabilities), so that batches and
-    machines may be added up in any order to the very same scores, and memory does not grow with answers.
+    Counts are integers (numbers of answers, and units of 2**-53 for answers given as probabilities). Batches and
+    machines can therefore be added in any order with identical scores, and memory use does not grow with the number of
+    answers.
 
     Args:
-        scenes: the images that are answered; all with the same rows and columns.
-        respondent: what the answers are scored as.
+        scenes: the scenes that are answered. All have the same number of rows and columns.
+        respondent: the respondent's name in the report.
         kind: human, model or baseline.
-        prompt: what was asked.
+        prompt: the prompt that was used.
 
     Raises:
-        OptionError: for no scenes, an image that is there twice, or grids that differ in rows or columns.
+        OptionError: if there are no scenes, a scene occurs twice, or grids differ in rows or columns.
 
     Examples:
         >>> from spotball_core import Grid
@@ -82,24 +83,24 @@ class Accumulator:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all answers."""
-        # A column a cell, and one for answers that could not be read.
+        """Remove all counts."""
+        # One column per cell, and one for unparsed answers.
         self._whole: IntArray = np.zeros((len(self.scenes), self._grid.n_cells + 1), dtype=np.int64)
         self._parts: IntArray = np.zeros_like(self._whole)
 
     def update(self, images: Iterable[str | tuple[str, str] | int], answers: ArrayValues) -> None:
-        """Count a batch.
+        """Count a batch of answers.
 
         Args:
-            images: which image each answer is to: its id, where that is unique among the scenes, or (sport, image), or
-                its place among the scenes.
-            answers: one label each, None where the answer could not be read; or numbers over the cells, shape
-                (n_answers, n_cells): counts, or probabilities, which together are one answer in parts.
+            images: the image of each answer: its id if that is unique among the scenes, or (sport, image), or the
+                scene's index.
+            answers: one label per answer, None if no cell could be read; or numbers over the cells, shape (n_answers,
+                n_cells): either counts, or probabilities (each row is one answer).
 
         Raises:
             OptionError: for an image that is not among the scenes.
-            DistributionError: for numbers that are neither counts nor sum to 1 within 1e-6, or answers that are not as
-                many as images.
+            DistributionError: if numbers are neither counts nor sum to 1 within 1e-6, or the numbers of answers and
+                images differ.
             GridError: for a label outside the grid.
         """
         places = np.array([self._found(image) for image in images], dtype=np.int64)
@@ -109,13 +110,13 @@ class Accumulator:
             raise DistributionError(f"{len(places)} images, {len(whole)} answers")
         np.add.at(self._whole, places, whole)
         for i in np.flatnonzero(parts.any(axis=1)):
-            # Carried over at once, so that parts never outgrow their numbers.
+            # Carry over at once, so that the fractional parts do not overflow.
             self._parts[places[i]] += parts[i]
             self._whole[places[i]] += self._parts[places[i]] // PARTS
             self._parts[places[i]] %= PARTS
 
     def merge(self, *others: Accumulator) -> None:
-        """Add what others counted of the same scenes; OptionError where theirs are others."""
+        """Add the counts of other accumulators; raise OptionError if their scenes differ."""
         for other in others:
             if [scene.key for scene in other.scenes] != [scene.key for scene in self.scenes]:
                 raise OptionError("accumulators of different scenes do not add")
@@ -125,7 +126,7 @@ class Accumulator:
 
     @property
     def counts(self) -> Counts:
-        """What was counted, as `score`, `spotball count` and other counts take it."""
+        """The counts, in the form that `score` and `spotball count` use."""
         import polars as pl
 
         place, cell = np.nonzero((self._whole > 0) | (self._parts > 0))
@@ -135,7 +136,7 @@ class Accumulator:
             {
                 "sport": pl.Series([scene.sport for scene in scenes], dtype=pl.String),
                 "image": pl.Series([scene.image for scene in scenes], dtype=pl.String),
-                "cell": pl.Series([None if one == n_cells else one for one in cell.tolist()], dtype=pl.Int64),
+                "cell": pl.Series([None if index == n_cells else index for index in cell.tolist()], dtype=pl.Int64),
                 "n": self._whole[place, cell],
                 "parts": self._parts[place, cell],
             }
@@ -143,26 +144,31 @@ class Accumulator:
         return Counts.of(table, rows=self._grid.rows, cols=self._grid.cols)
 
     def report(self, others: Counts | None = None, **choices: Unpack[ScoreChoices]) -> ScoreReport:
-        """The whole report, with intervals and signature.
+        """Return the score report, with confidence intervals and signature.
 
         Args:
-            others: counts of other respondents, the reference's among them.
-            choices: as `score` takes them, such as `reference`, `bootstrap`, `policy`.
+            others: counts of other respondents, including the reference.
+            choices: the same arguments as `score`, such as `reference`, `bootstrap`, `policy`.
 
         Raises:
-            OptionError: where nothing was counted, and as `score` does.
+            OptionError: if no answers were counted, and in the cases that `score` lists.
         """
         from spotball_core.scoring.score import score
 
         return score(self.counts if others is None else self.counts + others, self.scenes, **choices)
 
     def compute(self, others: Counts | None = None, **choices: Unpack[ScoreChoices]) -> dict[str, float]:
-        """Each metric's value by its key, NaN where it is undefined; arguments and errors as `report`, no intervals."""
+        """Return each metric's value by its key, without intervals.
+
+        Undefined values are NaN. Arguments and errors are those of `report`.
+        """
         choices.setdefault("by", ("respondent", "prompt"))
         choices.setdefault("bootstrap", 0)
         report = self.report(others, **choices)
-        (group,) = [one for one in report.groups if (one.respondent, one.prompt) == (self.respondent, self.prompt)]
-        return {key: float("nan") if one.value is None else one.value for key, one in group.metrics.items()}
+        (group,) = [
+            value for value in report.groups if (value.respondent, value.prompt) == (self.respondent, self.prompt)
+        ]
+        return {key: float("nan") if value.value is None else value.value for key, value in group.metrics.items()}
 
     def _found(self, image: object) -> int:
         if isinstance(image, (int, np.integer)):
@@ -191,6 +197,6 @@ class Accumulator:
         whole = np.where(are_counts[:, None], mass, 0.0).astype(np.int64)
         shares = np.where(are_counts[:, None], 0.0, mass / np.where(are_counts, 1.0, total)[:, None])
         parts = np.floor(shares * PARTS).astype(np.int64)
-        # What rounding leaves goes to the likeliest cell, so that each is one answer to the last bit.
+        # The rounding remainder goes to the most likely cell, so that each answer sums to exactly 1.
         parts[np.arange(len(mass)), shares.argmax(axis=1)] += np.where(are_counts, 0, PARTS - parts.sum(axis=1))
         return np.pad(whole, ((0, 0), (0, 1))), np.pad(parts, ((0, 0), (0, 1)))

@@ -1,4 +1,4 @@
-"""Scores of arrays: the truth, the guesses, and no files, as scikit-learn's metrics are called."""
+"""Score arrays of ground truth and guesses without files, with a call like scikit-learn's metrics."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ def score_arrays(
     grid: Grid | None = None,
     sample_weight: ArrayValues | None = None,
 ) -> dict[str, float]:
-    """Metrics of many images at once, each brought to one number as `score` does it (`Metric.over`).
+    """Compute metrics over many images, aggregated as `score` does it (`Metric.over`).
 
     Args:
-        y_true: where each image's ball is: true or 1 on its cells, shape (n_images, n_cells); or one label an image.
-        y_pred: counts or probabilities, shape (n_images, n_cells); or one label an image, None where the answer could
-            not be read.
-        metrics: keys of the metrics wanted; all that what was given allows if left out.
-        reference: the distributions compared with, in the forms of `y_pred`.
-        players: their boxes in pixels, shape (n_images, n_boxes, 4), padded with rows of NaN.
-        grid: the grid to measure on (default: the paper's).
-        sample_weight: how much each image counts, shape (n_images,); alike if left out.
+        y_true: the ball's cells: true or 1 on these cells, shape (n_images, n_cells); or one label per image.
+        y_pred: counts or probabilities, shape (n_images, n_cells); or one label per image, None if no cell could be
+            read.
+        metrics: keys of the metrics to compute. Default: all metrics that the arguments allow.
+        reference: distributions to compare with, in the same forms as `y_pred`.
+        players: the players' boxes in pixels, shape (n_images, n_boxes, 4), padded with rows of NaN.
+        grid: the grid (default: the grid from the paper).
+        sample_weight: weight of each image, shape (n_images,). Default: equal weights.
 
     Returns:
         Each metric's value by its key; NaN where it is undefined.
 
     Raises:
-        OptionError: for a metric that there is not, or that needs what was not given.
-        DistributionError: for arrays that are no distributions, or not as long as each other.
+        OptionError: for an unknown metric, or a metric that needs an argument that is missing.
+        DistributionError: if an array does not hold distributions, or lengths differ.
 
     Examples:
         >>> score_arrays(["C5", "D5"], ["C5", "D6"], metrics=["accuracy", "euclidean_error"])
@@ -78,15 +78,15 @@ def score_arrays(
 
 @dataclass(frozen=True)
 class Scorer:
-    """A metric as a scorer of scikit-learn; higher is better. `scorer` makes one.
+    """A metric as a scikit-learn scorer, made by `scorer`; higher is better.
 
-    Scorers are picklable, so they work with `GridSearchCV(..., n_jobs=2)`.
+    Scorers are picklable and therefore work with `GridSearchCV(..., n_jobs=2)`.
 
     Attributes:
         metric: the metric's key.
-        grid: the grid to measure on; the paper's if None.
-        weighted: whether scikit-learn's metadata routing passes `sample_weight`, or the name it passes it by; None if
-            that was not decided, so that scikit-learn raises an error where weights are given.
+        grid: the grid; None for the grid from the paper.
+        weighted: whether scikit-learn's metadata routing passes `sample_weight`, or the name under which it passes it.
+            With None, scikit-learn raises an error if weights are given.
     """
 
     metric: str
@@ -105,7 +105,7 @@ class Scorer:
         return -value if METRICS[self.metric].direction == "lower" else value
 
     def set_score_request(self, *, sample_weight: bool | str | None) -> Scorer:
-        """Return a scorer that requests `sample_weight`, or does not, from scikit-learn's metadata routing."""
+        """Return a scorer that does or does not request `sample_weight` from scikit-learn's metadata routing."""
         return replace(self, weighted=sample_weight)
 
     def get_metadata_routing(self) -> Any:
@@ -118,17 +118,17 @@ class Scorer:
 
 
 def scorer(metric: str, *, grid: Grid | None = None) -> Scorer:
-    """Return a scorer for scikit-learn, such as for `cross_val_score(..., scoring=...)`; higher is better.
+    """Return a scikit-learn scorer, for example for `cross_val_score(..., scoring=...)`; higher is better.
 
-    The estimator's `predict_proba` and `classes_`, which are labels of cells, or else its `predict`, give the guesses.
-    The scorer is picklable and takes a `sample_weight`.
+    The guesses come from the estimator's `predict_proba` and `classes_` (labels of cells), or else from its `predict`.
+    The scorer is picklable and accepts a `sample_weight`.
 
     Args:
-        metric: the key of a metric of which lower or higher is better and that needs nothing but the truth.
-        grid: the grid to measure on (default: the paper's).
+        metric: the key of a metric that has a direction (lower or higher is better) and needs only the ground truth.
+        grid: the grid (default: the grid from the paper).
 
     Raises:
-        OptionError: for a metric that there is not, or that cannot be used so.
+        OptionError: for an unknown metric, or one that cannot be a scorer.
 
     Examples:
         >>> class Always:
@@ -173,7 +173,7 @@ def _input(mass: FloatArray, unparsed: FloatArray, given: dict[str, Any], grid: 
 
 
 def _guesses(values: object, grid: Grid) -> tuple[FloatArray, FloatArray]:
-    """Mass, shape (n_images, n_cells), and unparsed answers, shape (n_images,)."""
+    """Return the mass, shape (n_images, n_cells), and the unparsed answers, shape (n_images,)."""
     plain = values_of(values, grid)
     if not are_labels(plain):
         return _rows(mass_of(plain, grid)[0], "y_pred"), np.zeros(len(np.asarray(plain)))  # type: ignore[arg-type]
@@ -202,7 +202,7 @@ def _rows(array: Rows, name: str) -> Rows:
 
 
 def _in_grid(probabilities: FloatArray, classes: list[str], grid: Grid) -> FloatArray:
-    """Probabilities of an estimator's classes as mass over the grid's cells."""
+    """Return the probabilities of an estimator's classes as mass over the grid's cells."""
     mass = np.zeros((len(probabilities), grid.n_cells))
     mass[:, [grid.index(label) for label in classes]] = probabilities
     return mass

@@ -1,4 +1,4 @@
-"""The noise ceiling: how close can anyone get to people, given that people differ among themselves?"""
+"""Compute the noise ceiling: how close a respondent can get to people, given the differences between people."""
 
 from __future__ import annotations
 
@@ -21,29 +21,30 @@ from spotball_core.stats.bootstrap import bootstrap_interval, resample_weights
 from spotball_core.typing import BoolArray, FloatArray
 
 SPLITS = 100
-"""Splits into halves by default: on 50 images, another hundred gives a mean that differs by about 0.2 px."""
+"""Default number of splits into halves: on 50 images, another hundred splits change the mean by about 0.2 px."""
 
 DRAWS = 20
-"""How often a respondent that samples the reference's distribution is drawn, for the sampling floor."""
+"""Number of random draws from the reference's distribution, for the sampling floor."""
 
 
 def noise_ceiling(scoring: Scoring, *, splits: int = SPLITS, seed: int = 0) -> tuple[Ceiling, ...]:
-    """The noise ceiling of each sport in which the reference's participants are told apart.
+    """Return the noise ceiling of each sport whose reference responses name their participants.
 
-    It solves splits x images transport problems for the halves, and 20 x images for each group. 100 splits of 50 images
-    take about a second.
+    The halves need splits x images transport problems, and each group needs 20 x images. 100 splits of 50 images take
+    about a second.
 
     Args:
-        scoring: what is scored, with a reference, and with participants (`load_counts(..., participants=True)`). Its
-            policy says how many resamples the intervals rest on.
-        splits: how often the participants are split into two random halves; of an odd number, one sits out each time.
+        scoring: the scored groups, with a reference and with participants (`load_counts(..., participants=True)`). Its
+            policy sets the number of resamples for the intervals.
+        splits: how often the participants are split into two random halves. If their number is odd, each split omits
+            one.
         seed: seed of the splits, the draws and the intervals.
 
     Returns:
-        One record for each sport; none where no sport's reference has two participants that are told apart.
+        One record per sport; empty if no sport's reference has two named participants.
 
     Raises:
-        OptionError: without a reference, or for less than one split.
+        OptionError: without a reference, or if splits is below 1.
     """
     return tuple(start_noise_ceiling(scoring, splits=splits, seed=seed))
 
@@ -51,15 +52,15 @@ def noise_ceiling(scoring: Scoring, *, splits: int = SPLITS, seed: int = 0) -> t
 def start_noise_ceiling(
     scoring: Scoring, *, splits: int = SPLITS, seed: int = 0, workers: Workers = THIS_PROCESS
 ) -> Iterator[Ceiling]:
-    """As `noise_ceiling`, computed by workers: returns at once, and the iterator waits for them."""
+    """Start `noise_ceiling` in worker processes: returns at once, and the iterator waits for the results."""
     if splits < 1:
         raise OptionError(f"splits is {splits}, expected at least 1")
     if scoring.policy.reference is None:
         raise OptionError("a noise ceiling needs a reference, the respondent that others are compared with")
     scored = {scene for group in scoring.groups for scene in scoring.images(group)} & scoring.reference
     sports = dict.fromkeys(scoring.arrays.sports[scene] for scene in sorted(scored))
-    found = workers.map_with(_ceiling, (scoring, sorted(scored), splits, seed), list(sports))
-    return (ceiling for ceiling in found if ceiling is not None)
+    ceilings = workers.map_with(_ceiling, (scoring, sorted(scored), splits, seed), list(sports))
+    return (ceiling for ceiling in ceilings if ceiling is not None)
 
 
 def _ceiling(given: tuple[Scoring, list[int], int, int], sport: str) -> Ceiling | None:
@@ -80,14 +81,14 @@ def _ceiling(given: tuple[Scoring, list[int], int, int], sport: str) -> Ceiling 
     for group in scoring.groups:
         if group.respondent == reference:
             continue
-        answers, its = np.zeros_like(crowd.mass), set(scoring.images(group))
-        mine = [place for place, scene in enumerate(scenes) if scene in its]
-        if mine:
-            answers[mine] = scoring.estimator(group, [scenes[place] for place in mine]).answers.mass
-        here = answers.any(axis=-1) & np.isfinite(halves)
-        if not here.any():
+        answers, group_scenes = np.zeros_like(crowd.mass), set(scoring.images(group))
+        columns = [place for place, scene in enumerate(scenes) if scene in group_scenes]
+        if columns:
+            answers[columns] = scoring.estimator(group, [scenes[place] for place in columns]).answers.mass
+        usable = answers.any(axis=-1) & np.isfinite(halves)
+        if not usable.any():
             continue
-        floors[group.name] = float(crowd.sampling_floor(answers)[here].mean())
+        floors[group.name] = float(crowd.sampling_floor(answers)[usable].mean())
         scores[group.name] = _score(crowd.matched_sums(answers), uniform_sums, scoring.policy.bootstrap, seed)
 
     def estimate(values: FloatArray, weights: FloatArray) -> MetricValue:
@@ -110,12 +111,12 @@ def _ceiling(given: tuple[Scoring, list[int], int, int], sport: str) -> Ceiling 
     )
 
 
-def _score(mine: FloatArray, uniform: FloatArray, resamples: int, seed: int) -> MetricValue:
-    """Return how far a group is from uniform guessing (0) to answering like people (1), from both matched sums."""
-    enters = (mine[:, -1] > 0) & (uniform[:, -1] > 0)
+def _score(group_sums: FloatArray, uniform: FloatArray, resamples: int, seed: int) -> MetricValue:
+    """Return a group's score between uniform guessing (0) and answering like people (1), from both matched sums."""
+    enters = (group_sums[:, -1] > 0) & (uniform[:, -1] > 0)
     if not enters.any():
         return MetricValue(value=None, reason="too few responses per image to be matched")
-    sums = np.concatenate([mine, uniform], axis=-1)[enters]
+    sums = np.concatenate([group_sums, uniform], axis=-1)[enters]
 
     def combine(added: FloatArray) -> FloatArray:
         group, even = (distance_at_any_size(part) for part in np.split(added, 2, axis=-1))
@@ -132,10 +133,10 @@ def _score(mine: FloatArray, uniform: FloatArray, resamples: int, seed: int) -> 
 
 
 class _Crowd:
-    """People's answers to the images of one sport.
+    """Answers of all participants to the images of one sport.
 
     Attributes:
-        mass: of all of them together, shape (n_images, n_cells).
+        mass: sum over participants, shape (n_images, n_cells).
     """
 
     def __init__(self, arrays: SceneArrays, scenes: list[int], people: sides.People, unit: Unit, seed: int) -> None:
@@ -145,27 +146,27 @@ class _Crowd:
         self.mass: FloatArray = people.mass.sum(axis=0)
 
     def distances(self, first: FloatArray, second: FloatArray | None = None) -> FloatArray:
-        """Wasserstein distances of shape (n, n_images), between two arrays (n, n_images, n_cells), or one and all."""
+        """Return Wasserstein distances (n, n_images) between arrays (n, n_images, n_cells), or to all answers."""
         second = np.broadcast_to(self.mass, first.shape) if second is None else second
         out = np.empty(first.shape[:-1])
         for number in np.unique(self.grid_of):
-            here = np.flatnonzero(self.grid_of == number)
-            out[:, here] = wasserstein(first[:, here], second[:, here], unit=self.unit, grid=self.grids[number])
+            images = np.flatnonzero(self.grid_of == number)
+            out[:, images] = wasserstein(first[:, images], second[:, images], unit=self.unit, grid=self.grids[number])
         return out
 
     def matched_sums(self, answers: FloatArray) -> FloatArray:
-        """What each image adds to the matched distance of answers, shape (n_images, 7)."""
+        """Return each image's sums for the matched distance of answers, shape (n_images, 7)."""
         out = np.zeros((len(answers), COLUMNS))
         for number in np.unique(self.grid_of):
-            here = np.flatnonzero(self.grid_of == number)
+            images = np.flatnonzero(self.grid_of == number)
             grid = self.grids[number]
-            out[here], _ = wasserstein_additive(
-                answers[here], self.mass[here], unit=self.unit, grid=grid, seed=self.seed
+            out[images], _ = wasserstein_additive(
+                answers[images], self.mass[images], unit=self.unit, grid=grid, seed=self.seed
             )
         return out
 
     def split_half(self, splits: int) -> FloatArray:
-        """Each image's distance between two random halves, mean over splits; NaN where a half never answered it."""
+        """Return each image's distance between random halves, mean over splits; NaN if a half always lacks answers."""
         n = len(self.people.ids)
         generator = generator_for(self.seed, "halves", self.keys[0][0])
         order = generator.permuted(np.tile(np.arange(n), (splits, 1)), axis=1)
@@ -178,21 +179,21 @@ class _Crowd:
         return ratio(np.where(known, values, 0.0).sum(axis=0), known.sum(axis=0))
 
     def sampling_floor(self, answers: FloatArray) -> FloatArray:
-        """What each image would get if it were answered as often by sampling people, shape (n_images,)."""
+        """Return each image's expected distance for answers sampled from people, in equal number; shape (n_images,)."""
         drawn = np.stack([self._drawn(place, mass) for place, mass in enumerate(answers)], axis=1)
         floors = self.distances(drawn).mean(axis=0)
-        # Shares of no known number of answers are not sampled: their floor is 0.
+        # Probabilities without a number of answers are not sampled: their floor is 0.
         return np.where((answers == np.floor(answers)).all(axis=-1), floors, 0.0)
 
     def _drawn(self, place: int, mass: FloatArray) -> FloatArray:
-        """Random answers to an image from all people's, as many as some mass holds: shape (DRAWS, n_cells)."""
+        """Draw as many answers as a mass holds from all people's answers to an image; shape (DRAWS, n_cells)."""
         n = int(mass.sum())
         generator = generator_for(self.seed, "floor", *self.keys[place], str(n))
         shares = self.mass[place] / self.mass[place].sum()
         return generator.multinomial(n, shares, size=DRAWS).astype(float)
 
     def accuracies(self, truth: BoolArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Each image's leave-one-out accuracy (NaN where the truth is not known), people's hits, and their answers."""
+        """Return each image's leave-one-out accuracy (NaN without ground truth), people's hits, and their answers."""
         others = self.mass - self.people.mass
         modes = (others == others.max(axis=-1, keepdims=True)) & (others > 0)
         hit = ratio((modes & truth).sum(axis=-1), modes.sum(axis=-1))
@@ -202,7 +203,7 @@ class _Crowd:
 
 
 def _mean(values: FloatArray, weights: FloatArray, resamples: int, seed: int) -> MetricValue:
-    """Weighted mean of the images that have a value, with an interval that draws images."""
+    """Return the weighted mean over images that have a value, with an interval from a bootstrap over images."""
     known = np.isfinite(values) & (weights > 0)
     if not known.any():
         return MetricValue(value=None, reason="no image has a value")

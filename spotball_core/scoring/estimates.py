@@ -1,7 +1,7 @@
-"""One group's metrics with their bootstrap intervals, and the reasons for values that are missing.
+"""Estimate one group's metrics with bootstrap intervals, and state why a value is missing.
 
-A metric says what each image adds (`Metric.aggregate`). A resample of images only changes how often an image's numbers
-enter the sum, so all resamples follow from one matrix product.
+`Metric.aggregate` defines what each image adds to a metric. A resample of images only changes how often an image's
+numbers enter the sum, so one matrix product gives all resamples.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from spotball_core.stats.bootstrap import bootstrap_interval, weight_blocks
 from spotball_core.typing import BoolArray, FloatArray, IntArray
 
 _BLOCK = 2_000_000
-"""Numbers in memory at once when resampling."""
+"""Maximum number of values in memory during resampling."""
 
 
 class SceneArrays:
@@ -48,26 +48,26 @@ class SceneArrays:
 
     @property
     def grid_name(self) -> str:
-        """The grid as a signature names it."""
+        """Return the grid's name for signatures."""
         if len(self.grids) == 1:
             return str(self.grids[0])
         return f"{self.grids[0].rows}x{self.grids[0].cols}@mixed"
 
     def digest(self) -> str:
-        """SHA-256 over all that scoring uses of the scenes, in whatever order they came."""
+        """Return the SHA-256 of all scene data that scoring uses, independent of the scenes' order."""
         return self._digests[0]
 
     def digest_of(self, places: Iterable[int]) -> str:
-        """SHA-256 over all that scoring uses of some of the scenes; their order, and other scenes, do not change it."""
+        """Return the SHA-256 of the scene data of some scenes, independent of their order and of other scenes."""
         of_scenes = self._digests[1]
         return hashlib.sha256("\n".join(sorted(of_scenes[place] for place in places)).encode()).hexdigest()
 
     @cached_property
     def _digests(self) -> tuple[str, list[str]]:
-        """The SHA-256 of all scenes together, and of each."""
+        """Compute the SHA-256 of all scenes together, and of each scene."""
         texts = [scene.model_dump_json(exclude={"path", "player_keypoints"}) for scene in self.scenes]
-        whole = hashlib.sha256("\n".join(sorted(texts)).encode()).hexdigest()
-        return whole, [hashlib.sha256(text.encode()).hexdigest() for text in texts]
+        digest = hashlib.sha256("\n".join(sorted(texts)).encode()).hexdigest()
+        return digest, [hashlib.sha256(text.encode()).hexdigest() for text in texts]
 
 
 @dataclass(frozen=True)
@@ -75,12 +75,12 @@ class Answers:
     """One group's counts on the images it is scored on.
 
     Attributes:
-        mass: shape (n_images, n_cells).
-        unparsed: shape (n_images,).
+        mass: counts of cells, shape (n_images, n_cells).
+        unparsed: unparsed responses, shape (n_images,).
         reference: the reference's counts on the same images; None without a reference.
-        is_reference: whether the group is (a part of) the reference itself.
+        is_reference: whether the group is the reference or a part of it.
         compared: which images the reference answered, shape (n_images,).
-        people: the same mass and unparsed answers told apart by participant, on a first axis.
+        people: mass and unparsed answers per participant (on an additional first axis).
     """
 
     mass: FloatArray
@@ -93,14 +93,14 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """A metric's value in each bootstrap resample, and without each of the units that were resampled.
+    """A metric's values in the bootstrap resamples, and without each of the resampled units.
 
-    Groups with as many units are resampled alike, so that on the same images the difference of two groups' draws is a
-    draw of their difference.
+    Groups with the same number of units are resampled identically. On the same images, the difference between two
+    groups' draws is therefore a draw of their difference.
 
     Attributes:
-        resampled: shape (n_resamples,).
-        left_out: shape (n_units,).
+        resampled: value in each resample, shape (n_resamples,).
+        left_out: value without each unit, shape (n_units,).
     """
 
     resampled: FloatArray
@@ -108,7 +108,7 @@ class Draws:
 
 
 class Estimator:
-    """All metrics of one group."""
+    """Estimate all metrics of one group."""
 
     def __init__(self, arrays: SceneArrays, scenes: IntArray, answers: Answers, policy: ScorePolicy) -> None:
         self.arrays: SceneArrays = arrays
@@ -119,64 +119,64 @@ class Estimator:
         self._input = self._known()
 
     def estimate(self, metric: Metric) -> MetricValue:
-        """The metric's value with what belongs to it, or the reason why it has none."""
+        """Return the metric's value, or the reason why it has no value."""
         return self.estimates([metric])[metric.key]
 
     def estimates(self, metrics: Iterable[Metric]) -> dict[str, MetricValue]:
-        """Several metrics' values, by key; resampled together, which costs little more than one of them."""
+        """Return several metrics' values by key. Resampling them together costs little more than resampling one."""
         return self.estimates_with_draws(metrics)[0]
 
     def estimates_with_draws(self, metrics: Iterable[Metric]) -> tuple[dict[str, MetricValue], dict[str, Draws]]:
-        """Several metrics' values, by key, and the resamples behind the intervals of those that have a value."""
-        found: dict[str, MetricValue] = {}
+        """Return several metrics' values by key, and the resamples behind the intervals of those with a value."""
+        values_by_key: dict[str, MetricValue] = {}
         statistics: dict[str, Statistic] = {}
-        asked = {metric.key: metric for metric in metrics}
+        by_key = {metric.key: metric for metric in metrics}
         shared = sampling.SharedDraws()
-        for key, metric in asked.items():
+        for key, metric in by_key.items():
             if reason := self._undefined(metric):
-                found[key] = MetricValue(value=None, reason=reason)
+                values_by_key[key] = MetricValue(value=None, reason=reason)
                 continue
             try:
                 statistics[key] = self.statistic(metric, self.answers.mass, self.answers.unparsed, shared=shared)
             except OptionError as error:
-                found[key] = MetricValue(value=None, reason=str(error))
+                values_by_key[key] = MetricValue(value=None, reason=str(error))
                 continue
             if not np.isfinite(statistics[key].total()):
                 del statistics[key]
-                found[key] = MetricValue(value=None, reason=self._no_value(metric))
-        resampled = self._resampled({key: asked[key] for key in statistics}, statistics)
-        without = self._without({key: asked[key] for key in statistics}, statistics) if self.policy.bootstrap else {}
+                values_by_key[key] = MetricValue(value=None, reason=self._no_value(metric))
+        resampled = self._resampled({key: by_key[key] for key in statistics}, statistics)
+        without = self._without({key: by_key[key] for key in statistics}, statistics) if self.policy.bootstrap else {}
         for key, statistic in statistics.items():
             n_images = int(statistic.enters.sum())
-            found[key] = MetricValue(
+            values_by_key[key] = MetricValue(
                 value=float(statistic.total()),
-                sd=statistic.sd if asked[key].over == "images" else None,
+                sd=statistic.sd if by_key[key].over == "images" else None,
                 ci95=bootstrap_interval(
                     float(statistic.total()),
                     resampled[key],
                     without.get(key, ()),
-                    bounds=(asked[key].lowest, asked[key].highest),
+                    bounds=(by_key[key].lowest, by_key[key].highest),
                 ),
                 n_images=n_images if n_images != len(self.scenes) else None,
-                reference=self.policy.reference if "reference" in asked[key].needs else None,
-                **self._samples(asked[key]),
-                reason=self._why_fewer(asked[key], statistic.enters),
+                reference=self.policy.reference if "reference" in by_key[key].needs else None,
+                **self._samples(by_key[key]),
+                reason=self._why_fewer(by_key[key], statistic.enters),
             )
         draws = {key: Draws(resampled[key], np.atleast_1d(values)) for key, values in without.items()}
-        return {key: found[key] for key in asked}, draws
+        return {key: values_by_key[key] for key in by_key}, draws
 
     def samples(self) -> float:
-        """The median number of parsed responses per image."""
+        """Return the median number of parsed responses per image."""
         return float(np.median(self.answers.mass.sum(axis=-1)))
 
     def _samples(self, metric: Metric) -> dict[str, float]:
-        """How many responses per image a value that depends on their number rests on."""
+        """Return the numbers of responses per image behind a metric whose value depends on them."""
         if not metric.by_size:
             return {}
-        found = {"samples": self.samples()}
+        sizes = {"samples": self.samples()}
         if "reference" in metric.needs and self.answers.reference is not None:
-            found["reference_samples"] = float(np.median(self.answers.reference[self.answers.compared].sum(axis=-1)))
-        return found
+            sizes["reference_samples"] = float(np.median(self.answers.reference[self.answers.compared].sum(axis=-1)))
+        return sizes
 
     # What is defined -----------------------------------------------------------------------------------------
 
@@ -197,14 +197,14 @@ class Estimator:
         return None
 
     def _no_value(self, metric: Metric) -> str:
-        """Why a metric whose needs are met has no value."""
+        """Return why a metric has no value although its requirements are met."""
         if not metric.is_matched or not self.answers.mass.any():
             return metric.no_value
         of_reference = f", or {sampling.LEAST_REFERENCE} of the reference" if "reference" in metric.needs else ""
         return f"matching needs {metric.least_responses} responses per image{of_reference}"
 
     def _used(self, metric: Metric) -> BoolArray:
-        """Which images the policy lets enter the metric."""
+        """Return which images the policy includes in the metric."""
         used = np.ones(len(self.scenes), dtype=bool)
         if self.policy.controls == "paper" and not metric.published_with_controls:
             used &= ~self.arrays.control[self.scenes]
@@ -213,7 +213,7 @@ class Estimator:
         return used
 
     def _why_fewer(self, metric: Metric, enters: BoolArray) -> str | None:
-        """Why the value rests on fewer images than the group's; each image for the first reason that it has."""
+        """Return why the value uses fewer images than the group has. Each image counts for its first reason only."""
         narrowed = not self._used(metric).all()
         compares = self.answers.reference is not None and (narrowed or "reference" in metric.needs)
         causes = [
@@ -224,12 +224,12 @@ class Estimator:
             (metric.is_matched, self.answers.mass.any(axis=-1), "with too few responses to be matched"),
             (True, np.ones(len(enters), dtype=bool), "without parsed responses"),
         ]
-        said, left = [], ~enters
+        reasons, left = [], ~enters
         for applies, has, what in causes:
             if applies and (n := int((left & has).sum())):
-                said.append(f"{n} image{'s' if n > 1 else ''} {what} left out")
+                reasons.append(f"{n} image{'s' if n > 1 else ''} {what} left out")
                 left = left & ~has
-        return "; ".join(said) or None
+        return "; ".join(reasons) or None
 
     # From images to one number -------------------------------------------------------------------------------
 
@@ -242,17 +242,17 @@ class Estimator:
         draws: int = sampling.DRAWS,
         shared: sampling.SharedDraws | None = None,
     ) -> Statistic:
-        """The metric of answers to this group's images, in the form that resampling needs.
+        """Return the metric's statistic for answers to this group's images, in the form that resampling needs.
 
         Args:
-            metric: which one.
+            metric: the metric.
             mass: shape (..., n_images, n_cells).
             unparsed: shape (..., n_images).
-            draws: how many random halves of the answers a matched metric draws.
-            shared: keeps what one metric draws for the others.
+            draws: number of random halves of the answers that a matched metric draws.
+            shared: cache of draws that several metrics use.
 
         Raises:
-            OptionError: where the policy's choices leave the metric undefined for these images.
+            OptionError: if the policy's choices leave the metric undefined for these images.
         """
         options = replace(self._input.options, draws=draws)
         data = replace(self._input, mass=mass, unparsed=unparsed, options=options, shared=shared)
@@ -285,18 +285,18 @@ class Estimator:
         )
 
     def _prior(self) -> FloatArray | None:
-        """The ground truth of all images of the group's sports, where the policy compares with that."""
+        """Return the ground truth of all images of the group's sports, if the policy compares with all images."""
         if self.policy.prior == "scored":
             return None
         sports = {self.arrays.sports[scene] for scene in self.scenes}
-        here = np.array([sport in sports for sport in self.arrays.sports])
-        prior: FloatArray = self.arrays.truth[here].sum(axis=0).astype(float)
+        of_sports = np.array([sport in sports for sport in self.arrays.sports])
+        prior: FloatArray = self.arrays.truth[of_sports].sum(axis=0).astype(float)
         return prior
 
     # Intervals -----------------------------------------------------------------------------------------------
 
     def _resampled(self, metrics: dict[str, Metric], statistics: dict[str, Statistic]) -> dict[str, FloatArray]:
-        """Each metric's value in each resample, shape (n_resamples,); computed in blocks, so that memory stays flat."""
+        """Return each metric's value in each resample, shape (n_resamples,), computed in blocks to limit memory."""
         values: dict[str, list[FloatArray]] = {key: [np.empty(0)] for key in statistics}
         if not statistics:
             return {}
@@ -318,7 +318,7 @@ class Estimator:
         return {key: np.concatenate(parts) for key, parts in values.items()}
 
     def _without(self, metrics: dict[str, Metric], statistics: dict[str, Statistic]) -> dict[str, FloatArray]:
-        """Each metric without each of the units that the bootstrap draws, shape (n_units,)."""
+        """Return each metric's value without each of the bootstrap's units, shape (n_units,)."""
         if self.answers.people is None:
             return {key: statistic.leave_one_out() for key, statistic in statistics.items()}
         mass, unparsed = self.answers.people
@@ -326,5 +326,5 @@ class Estimator:
         return {key: self.statistic(metric, rest, blanks, draws=1).total() for key, metric in metrics.items()}
 
     def _weights(self, n: int, width: int) -> Iterator[FloatArray]:
-        """Weights of the policy's resamples of n units, as many at a time as make `_BLOCK` numbers of some width."""
+        """Yield weights for the policy's resamples of n units, in blocks of about `_BLOCK` numbers at a given width."""
         return weight_blocks(n, self.policy.bootstrap, self.policy.seed, block=max(1, _BLOCK // width))

@@ -1,6 +1,6 @@
-"""Counts brought to groups: who is scored, on which images, and with which arrays.
+"""Group counts by sport, respondent and prompt, and select the images each group is scored on.
 
-Every analysis starts here: the score report, comparisons, the noise ceiling, mixtures, thresholds.
+Every analysis starts from these groups: the score report, comparisons, the noise ceiling, mixtures, thresholds.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 COSTLY_GAP = 0.1
-"""A group whose gaps take more than this share of the images from the others is warned about."""
+"""A warning is given if one group's missing images cost the others more than this share of the images."""
 
 UNEVEN = 1.1
-"""Groups whose numbers of responses per image differ by more than this factor are warned about."""
+"""A warning is given if the numbers of responses per image differ between groups by more than this factor."""
 
 Part = Literal["sport", "respondent", "prompt"]
 PARTS: tuple[Part, ...] = ("sport", "respondent", "prompt")
@@ -39,7 +39,7 @@ PARTS: tuple[Part, ...] = ("sport", "respondent", "prompt")
 
 @dataclass(frozen=True)
 class Group:
-    """A group's name and what it answered: positions among the scenes."""
+    """A group's name, and the positions of the scenes that it answered."""
 
     sport: str | None
     respondent: str | None
@@ -50,17 +50,17 @@ class Group:
 
     @property
     def name(self) -> str:
-        """Its parts in one word, such as soccer/gemini/cot."""
+        """The group's name, such as soccer/gemini/cot."""
         return group_name(self.sport, self.respondent, self.prompt)
 
 
 class Scoring:
-    """Counts brought to groups, the images each is scored on, and their arrays: what every analysis starts from.
+    """Groups of responses, the images that each is scored on, and their arrays: the start of every analysis.
 
     Attributes:
         arrays: the scenes.
-        groups: what is scored, people first, then models, then baselines.
-        policy: the choices.
+        groups: the scored groups: people first, then models, then baselines.
+        policy: the choices that affect the numbers.
     """
 
     def __init__(self, counts: Counts, scenes: Sequence[Scene], policy: ScorePolicy) -> None:
@@ -73,7 +73,7 @@ class Scoring:
         self._scored = {group.number: self._images(group) for group in self.groups}
 
     def _located(self) -> pl.DataFrame:
-        """The counts' table with the scene's position and the group's number of each row."""
+        """Return the counts' table with each row's scene position and group number."""
         import polars as pl
 
         places = pl.DataFrame(
@@ -138,35 +138,35 @@ class Scoring:
         return sorted(kept)
 
     def _shared(self, groups: Iterable[Group], *, by_reference: bool = True) -> set[int]:
-        """Images that, within their sport, every group that answered any of the sport, and the reference, answered."""
+        """Return the images that the reference, and every group with answers in the image's sport, answered."""
         sports = self.arrays.sports
         with_reference = by_reference and self.policy.reference is not None
         shared = set(self.reference) if with_reference else set(range(len(sports)))
         for group in groups:
-            mine = {sports[scene] for scene in group.answered}
-            shared = {scene for scene in shared if sports[scene] not in mine or scene in group.answered}
+            answered_sports = {sports[scene] for scene in group.answered}
+            shared = {scene for scene in shared if sports[scene] not in answered_sports or scene in group.answered}
         return shared
 
     def _warnings(self) -> list[str]:
         if self.policy.images != "shared":
             return []
-        said = []
+        warnings = []
         uncontrolled = {scene for scene in range(len(self.arrays.keys)) if not self.arrays.control[scene]}
         for sport in sorted(set(self.arrays.sports)):
-            here = {s for s in uncontrolled if self.arrays.sports[s] == sport}
-            groups = [g for g in self.groups if g.answered & here]
-            left = len(self._shared(groups) & here)
+            of_sport = {s for s in uncontrolled if self.arrays.sports[s] == sport}
+            groups = [g for g in self.groups if g.answered & of_sport]
+            left = len(self._shared(groups) & of_sport)
             for name, others, advice in self._left_out_in_turn(groups):
-                without = len(others & here)
+                without = len(others & of_sport)
                 if without - left > COSTLY_GAP * without:
-                    said.append(
+                    warnings.append(
                         f"{name} did not answer {without - left} of the {without} {sport} images that the others "
                         f"share, so all are scored on {left}; {advice}"
                     )
-        return said
+        return warnings
 
     def _left_out_in_turn(self, groups: list[Group]) -> Iterator[tuple[str, set[int], str]]:
-        """Who may be left out, the images that the others then share, and what to do about a costly gap."""
+        """Yield each respondent or group, the images that remain shared without it, and how to avoid a costly gap."""
         reference = self.policy.reference
         scored = [group for group in groups if reference is None or group.respondent != reference]
         if reference is not None and scored:
@@ -184,12 +184,12 @@ class Scoring:
         scores: Sequence[GroupScore] | None = None,
         image_sets: tuple[ImageSet, ...] | None = None,
     ) -> ScoreReport:
-        """Compute every metric of every group, and report them with noise ceilings if there are any.
+        """Compute every metric of every group and return the report.
 
         Args:
-            ceilings: of the sports.
-            scores: of the groups, if they are known already.
-            image_sets: as `image_sets` returns them, if they are known already.
+            ceilings: noise ceilings of the sports, if computed.
+            scores: the groups' scores, if already known.
+            image_sets: the result of `image_sets`, if already known.
         """
         signature = self.signature()
         groups = tuple(self.score(group)[0] for group in self.groups) if scores is None else tuple(scores)
@@ -209,7 +209,7 @@ class Scoring:
         )
 
     def score(self, group: Group) -> tuple[GroupScore, dict[str, Draws]]:
-        """Compute every metric of a group; also returns the resamples behind the intervals, by the metric's key."""
+        """Compute every metric of a group. Return the score, and by metric key the resamples behind the intervals."""
         estimator = self.estimator(group)
         mass, unparsed = estimator.answers.mass, estimator.answers.unparsed
         metrics, draws = estimator.estimates_with_draws(METRICS.values())
@@ -236,7 +236,7 @@ class Scoring:
         for scenes, positions in groups.items():
             if not scenes:
                 continue
-            # Other images matter only where the policy compares with the ground truth of all images of a sport.
+            # Other images matter only if the policy compares with the ground truth of all images of a sport.
             sports = {self.arrays.sports[scene] for scene in scenes} if self.policy.prior == "all" else set()
             known = [place for place, sport in enumerate(self.arrays.sports) if sport in sports]
             yield ImageSet(
@@ -251,10 +251,10 @@ class Scoring:
         return replace(self.counts, table=rows.filter(rows["_scene"].is_in(list(scenes)))).digest()
 
     def _uniform(self, scenes: Sequence[int]) -> dict[str, float]:
-        """What uniform guessing gets.
+        """Return the scores of uniform guessing.
 
-        Uniform guessing has no number of responses. So metrics that depend on it are excluded, and their matched
-        versions, except distances to the reference.
+        Uniform guessing has no number of responses. Metrics that depend on that number are therefore excluded, and so
+        are their matched versions, except distances to the reference.
         """
         n_cells = self.counts.n_cells
         answers = Answers(
@@ -269,14 +269,14 @@ class Scoring:
         estimator = Estimator(self.arrays, np.asarray(scenes, dtype=int), answers, policy)
         metrics = [m for m in METRICS.values() if not m.by_size and ("reference" in m.needs or not m.is_matched)]
         values = estimator.estimates(metrics)
-        return {key: found.value for key, found in values.items() if found.value is not None}
+        return {key: metric_value.value for key, metric_value in values.items() if metric_value.value is not None}
 
     def images(self, group: Group) -> list[int]:
-        """Positions of the scenes that a group is scored on."""
+        """Return the positions of the scenes that a group is scored on."""
         return self._scored[group.number]
 
     def estimator(self, group: Group, scenes: Sequence[int] | None = None) -> Estimator:
-        """A group's metrics on the images it is scored on, or on others."""
+        """Return an estimator of a group's metrics on the images it is scored on, or on given scenes."""
         scenes = self.images(group) if scenes is None else scenes
         people = self.people(group, scenes) if self.policy.cluster == "participant" else None
         mass, unparsed = self._dense(self._rows(group), scenes)
@@ -291,15 +291,15 @@ class Scoring:
         return Estimator(self.arrays, np.asarray(scenes, dtype=int), answers, self.policy)
 
     def reference_mass(self, scenes: Sequence[int]) -> FloatArray | None:
-        """The reference's counts, over all its prompts, shape (n_images, n_cells); None without a reference."""
+        """Return the reference's counts over all its prompts, shape (n_images, n_cells); None without a reference."""
         if self.policy.reference is None:
             return None
         return self._dense(self._of_reference, scenes)[0]
 
     def people(self, group: Group, scenes: Sequence[int]) -> tuple[FloatArray, FloatArray] | None:
-        """A group's answers told apart by participant: mass, shape (n_participants, n_images, n_cells), and unparsed.
+        """Return a group's answers per participant: mass (n_participants, n_images, n_cells), and unparsed answers.
 
-        None where the counts do not tell participants apart, or some answers name none.
+        Return None if the counts do not separate participants, or some answers lack a participant.
         """
         rows = self._rows(group)
         if not self.counts.has_participants or rows["participant"].null_count():
@@ -312,14 +312,14 @@ class Scoring:
 
     @cached_property
     def _by_group(self) -> dict[int, pl.DataFrame]:
-        """The table's rows by the group's number, found once: analyses ask for them again and again."""
+        """Rows of the table by group number. They are cached because analyses request them repeatedly."""
         import polars as pl
 
         return {group.number: self.table.filter(pl.col("_group") == group.number) for group in self.groups}
 
     @cached_property
     def _of_reference(self) -> pl.DataFrame:
-        """The table's rows of the reference."""
+        """Rows of the reference in the table."""
         import polars as pl
 
         return self.table.filter(pl.col("respondent") == self.policy.reference)
@@ -328,7 +328,7 @@ class Scoring:
         return dense(rows, self.places(rows, scenes), len(scenes), self.counts.n_cells)
 
     def places(self, rows: pl.DataFrame, scenes: Sequence[int]) -> IntArray:
-        """Return the place of each row's scene among some scenes, shape (n_rows,); -1 for other scenes."""
+        """Return the index of each row's scene among some scenes, shape (n_rows,); -1 for other scenes."""
         places = np.full(len(self.arrays.keys), -1)
         places[np.asarray(scenes, dtype=int)] = np.arange(len(scenes))
         of_rows: IntArray = places[rows["_scene"].to_numpy()]
@@ -339,7 +339,7 @@ class Scoring:
         return hashlib.sha256((self.counts.digest() + self.arrays.digest()).encode()).hexdigest()
 
     def signature(self) -> Signature:
-        """Where the numbers come from."""
+        """Return the signature: where the numbers come from."""
         from spotball_core.version import version
 
         used = set().union(*self._scored.values())
@@ -363,7 +363,7 @@ class Scoring:
 
 
 def _mixed_outlines(scenes: Sequence[Scene]) -> Iterator[str]:
-    """Rates that are partly of outlines and partly of boxes compare with neither kind."""
+    """Warn if some players have outlines and others only boxes: rates on such a mix are not comparable."""
     n_players = sum(len(scene.players or ()) for scene in scenes)
     n_outlines = sum(outline is not None for scene in scenes for outline in scene.player_outlines or ())
     if 0 < n_outlines < n_players:
@@ -374,11 +374,11 @@ def _mixed_outlines(scenes: Sequence[Scene]) -> Iterator[str]:
 
 
 def _uneven_samples(groups: Sequence[GroupScore]) -> Iterator[str]:
-    """A warning for each sport whose groups have unlike numbers of responses, on which some metrics depend."""
+    """Warn about each sport whose groups differ in their numbers of responses, which affect some metrics."""
     by_size = [key for key, metric in METRICS.items() if metric.by_size]
     for sport in dict.fromkeys(group.sport for group in groups):
-        found = (group.metrics[key].samples for group in groups if group.sport == sport for key in by_size)
-        sizes = [size for size in found if size]
+        samples = (group.metrics[key].samples for group in groups if group.sport == sport for key in by_size)
+        sizes = [size for size in samples if size]
         if sizes and max(sizes) > UNEVEN * min(sizes):
             where = f"{sport}: " if sport else ""
             yield f"{where}{min(sizes):g} to {max(sizes):g} responses per image: compare groups by matched metrics"
@@ -387,7 +387,7 @@ def _uneven_samples(groups: Sequence[GroupScore]) -> Iterator[str]:
 def reading_order(
     sport: str | None, kind: Kind | None, respondent: str | None, prompt: str | None
 ) -> tuple[str, int, str, int, str]:
-    """What groups are sorted by: by sport people first, then models, then baselines, the paper's prompts in its order.
+    """Return the sort key of a group: by sport, then people, models, baselines, then prompts in the paper's order.
 
     Examples:
         >>> groups = [("soccer", "model", "gpt", "cot"), ("soccer", "model", "gpt", "base"),

@@ -1,6 +1,6 @@
-"""Scoring: responses and scenes in, a report of every metric of every group out.
+"""Score responses: return a report of every metric for every group.
 
-Responses become counts, counts become one statistic per image and metric, and those become values and intervals.
+Responses are reduced to counts, counts to one statistic per image and metric, and these to values with intervals.
 """
 
 from __future__ import annotations
@@ -43,29 +43,29 @@ def score(
     pool: bool = False,
     strict: bool = False,
 ) -> ScoreReport:
-    """Score responses: every metric for every group, with intervals and a signature.
+    """Score responses: compute every metric for every group, with confidence intervals and a signature.
 
     Args:
-        responses: dataset folders or response files; or counts; or a frame; or records.
-        scenes: the scenes answered to, or a file of them; a dataset folder brings its own.
-        policy: a named policy, which the arguments from `reference` to `seed` refine, or a whole ScorePolicy, which
-            makes all these choices itself. None leaves a choice to the policy.
+        responses: dataset folders, response files, counts, a data frame, or records.
+        scenes: the scenes that the responses refer to, or a file of them. A dataset folder contains its scenes.
+        policy: a named policy, which the arguments from `reference` to `seed` refine, or a ScorePolicy, which makes all
+            these choices itself. None keeps the policy's choice.
         reference: the respondent that others are compared with, usually "human".
-        images: "shared" or "all"; by default shared under `standard` with a reference, else all.
-        by: what makes a group; by default sport, respondent and prompt.
-        wasserstein_unit: pixels (the default), cells, or shares of the image's diagonal.
-        cluster: what the bootstrap draws: images (the default) or participants.
-        bootstrap: how many resamples, by default 1000; 0 for no intervals.
-        seed: seed of the resamples, by default 0.
-        ceiling: add the noise ceiling, how close anyone can get to the reference's people.
-        engine: what counts files, as `spotball_core.counting.engines.engine_named` gives it; by default this process.
-        pool: merge a respondent's answers to the same images from independent files, instead of refusing them.
+        images: "shared" or "all". Default: "shared" under `standard` with a reference, else "all".
+        by: what defines a group. Default: sport, respondent and prompt.
+        wasserstein_unit: pixels (default), cells, or shares of the image's diagonal.
+        cluster: the unit of the bootstrap: images (default) or participants.
+        bootstrap: number of resamples (default 1000); 0 for no intervals.
+        seed: seed of the resamples (default 0).
+        ceiling: whether to add the noise ceiling: how close a respondent can get to the people of the reference.
+        engine: the engine that counts files, from `spotball_core.counting.engines.engine_named`. Default: this process.
+        pool: merge a respondent's answers to the same images from independent files, instead of raising an error.
         strict: raise InputError for signs that a file was misread, instead of listing them in the report's warnings.
 
     Raises:
-        InputError: for files that cannot be used.
-        OptionError: for options that cannot be used, such as a reference without responses, or an argument that
-            differs from the ScorePolicy.
+        InputError: for unusable files.
+        OptionError: for unusable options, such as a reference without responses, or an argument that differs from the
+            ScorePolicy.
     """
     if by is not None:
         parts = [by] if isinstance(by, str) else by
@@ -96,7 +96,7 @@ def score(
 
 
 def _refined(policy: ScorePolicy | str, choices: dict[str, object]) -> ScorePolicy:
-    """A named policy with these choices, or a whole one that has them."""
+    """Return a named policy with these choices, or a ScorePolicy that already has them."""
     if isinstance(policy, ScorePolicy):
         for name, choice in choices.items():
             if choice != (has := getattr(policy, name)):
@@ -123,7 +123,7 @@ def load_counts(
     pool: bool = False,
     strict: bool = False,
 ) -> tuple[Counts, Sequence[Scene]]:
-    """Counts and scenes from whatever `score` takes, told apart by participant where that is asked."""
+    """Return counts and scenes for any input that `score` accepts, by participant if requested."""
     from spotball_core.counting.responses import common_grid, read_counts
     from spotball_core.io.dataset import read_dataset, response_files
     from spotball_core.io.scenes import read_scenes
@@ -161,7 +161,7 @@ def load_counts(
 def _counted(
     files: Sequence[Path], scenes: Sequence[Scene], participants: bool, engine: Engine | None, pool: bool
 ) -> Counts:
-    """The counts of files of responses and of counts together."""
+    """Return the counts of response files and counts files together."""
     from spotball_core.counting.counts_file import merged, read_counts_file
     from spotball_core.counting.misread import warnings_of_counts
     from spotball_core.counting.parse_record import read_parse_policies

@@ -1,4 +1,4 @@
-"""Whose answers an analysis takes: names to groups, groups to arrays.
+"""Select the answers for an analysis: convert names to groups, and groups to arrays.
 
 A name is a respondent (`gemini`: all its prompts together) or a respondent with a prompt (`gemini/cot`).
 """
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class People:
-    """Answers told apart by participant.
+    """Answers per participant.
 
     Attributes:
         ids: the participants.
-        mass: shape (n_participants, n_images, n_cells).
-        unparsed: shape (n_participants, n_images).
+        mass: counts of cells, shape (n_participants, n_images, n_cells).
+        unparsed: unparsed responses, shape (n_participants, n_images).
     """
 
     ids: tuple[str, ...]
@@ -36,12 +36,12 @@ class People:
 
 
 def named(names: Iterable[tuple[str, str | None]], name: str) -> list[tuple[str, str | None]]:
-    """Those of some (respondent, prompt) pairs that a name means.
+    """Return the (respondent, prompt) pairs that a name refers to.
 
-    A respondent's own name goes first: one called `org/model` is not taken for the prompt `model` of `org`.
+    A respondent's full name has priority: `org/model` is the respondent of that name, not the prompt `model` of `org`.
 
     Raises:
-        OptionError: if there are none.
+        OptionError: if no pair matches.
 
     Examples:
         >>> names = [("human", "base"), ("gemini", "base"), ("gemini", "cot")]
@@ -58,42 +58,42 @@ def named(names: Iterable[tuple[str, str | None]], name: str) -> list[tuple[str,
 
 
 def only(counts: Counts, names: Iterable[str]) -> Counts:
-    """The counts of the respondents, or of their prompts, that are named, and of nobody else.
+    """Return the counts of the named respondents or prompts only.
 
     Raises:
-        OptionError: for a name that nobody has.
+        OptionError: for a name without responses.
     """
     import polars as pl
 
-    there = counts.table.select("respondent", "prompt").unique(maintain_order=True).rows()
-    kept = {pair for name in names for pair in named(there, name)}
+    pairs = counts.table.select("respondent", "prompt").unique(maintain_order=True).rows()
+    kept = {pair for name in names for pair in named(pairs, name)}
     wanted = pl.DataFrame(sorted(kept), schema={"respondent": pl.String, "prompt": pl.String}, orient="row")
     table = counts.table.join(wanted, on=["respondent", "prompt"], how="semi", maintain_order="left")
     return replace(counts, table=table)
 
 
 def groups_named(scoring: Scoring, name: str) -> list[Group]:
-    """The groups, of whatever sports, that a name means.
+    """Return the groups, of any sport, that a name refers to.
 
     Raises:
-        OptionError: if there are none, or groups are not told apart by respondent.
+        OptionError: if no group matches, or groups are not split by respondent.
     """
     if "respondent" not in scoring.policy.by:
         raise OptionError("groups are not told apart by respondent, so that none can be named")
     names = [(str(group.respondent), group.prompt) for group in scoring.groups]
-    found = named(names, name)
-    return [group for group, pair in zip(scoring.groups, names, strict=True) if pair in found]
+    pairs = named(names, name)
+    return [group for group, pair in zip(scoring.groups, names, strict=True) if pair in pairs]
 
 
 def answers(scoring: Scoring, rows: pl.DataFrame, scenes: Sequence[int]) -> tuple[FloatArray, FloatArray]:
-    """Some rows of the scoring's table as mass, shape (n_images, n_cells), and unparsed answers, shape (n_images,)."""
+    """Return rows of the scoring's table as mass (n_images, n_cells) and unparsed answers (n_images,)."""
     return dense(rows, scoring.places(rows, scenes), len(scenes), scoring.counts.n_cells)
 
 
 def people(scoring: Scoring, rows: pl.DataFrame, scenes: Sequence[int]) -> People | None:
-    """Some rows of the scoring's table told apart by participant.
+    """Return rows of the scoring's table by participant.
 
-    None where fewer than two participants answered, or some answers name none.
+    Return None if fewer than two participants answered, or some answers lack a participant.
     """
     if "participant" not in rows.columns or rows["participant"].null_count():
         return None

@@ -1,4 +1,4 @@
-"""The first screen of a scoring: a sentence to quote, and a table over sports that fits a narrow terminal."""
+"""Write the summary that `spotball score` prints first: one sentence, and a table over sports for narrow terminals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spotball_core.text.first_screen import first_screen
 from spotball_core.text.numbers import interval, number, plural, told, unit_of
 
 COLUMNS = {"accuracy": "accuracy", "euclidean_error": "error", "wasserstein_matched": "Wasserstein"}
-"""The metrics of the table and what heads them; Wasserstein is matched, so that numbers of responses may differ."""
+"""The table's metrics and column heads. Wasserstein distances are matched, so numbers of responses may differ."""
 
 MORE = (
     "More: --full for every metric of every sport, --metrics NAME,... or --sport NAME for some, --format json, csv, "
@@ -21,7 +21,7 @@ MORE = (
 )
 
 _LISTED = 6
-"""Rows whose unparsed responses are stated, at most."""
+"""Maximum number of rows whose unparsed responses are listed."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class SummaryRow:
     """A respondent with a prompt, over all sports that it answered.
 
     Attributes:
-        names: the respondent and the prompt, as far as groups are told apart by them.
-        groups: a group for each sport.
+        names: the respondent and the prompt, if groups are split by them.
+        groups: one group per sport.
     """
 
     names: tuple[str, ...]
@@ -38,16 +38,16 @@ class SummaryRow:
 
     @property
     def n_images(self) -> int:
-        """Images over all sports."""
+        """Number of images over all sports."""
         return sum(group.n_images for group in self.groups)
 
     def value(self, key: str) -> MetricValue:
-        """A metric's mean over the sports."""
+        """Return a metric's mean over the sports."""
         return mean_over_sports([group.metrics[key] for group in self.groups])
 
 
 def mean_over_sports(values: Sequence[MetricValue]) -> MetricValue:
-    r"""Average a metric over sports, each of which counts the same.
+    r"""Average a metric over sports, with equal weight for each sport.
 
     With $\bar m$ the mean of the sports' values $m_s$, whose intervals are $[l_s, u_s]$, the mean's interval is
 
@@ -57,10 +57,11 @@ def mean_over_sports(values: Sequence[MetricValue]) -> MetricValue:
     Zou and Donner 2008, Statistics in Medicine 27).
 
     Args:
-        values: at least one.
+        values: one value per sport; at least one.
 
     Returns:
-        A value without standard deviation; no value if a sport has none, and no interval if a sport has none.
+        The mean, without standard deviation. It has no value if a sport lacks a value, and no interval if a sport lacks
+        an interval.
 
     Examples:
         >>> mean = mean_over_sports([MetricValue(value=2, ci95=(1.7, 2.4)), MetricValue(value=4, ci95=(3.6, 4.3))])
@@ -91,13 +92,13 @@ def summary_rows(report: ScoreReport) -> list[SummaryRow]:
 
 
 def headline(report: ScoreReport, rows: Sequence[SummaryRow]) -> str:
-    """State in one sentence who finds the ball how often."""
+    """Return one sentence that states how often respondents find the ball."""
     name = partial(_name, rows)
-    found = [row for row in rows if row.value("accuracy").value is not None]
-    if not found:
+    valued = [row for row in rows if row.value("accuracy").value is not None]
+    if not valued:
         return "No accuracy: the ball's cells are not known for these images."
-    of_reference = [row for row in found if row.groups[0].respondent == report.policy.reference]
-    others = [row for row in found if row not in of_reference]
+    of_reference = [row for row in valued if row.groups[0].respondent == report.policy.reference]
+    others = [row for row in valued if row not in of_reference]
     models = [row for row in others if row.groups[0].kind == "model"] or others
     best = max(models or of_reference, key=lambda row: row.value("accuracy").value or 0.0)
     rate = told(best.value("accuracy"), "share")
@@ -117,11 +118,11 @@ def headline(report: ScoreReport, rows: Sequence[SummaryRow]) -> str:
 
 
 def to_summary(report: ScoreReport, *, to_terminal: bool = False) -> str:
-    """Write the headline, the table over sports, the warnings, where the rest is, and the signature.
+    """Return the headline, the table over sports, the warnings, a pointer to the full tables, and the signature.
 
     Args:
-        report: with at least one group.
-        to_terminal: whether the table may be as wide as the terminal that standard output is.
+        report: a report with at least one group.
+        to_terminal: whether the table may use the width of the terminal that standard output is connected to.
     """
     rows = summary_rows(report)
     parts = [part for part in ("respondent", "prompt") if part in report.policy.by]
@@ -141,7 +142,7 @@ def to_summary(report: ScoreReport, *, to_terminal: bool = False) -> str:
 
 
 def _cell(row: SummaryRow, key: str, report: ScoreReport) -> str:
-    """A value; accuracy with its interval, for which there is room."""
+    """Format a value; accuracy includes its interval, because the table has room for it."""
     value, unit = row.value(key), unit_of(key, report.policy)
     if value.value is None:
         return "-"
@@ -150,7 +151,7 @@ def _cell(row: SummaryRow, key: str, report: ScoreReport) -> str:
 
 
 def _name(rows: Sequence[SummaryRow], row: SummaryRow) -> str:
-    """The respondent, and the prompt where the respondent has several."""
+    """Return the respondent's name, with the prompt if the respondent has several."""
     respondent, *prompt = row.names or ("all responses",)
     several = [other.names[:1] for other in rows].count(row.names[:1]) > 1
     return f"{respondent} ({prompt[0]})" if prompt and several else respondent

@@ -1,4 +1,4 @@
-"""A score report as text: on a terminal, as CSV, as Markdown. Every form carries the signature."""
+"""Write a score report as text: for a terminal, as CSV, as Markdown, as LaTeX. Every form includes the signature."""
 
 from __future__ import annotations
 
@@ -30,29 +30,29 @@ CSV_COLUMNS = (
 
 
 def print_table(report: ScoreReport, console: Console) -> None:
-    """Print a report as tables, one a family of metrics, its warnings, and its signature at the foot."""
+    """Print a report as one table per family of metrics, then its warnings and its signature."""
     print_tables(_sections(report), _foot(report), console)
 
 
 def to_text(report: ScoreReport, *, to_terminal: bool = False) -> str:
-    """The report as `print_table` prints it: as wide as it needs, or as the terminal that standard output is."""
+    """Return the text that `print_table` prints, at full width or at the width of the terminal on standard output."""
     return tables_as_text(_sections(report), _foot(report), to_terminal=to_terminal)
 
 
 def to_markdown(report: ScoreReport) -> str:
-    """The report as Markdown tables, one a family of metrics, with the signature at the foot."""
+    """Return the report as Markdown tables, one per family of metrics, followed by the signature."""
     return tables_as_markdown(_sections(report), _foot(report))
 
 
 def to_latex(report: ScoreReport) -> str:
-    """The report as LaTeX tables, one a family of metrics, with the signature in a comment."""
+    """Return the report as LaTeX tables, one per family of metrics, with the signature in a comment."""
     return tables_as_latex(_sections(report), _foot(report))
 
 
 def to_csv(report: ScoreReport) -> str:
-    """The report as CSV, full precision, the signature in each line.
+    """Return the report as CSV in full precision, with the signature in each line.
 
-    One line for each group and metric, then one for each figure of a noise ceiling (`ceiling.*`), if there are any.
+    There is one line per group and metric, then one per figure of a noise ceiling (`ceiling.*`), if there are any.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -82,9 +82,9 @@ def to_csv(report: ScoreReport) -> str:
 
 
 def _sections(report: ScoreReport) -> Iterator[Titled]:
-    """Title, number of columns that are names, heads and rows of each table.
+    """Yield the title, the number of name columns, the heads and the rows of each table.
 
-    Who answered, then one table a family of metrics, then the noise ceiling where there is one.
+    The tables are: who answered, one per family of metrics, and the noise ceiling if there is one.
     """
     n_names = len(report.policy.by)
     names = [_name(group, report) for group in report.groups]
@@ -114,7 +114,7 @@ def _sections(report: ScoreReport) -> Iterator[Titled]:
 
 
 def _ceilings(report: ScoreReport) -> Iterator[Titled]:
-    """How close people come to each other, and how close the groups come to them."""
+    """Return the table of the noise ceiling: distances between people, and from the groups to people."""
     unit, digits = report.policy.wasserstein_unit, 1 if report.policy.wasserstein_unit == "px" else 3
     heads = ["sport", "participants", "images", f"Half of them to the other half ({unit})", f"Uniform ({unit})"]
     rows = [
@@ -141,7 +141,7 @@ def _ceilings(report: ScoreReport) -> Iterator[Titled]:
 
 
 def _has(group: GroupScore, key: str) -> bool:
-    """Whether a metric was asked for and has a value."""
+    """Return whether a metric was computed and has a value."""
     return key in group.metrics and group.metrics[key].value is not None
 
 
@@ -155,7 +155,7 @@ def _head(metric: Metric, report: ScoreReport) -> str:
 
 
 def _cell(metric: Metric, group: GroupScore, report: ScoreReport) -> str:
-    """Value, standard deviation and interval; the interval on a line of its own."""
+    """Format value, standard deviation and interval; the interval has its own line."""
     value = group.metrics[metric.key]
     if value.value is None:
         return "-"
@@ -166,7 +166,7 @@ def _cell(metric: Metric, group: GroupScore, report: ScoreReport) -> str:
 
 
 def _said(value: MetricValue, factor: float, digits: int, *, with_sd: bool = False) -> str:
-    """Value, standard deviation and interval; the interval on a line of its own."""
+    """Format value, standard deviation and interval; the interval has its own line."""
     if value.value is None:
         return "-"
 
@@ -192,7 +192,7 @@ def _foot(report: ScoreReport) -> str:
 
 
 def _notes(report: ScoreReport) -> Iterator[str]:
-    """Why values are missing, or rest on fewer images: each reason once, with its metrics and groups."""
+    """Yield the reasons for missing values or fewer images: each reason once, with its metrics and groups."""
     places: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for group in report.groups:
         for key, value in group.metrics.items():

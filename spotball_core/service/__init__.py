@@ -1,1 +1,1 @@
-"""Files, paths, SQLite, plugins, the web and memory: what every other package builds on."""
+"""Provide basic services for all packages: files, paths, SQLite, plugins, the web, memory and processes."""

@@ -1,4 +1,4 @@
-"""A thread that takes what is put in a queue, in order, in batches of all that wait."""
+"""Run a thread that processes the entries of a queue in order, in batches."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ Entry = TypeVar("Entry")
 
 
 class BatchThread(ABC, Generic[Entry]):
-    """A thread that starts at once; subclasses say what it does with a batch.
+    """A thread that starts at once; subclasses define how it processes a batch.
 
     Args:
-        most: entries in a batch, at most; None for all that wait.
-        daemon: the program does not wait for the thread when it ends.
+        most: maximum number of entries in a batch; None for all that are waiting.
+        daemon: whether the program may end without waiting for the thread.
     """
 
     def __init__(self, name: str, *, most: int | None = None, daemon: bool = False) -> None:
@@ -25,21 +25,21 @@ class BatchThread(ABC, Generic[Entry]):
         self._thread.start()
 
     def put(self, entry: Entry) -> None:
-        """Add an entry; returns at once."""
+        """Add an entry; return at once."""
         self._queue.put(entry)
 
     def finish(self) -> None:
-        """Have the thread do what waits, and end; returns at once."""
+        """Request that the thread processes all waiting entries and ends; return at once."""
         self._queue.put(None)
 
     def close(self) -> None:
-        """Have the thread do what waits, and end; returns when it has ended."""
+        """Process all waiting entries, and wait until the thread has ended."""
         self.finish()
         self._thread.join()
 
     @abstractmethod
     def _do(self, batch: list[Entry]) -> None:
-        """Do a batch, in the thread."""
+        """Process a batch; called in the thread."""
 
     def _run(self) -> None:
         closing = False

@@ -1,4 +1,4 @@
-"""Writing a file so that it is either whole or not there."""
+"""Write files and folders atomically: they are either complete or missing."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _LEFTOVER = re.compile(r"\..+\.[a-z0-9_]{8}(\.[^.]+)?")
-"""Names of temporary files and folders made here: `.STEM.RANDOM.ENDING`."""
+"""Names of temporary files and folders made by this module: `.STEM.RANDOM.ENDING`."""
 
 
 @contextmanager
 def replacing(path: str | Path, *, mode: int | None = None) -> Iterator[Path]:
-    """A path beside `path` to write to; renamed to `path` at the end, removed if anything goes wrong.
+    """Yield a temporary path that is renamed to `path` at the end, or removed if an exception is raised.
 
-    Missing folders are made. Readers see the old file or the new one, never a part. A link stays a link, to what is
-    then the new file. What is neither a file nor a folder, such as /dev/stdout, is written to as it is.
+    Missing folders are created. Readers see either the old file or the new one, never a part. If `path` is a link, the
+    link's target is replaced. A path that is neither a file nor a folder, such as /dev/stdout, is written directly.
 
     Args:
-        path: of the file.
-        mode: its permissions; None for those of any new file.
+        path: path of the file.
+        mode: its permissions; None for the default of new files.
 
     Raises:
-        OSError: if there is a folder at `path`, or no file can be written there.
+        OSError: if `path` is a folder, or no file can be written there.
 
     Examples:
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -44,7 +44,7 @@ def replacing(path: str | Path, *, mode: int | None = None) -> Iterator[Path]:
         return
     path = path.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
-    # The ending is kept: some writers choose their format by it.
+    # Keep the ending, because some writers choose their format by it.
     handle, name = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=path.suffix, dir=path.parent)
     os.close(handle)
     beside = Path(name)
@@ -58,9 +58,9 @@ def replacing(path: str | Path, *, mode: int | None = None) -> Iterator[Path]:
 
 @contextmanager
 def replacing_folder(out: Path) -> Iterator[Path]:
-    """A folder to fill that becomes `out` at the end, and is removed if anything goes wrong.
+    """Yield a new folder that becomes `out` at the end, or is removed if an exception is raised.
 
-    What was at `out` is moved aside first, and put back if the renaming fails.
+    An existing `out` is moved aside first, and restored if the renaming fails.
     """
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as beside:
@@ -78,16 +78,16 @@ def replacing_folder(out: Path) -> Iterator[Path]:
 
 
 def remove_leftovers(folder: Path, *, below: bool = True) -> int:
-    """Remove the temporary files and folders that `replacing` and `replacing_folder` leave if a process is killed.
+    """Remove temporary files and folders of `replacing` and `replacing_folder` that a killed process left.
 
-    No process may be writing to the folder.
+    No other process may write to the folder meanwhile.
 
     Args:
-        folder: where to look.
-        below: whether to look in the folders below it, too.
+        folder: the folder to search.
+        below: whether to search its subfolders, too.
 
     Returns:
-        How many were removed.
+        The number of removed files and folders.
 
     Examples:
         >>> with tempfile.TemporaryDirectory() as folder:

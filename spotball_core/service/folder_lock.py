@@ -1,4 +1,4 @@
-"""One process at a time has a folder, by a lock that the system lets go of when the process ends, however it ends."""
+"""Lock a folder for one process. The system releases the lock when the process ends, even if it is killed."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from spotball_core.errors import MissingExtraError, OptionError
 
 
 def locked(path: Path, message: Callable[[], str], *, what: str, extra: str) -> Any:
-    """A lock that is held; `release` lets go of it.
+    """Acquire and return a lock; call its `release` to release it.
 
     Args:
         path: the lock's file.
-        message: what to say if another process has it.
-        what: what needs the lock, as the error about a missing package calls it.
-        extra: the extra that brings the package.
+        message: returns the error message if another process has the lock.
+        what: the feature that needs the lock, for the error about a missing package.
+        extra: the extra that installs the package.
 
     Raises:
-        OptionError: if another process has it.
-        MissingExtraError: without filelock.
+        OptionError: if another process has the lock.
+        MissingExtraError: if filelock is not installed.
     """
     try:
         from filelock import FileLock, Timeout

@@ -1,4 +1,4 @@
-"""Open image files that others made."""
+"""Open image files from untrusted sources."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "TIFF", "WEBP")
-"""Formats that are decoded, whatever the file is called. Pillow knows others, and starts Ghostscript for PostScript."""
+"""The only formats that are decoded, regardless of the file's ending.
+
+Pillow knows others, and starts Ghostscript for PostScript.
+"""
 
 
 def open_image(source: Path | IO[bytes], formats: Sequence[str] = FORMATS) -> Image:
-    """Return an image whose size is known and whose pixels are not read yet; use it as a context manager.
+    """Return an image with a known size whose pixels are not decoded yet; use it as a context manager.
 
     Args:
         source: a file, or a stream of a file's bytes.
-        formats: the formats to accept, as Pillow names them.
+        formats: the accepted formats, with Pillow's names.
 
     Raises:
         OSError: if the file cannot be read or has none of the formats. Pillow raises other errors for damaged files.

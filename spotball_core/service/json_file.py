@@ -1,4 +1,4 @@
-"""Parse JSON that others wrote. A key that an object has twice is an error, where `json.loads` would keep the last."""
+"""Parse JSON from untrusted sources. A repeated key is an error, while `json.loads` would keep its last value."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spotball_core.errors import InputError, Problem
 
 
 class RepeatedKeyError(ValueError):
-    """An object that has a key twice.
+    """Raised for an object with a repeated key.
 
     Attributes:
         key: the key.
@@ -27,10 +27,10 @@ def parse_json(text: str | bytes, *, finite: bool = True) -> Any:
 
     Args:
         text: the text.
-        finite: whether NaN and infinite numbers, which JSON does not have, are errors.
+        finite: whether NaN and infinite numbers, which are not valid JSON, are errors.
 
     Raises:
-        ValueError: if the text is not JSON, or nests too deeply; RepeatedKeyError if an object has a key twice.
+        ValueError: if the text is not JSON, or is nested too deeply; RepeatedKeyError if an object has a repeated key.
 
     Examples:
         >>> parse_json('{"cell": "D5"}')
@@ -50,7 +50,7 @@ def read_json(path: Path, description: str) -> Any:
     """Return the value in a JSON file in UTF-8, with or without a byte order mark.
 
     Args:
-        description: what the file is to hold, for the error message.
+        description: the expected content, for the error message.
 
     Raises:
         InputError: if the file is missing, cannot be read, or is not JSON as `parse_json` defines it.

@@ -1,8 +1,8 @@
 """Check the keys of every record of a JSON Lines file before Polars reads it.
 
-Polars ignores a key that it was not told of, and keeps one of two values of the same key. Both would change numbers
-without a message. Programs write every line with the same keys in the same order, so NumPy compares the keys of a
-block's lines with those of its first line; only a block with other keys is parsed line by line.
+Polars ignores unknown keys, and keeps one of two values of a repeated key. Both would silently change numbers. Programs
+write every line with the same keys in the same order, so NumPy compares the keys of a block's lines with those of its
+first line. Only a block with other keys is parsed line by line.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class Keys:
     """The keys of a file's records.
 
     Attributes:
-        shapes: each sequence of keys that a record has, in the file's order, and the first line (from 1) with it.
-        repeated: the problems of records that have a key twice.
-        n_broken: the number of lines that are not JSON.
+        shapes: each sequence of keys of a record, in the file's order, and the first line (from 1) that has it.
+        repeated: the problems of records with a repeated key.
+        n_broken: number of lines that are not JSON.
     """
 
     shapes: dict[tuple[str, ...], int] = field(default_factory=dict)
@@ -49,7 +49,7 @@ def read_keys(path: Path) -> Keys:
 
 
 def _read_blocks(path: Path, keys: Keys) -> Iterator[Problem]:
-    """Add the keys of all records, and yield the records that have a key twice."""
+    """Add the keys of all records, and yield a problem for each record with a repeated key."""
     line = 1
     for block in _blocks(path):
         newlines = np.flatnonzero(np.frombuffer(block, np.uint8) == _NEWLINE)
@@ -60,7 +60,7 @@ def _read_blocks(path: Path, keys: Keys) -> Iterator[Problem]:
             keys.shapes.setdefault(shape, line)
         line += len(newlines)
         if keys.n_broken > _MOST_BROKEN:
-            break  # The reader refuses the file and names its broken lines; looking for them twice takes long.
+            break  # The reader will reject the file and name its broken lines.
 
 
 def _read_lines(block: bytes, path: Path, first: int, keys: Keys) -> Iterator[Problem]:
@@ -70,14 +70,14 @@ def _read_lines(block: bytes, path: Path, first: int, keys: Keys) -> Iterator[Pr
         except RepeatedKeyError as error:
             yield Problem(str(path), number, "line", str(error), "each key once")
         except ValueError:
-            keys.n_broken += 1  # The reader reports what is wrong with the line.
+            keys.n_broken += 1  # The reader will report the problem of this line.
         else:
             if isinstance(record, dict):
                 keys.shapes.setdefault(tuple(record), number)
 
 
 def _shared_keys(block: bytes, newlines: IntArray) -> tuple[str, ...] | None:
-    """Return the keys of a block's first record if each line has the same keys in the same order; None otherwise."""
+    """Return the keys of a block's first record if all lines have the same keys in the same order, else None."""
     first = block[: newlines[0]]
     names = [name for name, colon in _STRING.findall(first) if colon]
     try:
@@ -93,14 +93,14 @@ def _shared_keys(block: bytes, newlines: IntArray) -> tuple[str, ...] | None:
     before = chars[colons - 1]
     spaced = colons[before <= _BLANK]
     if len(spaced) and ((chars[spaced - 2] <= _BLANK) | (chars[spaced - 2] == _QUOTE)).any():
-        return None  # Perhaps a key with a blank before its colon.
+        return None  # There may be a key with a space before its colon.
     ends = colons[before == _QUOTE]
     escapes = b"\\" in block
     if escapes:
         ends = ends[chars[ends - 2] != _BACKSLASH]  # A quote within a string is escaped.
     if len(ends) != len(newlines) * len(names):
         return None
-    # The first line is parsed already; without it, a word that ends at a key's end starts within the block.
+    # The first line is already parsed. Starting after it ensures that text before a key's end lies within the block.
     table = ends.reshape(len(newlines), len(names))[1:]
     if (table[:, 0] < newlines[:-1]).any() or (table[:, -1] > newlines[1:]).any():
         return None
@@ -120,7 +120,7 @@ def _shared_keys(block: bytes, newlines: IntArray) -> tuple[str, ...] | None:
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
-    """Yield a file's whole lines in blocks that end in a line break."""
+    """Yield a file's complete lines in blocks that end in a line break."""
     rest, size = b"", _BLOCK
     with path.open("rb") as file:
         if file.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
@@ -128,7 +128,7 @@ def _blocks(path: Path) -> Iterator[bytes]:
         while more := file.read(size):
             data = rest + more
             cut = data.rfind(b"\n") + 1
-            # A line longer than a block: the next one is twice as large, so that no byte is copied often.
+            # The line is longer than a block. Double the block size, so that each byte is copied only a few times.
             size = _BLOCK if cut else size * 2
             rest = data[cut:]
             if cut:

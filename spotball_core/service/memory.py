@@ -1,4 +1,4 @@
-"""Memory that a computation needs, compared with what there is, before it starts."""
+"""Check that a computation's memory is available before it starts."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from pathlib import Path
 from spotball_core.errors import NotEnoughMemoryError
 
 _SMALL = 2**28
-"""Bytes up to which nothing is compared: any machine has as much."""
+"""Smaller amounts of memory, in bytes, are not checked, because any machine has them."""
 
 
 def check_memory(required: float, purpose: str) -> None:
-    """Refuse a computation that needs more memory than there is.
+    """Raise an error if a computation needs more memory than is available.
 
     Args:
-        required: bytes.
+        required: number of bytes.
         purpose: what needs them, as the beginning of a sentence.
 
     Raises:
-        NotEnoughMemoryError: stating both numbers.
+        NotEnoughMemoryError: with both numbers.
     """
     if required > _SMALL and required > (available := available_memory()):
         raise NotEnoughMemoryError(
@@ -30,7 +30,7 @@ def check_memory(required: float, purpose: str) -> None:
 
 
 def available_memory() -> float:
-    """Return the bytes that this process can still use, as far as the system says; infinity where it does not."""
+    """Return the bytes that this process can still use, as far as the system reports it; otherwise infinity."""
     return min(_free(), _container_limit(), _left_of_limit())
 
 
@@ -42,7 +42,7 @@ def _free() -> float:
                     return int(line.split()[1]) * 1024.0
     except OSError:
         pass
-    # Elsewhere, only the size of the memory is known.
+    # On other systems, only the total memory is known.
     names = getattr(os, "sysconf_names", {})
     if {"SC_PHYS_PAGES", "SC_PAGE_SIZE"} <= set(names):
         return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
@@ -58,7 +58,7 @@ def _container_limit() -> float:
 
 
 def _left_of_limit() -> float:
-    """What is left of a limit of the address space, such as that of `ulimit -v`."""
+    """Return the remainder of a limit of the address space, such as that of `ulimit -v`."""
     try:
         import resource
 
@@ -72,7 +72,7 @@ def _left_of_limit() -> float:
 
 
 def _gigabytes(size: float) -> str:
-    """A number of bytes, in words.
+    """Format a number of bytes.
 
     Examples:
         >>> _gigabytes(12.8e9), _gigabytes(3e8)

@@ -1,4 +1,4 @@
-"""The same work on many items, in several processes. Every use of processes in the package goes through `Workers`."""
+"""Do the same work on many items in several processes. The package uses processes only through `Workers`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Result = TypeVar("Result")
 Shared = TypeVar("Shared")
 
 _PARTS: Final = 4
-"""Parts per process that items which share an argument are sent in."""
+"""Number of parts per process in which items with a shared argument are sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +41,18 @@ class _Task:
         """Do the work in this process."""
         try:
             self.outcome.set_result(self.work(self.item))
-        except Exception as error:  # It is raised where the result is used, as another process's error is.
+        except Exception as error:  # Raised where the result is used, like errors of other processes.
             self.outcome.set_exception(error)
 
 
 class Workers:
     """Processes that share work, started and ended by a `with` statement.
 
-    This process is one of them: while it waits for a result, it does work that no other process has begun. With one
-    job, outside of a `with` statement, and where the system cannot start processes, it does all work.
+    This process is one of them: while it waits for a result, it does work that no other process has started. It does
+    all the work with one job, outside of a `with` statement, and if the system cannot start processes.
 
     Args:
-        jobs: how many processes, this one included.
+        jobs: number of processes, including this one.
     """
 
     def __init__(self, jobs: int) -> None:
@@ -68,7 +68,7 @@ class Workers:
             try:
                 self._pool = _started(self._jobs - 1)
             except (ImportError, NotImplementedError, OSError):
-                self._pool = None  # The system has no semaphores, or allows no further process.
+                self._pool = None  # The system has no semaphores, or does not allow further processes.
         return self
 
     def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> None:
@@ -77,7 +77,7 @@ class Workers:
             with self._lock:
                 rest = list(self._open)
                 self._open.clear()
-                # Idle processes are ended, too: each would take up to a second to leave by itself.
+                # Idle processes are ended, too: each would take up to a second to exit by itself.
                 at_once = error is not None or not (rest or self._sent)
             for task in rest if error is None else ():
                 task.do()
@@ -86,11 +86,11 @@ class Workers:
             self._folder.cleanup()
 
     def map(self, work: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
-        """Return the results of some work on each item, in the items' order. Processes start with it at once.
+        """Return the results of some work on each item, in the items' order. Processes start the work at once.
 
         Args:
-            work: a function of a module, whose files are complete or absent if its process is ended.
-            items: what it is called with.
+            work: a module-level function. It must not leave partial files if its process is ended.
+            items: its arguments.
 
         Raises:
             WorkerError: if a process is ended from outside.
@@ -105,9 +105,9 @@ class Workers:
     def map_with(
         self, work: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
     ) -> Iterator[Result]:
-        """As `map`, for work with a large argument that all items share: each process reads it from a file once.
+        """Compute `map` for work with a large argument that all items share: each process reads it from a file once.
 
-        The argument may change after the call: processes get it unchanged.
+        Later changes to the argument do not affect the work.
         """
         if self._pool is None:
             return (work(shared, item) for item in items)
@@ -133,14 +133,14 @@ class Workers:
                 raise _ended() from None
 
     def _next(self) -> _Task | None:
-        """Take the next task that no process has."""
+        """Return the next task that no process has started; None if there is none."""
         try:
             return self._open.popleft()
         except IndexError:
             return None
 
     def _send(self) -> None:
-        """Give each other process a task and the next one, so that it never waits."""
+        """Send each other process a task and a second one in advance, so that it never waits."""
         with self._lock:
             while self._pool is not None and self._sent < 2 * (self._jobs - 1) and (task := self._next()):
                 try:
@@ -152,7 +152,7 @@ class Workers:
                     sent.add_done_callback(partial(self._received, task))
 
     def _received(self, task: _Task, sent: Future[Any]) -> None:
-        """Note the outcome of a task that another process did; called in a thread of the pool."""
+        """Record the outcome of a task from another process; called in a thread of the pool."""
         with self._lock:
             self._sent -= 1
         self._send()
@@ -167,21 +167,21 @@ THIS_PROCESS: Final = Workers(1)
 
 
 def in_processes(work: Callable[[Item], Result], items: Sequence[Item], jobs: int) -> Iterator[Result]:
-    """Yield the results of some work on each item as `Workers.map` does, in processes of its own.
+    """Yield the results of some work on each item, like `Workers.map`, in separate processes.
 
     If one fails, or the user interrupts, the others are ended at once.
 
     Args:
-        work: a function of a module.
-        items: what it is called with.
-        jobs: how many processes; with 1, or one item, the work is done in this one.
+        work: a module-level function.
+        items: its arguments.
+        jobs: number of processes; with 1, or one item, the work is done in this process.
     """
     with Workers(min(jobs, len(items))) as workers:
         yield from workers.map(work, items)
 
 
 def processors() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -193,7 +193,7 @@ def _started(jobs: int) -> ProcessPoolExecutor:
     with one_thread(*BLAS, POLARS):
         pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_leave_interrupts)
         try:
-            # A pool starts its processes with its first tasks. They load this package while this process goes on.
+            # A pool starts its processes with its first tasks. They import this package while this process continues.
             for _ in range(jobs):
                 pool.submit(_leave_interrupts)
         except BaseException:
@@ -204,7 +204,7 @@ def _started(jobs: int) -> ProcessPoolExecutor:
 
 def _end(pool: ProcessPoolExecutor, *, at_once: bool) -> None:
     if at_once:
-        # From Python 3.14 on the pool can do this itself. Work that is cancelled first would trip its thread up.
+        # From Python 3.14 on, the pool can do this itself. Cancelling work first would make its thread fail.
         for process in list((pool._processes or {}).values()):
             process.terminate()
     pool.shutdown()
@@ -224,10 +224,10 @@ def _each(work: Callable[[Any, Item], Result], file: Path, items: Sequence[Item]
 
 @lru_cache(maxsize=1)
 def _read(file: Path) -> Any:
-    """What `Workers.map_with` wrote; of a process's parts, the first reads it."""
+    """Read a file of `Workers.map_with`; only a process's first part reads it."""
     return pickle.loads(file.read_bytes())
 
 
 def _leave_interrupts() -> None:
-    """Ignore a terminal's interrupts, which reach all processes; the one that started the others ends them."""
+    """Ignore a terminal's interrupts, which reach all processes; the parent process ends the others."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,7 +1,7 @@
-"""Paths made from data: the file that a dataset names, and the file that is named after a record.
+"""Build safe paths from data: files that a dataset names, and files that are named after records.
 
-A dataset may come from anyone. What it names must not reach a file outside its folder, and what is named after its
-records must not be written outside the output folder, nor over the file of another record.
+Datasets may be untrusted. A file that a dataset names must be inside its folder. A file named after a record must be
+inside the output folder, and must not overwrite another record's file.
 """
 
 from __future__ import annotations
@@ -16,17 +16,20 @@ from typing import Final
 from spotball_core.errors import InputError, Problem
 
 MOST_SIGNS_OF_PATH: Final = 1024
-"""Length of a path, at most."""
+"""Maximum length of a path."""
 
 CONTROLS: Final = r"\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069"
-"""Signs that no name has, as a part of a regular expression's class: they change how a terminal or an editor shows
-what stands around them. These are control characters, line separators, and what turns the direction of text."""
+"""Characters that names must not contain, as part of a regular expression's character class.
+
+They change how a terminal or an editor shows the surrounding text: control characters, line separators, and characters
+that change the text direction.
+"""
 
 PATH_RULE: Final = (
     "a path relative to the dataset's folder: / between folders, no .., no drive letter, no control characters, "
     f"at most {MOST_SIGNS_OF_PATH} characters"
 )
-"""What a path in a dataset has to be, as errors say it."""
+"""The rule for paths in a dataset, as error messages state it."""
 
 _CONTROL = re.compile(f"[{CONTROLS}]")
 
@@ -46,13 +49,13 @@ _DEVICES = frozenset({"aux", "con", "conin$", "conout$", "nul", "prn"}) | {
 
 
 def is_relative(text: str) -> bool:
-    """Return whether a text is a path of `RelativePath`.
+    """Return whether a text is a valid `RelativePath`.
 
     Examples:
         >>> [is_relative(text) for text in ("images/163.jpg", "../163.jpg", "/163.jpg", "C:163.jpg", "a\\\\163.jpg")]
         [True, False, False, False, False]
     """
-    # Windows' rules hold everywhere, so that a dataset means the same on each system. They cover those of POSIX.
+    # Windows' rules apply everywhere, so that a dataset means the same on each system. They include those of POSIX.
     leads_out = "\\" in text or PureWindowsPath(text).anchor != "" or ".." in text.split("/")
     return 0 < len(text) <= MOST_SIGNS_OF_PATH and not leads_out and not _CONTROL.search(text)
 
@@ -61,14 +64,14 @@ def data_file(folder: Path, name: str | None, *, field: str = "image", descripti
     """Return the regular file in a folder that data names, with links resolved.
 
     Args:
-        folder: the dataset's.
-        name: as the data says it, relative to the folder.
-        field: what an error calls the name.
-        description: what the file is to be, as an error says it.
+        folder: the dataset's folder.
+        name: the name in the data, relative to the folder.
+        field: the name's field, for the error message.
+        description: the expected file, for the error message.
 
     Raises:
-        InputError: if the name is not a relative path, the file is missing or not a regular file, or a link leads
-            out of the folder.
+        InputError: if the name is not a relative path, the file is missing or not a regular file, or a link leads out
+            of the folder.
     """
     if name is None:
         raise _refused(folder, "", field, "no path", f"the path of {description}")
@@ -79,7 +82,7 @@ def data_file(folder: Path, name: str | None, *, field: str = "image", descripti
 
 
 def find_file(folders: Sequence[Path], name: str | None) -> Path | None:
-    """Return the file that data names, as `data_file` does, in the first folder that has it; None if none has."""
+    """Return the file that data names from the first folder that has it; None if no folder has it."""
     for folder in folders if name else ():
         try:
             return data_file(folder, name)
@@ -89,7 +92,7 @@ def find_file(folders: Sequence[Path], name: str | None) -> Path | None:
 
 
 def confined(folder: Path, name: str, *, field: str = "path") -> Path:
-    """Return the place in a folder that data names, with links resolved, whether or not there is a file.
+    """Return the path in a folder that data names, with links resolved; the file may be missing.
 
     Raises:
         InputError: if the name is not a relative path, or a link leads out of the folder.
@@ -100,7 +103,7 @@ def confined(folder: Path, name: str, *, field: str = "path") -> Path:
         path = (folder / name).resolve()
         inside = path.is_relative_to(folder.resolve())
     except (OSError, RuntimeError) as error:
-        # RuntimeError: links in a circle.
+        # RuntimeError: links form a loop.
         raise _refused(folder, name, field, str(error), f"a file in {folder}") from error
     if not inside:
         raise _refused(folder, name, field, "a link that leads out of the folder", f"a file in {folder}")
@@ -108,7 +111,7 @@ def confined(folder: Path, name: str, *, field: str = "path") -> Path:
 
 
 def file_fault(path: Path) -> str | None:
-    """Say what a path is instead of a regular file; None for a regular file. Nothing is opened.
+    """Describe a path that is not a regular file; return None for a regular file. The path is not opened.
 
     Examples:
         >>> file_fault(Path("/dev/null")), file_fault(Path("/")), file_fault(Path("/nothing"))
@@ -124,15 +127,15 @@ def file_fault(path: Path) -> str | None:
 
 
 def output_name(*names: str, ending: str = "") -> str:
-    """Return the relative path of a file that is named after data: one folder or file for each name.
+    """Return the relative path of a file that is named after data, with one folder or file for each name.
 
-    A name of lowercase ASCII letters, digits, dots, underscores and hyphens is kept. Any other is made plain and gets
-    a `~` and the first 32 digits of its SHA-256. So different names give different paths, also where case does not
-    count or accents are stored in several ways; and no name leads out of the folder or is a device on Windows.
+    A name of lowercase ASCII letters, digits, dots, underscores and hyphens is kept. Any other name is simplified and
+    extended by a `~` and the first 32 digits of its SHA-256. Different names therefore give different paths, also on
+    systems that ignore case or store accents in several ways. No name leads out of the folder or is a Windows device.
 
     Args:
         names: folders, and last the file without its ending.
-        ending: of the file, such as `.png`.
+        ending: the file's ending, such as `.png`.
 
     Examples:
         >>> output_name("soccer", "163", ending=".png")
@@ -144,7 +147,7 @@ def output_name(*names: str, ending: str = "") -> str:
 
 
 def image_ending(path: str) -> str:
-    """Return the ending of an image's path in lowercase; `.image` where it has none that is plain.
+    """Return the ending of an image's path in lowercase; `.image` if it has no simple ending.
 
     Examples:
         >>> image_ending("images/163.JPG"), image_ending("images/163")

@@ -1,4 +1,4 @@
-"""Finding by name what packages bring under an entry point group: ours, and those of others."""
+"""Load objects that packages register under an entry point group, by name."""
 
 from __future__ import annotations
 
@@ -10,42 +10,43 @@ from spotball_core.errors import OptionError, SpotballError
 
 
 def registered_names(group: str, prefix: str = "") -> tuple[str, ...]:
-    """The names that there are in a group, sorted; of those that begin so, what follows."""
+    """Return the sorted names in a group; with a prefix, only names with this prefix, which is removed."""
     names = {entry.name for entry in entry_points(group=group)}
     return tuple(sorted(name.removeprefix(prefix) for name in names if name.startswith(prefix)))
 
 
 def load_registered(group: str, kind: str, name: str, *, prefix: str = "") -> Any:
-    """What stands under this name.
+    """Load the object with this name.
 
     Args:
         group: the entry point group.
-        kind: one of the group, as errors call it.
-        prefix: of all names that are meant, which errors leave out.
+        kind: the kind of objects in the group, for error messages.
+        prefix: prefix of all relevant names; error messages omit it.
 
     Raises:
-        OptionError: for a name that nobody has, that two packages have, or that cannot be loaded.
-        SpotballError: what loading raises of this kind, as it is.
+        OptionError: for an unknown name, a name that two packages register, or an object that cannot be loaded.
+        SpotballError: if loading raises it; it is passed on unchanged.
     """
     return _used(group, kind, name, prefix, lambda loaded: loaded)
 
 
 def make_registered(group: str, kind: str, name: str, *arguments: object) -> Any:
-    """What the factory of this name makes of the arguments.
+    """Call the factory with this name and return its result.
 
     Args:
         group: the entry point group.
-        kind: one of the group, as errors call it.
+        kind: the kind of objects in the group, for error messages.
 
     Raises:
-        OptionError: for a name that nobody has, that two packages have, or whose factory cannot be loaded or fails.
-        SpotballError: what the factory itself raises of this kind, as it is.
+        OptionError: for an unknown name, a name that two packages register, or a factory that cannot be loaded or
+            fails.
+        SpotballError: if the factory raises it; it is passed on unchanged.
     """
     return _used(group, kind, name, "", lambda factory: factory(*arguments))
 
 
 def _used(group: str, kind: str, name: str, prefix: str, use: Callable[[Any], Any]) -> Any:
-    # One package may be found twice: installed, and in the folder that Python was started in.
+    # Python may find one package twice: installed, and in the folder it was started in.
     entries = list({entry.value: entry for entry in entry_points(group=group, name=prefix + name)}.values())
     if not entries:
         raise OptionError(f"there is no {kind} {name!r}; there are {', '.join(registered_names(group, prefix))}")

@@ -1,4 +1,4 @@
-"""How far long work is: a bar on a terminal, elsewhere a line from time to time."""
+"""Show the progress of long work: a bar on a terminal, otherwise a line from time to time."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from typing import TypeVar
 from spotball_core.service.safe_text import printable, show
 
 FIRST_LINE, EVERY = 5.0, 30.0
-"""Seconds to the first line, and between lines, where standard error is not a terminal."""
+"""Seconds until the first line, and between lines, if standard error is not a terminal."""
 
 T = TypeVar("T")
 
 OnProgress = Callable[[int, int], None]
-"""Called with how much is done, and of how much."""
+"""Called with the number of finished items, and their total."""
 
 
 @contextmanager
 def progress_display(sentence: Callable[[], str], *, quiet: bool, last: bool = False) -> Iterator[OnProgress]:
-    """Yield a function that shows how far the work is. It may be called as often as the caller likes.
+    """Yield a function that shows the progress of the work. It may be called as often as needed.
 
     Args:
-        sentence: returns what to show. It is called only if it is shown.
+        sentence: returns the text to show. It is called only when it is shown.
         quiet: show nothing.
-        last: when all is done, close the bar and print the sentence once more.
+        last: at the end, close the bar and print the sentence once more.
     """
     if quiet:
         yield ignore_progress
@@ -48,7 +48,7 @@ def progress_display(sentence: Callable[[], str], *, quiet: bool, last: bool = F
     def on_progress(done: int, total: int) -> None:
         nonlocal due
         if due == math.inf:
-            # What comes before the first call, such as starting a cluster, is not the work that is shown.
+            # Time before the first call, such as for starting a cluster, is not part of the work shown.
             due = time.monotonic() + FIRST_LINE
         if last and done >= total:
             close()
@@ -67,7 +67,7 @@ def progress_display(sentence: Callable[[], str], *, quiet: bool, last: bool = F
 
 
 def counted(items: Iterable[T], total: int, on_progress: OnProgress) -> Iterator[T]:
-    """Yield the items; calls `on_progress` with how many are done, before the first one and after each."""
+    """Yield the items; call `on_progress` with the number of finished items, before the first one and after each."""
     on_progress(0, total)
     for done, item in enumerate(items, start=1):
         yield item
@@ -79,7 +79,7 @@ def ignore_progress(done: int, total: int) -> None:
 
 
 def span(seconds: float) -> str:
-    """Return a time in words.
+    """Format a duration in words.
 
     Examples:
         >>> [span(seconds) for seconds in (8, 90, 3600 * 26.5)]

@@ -1,4 +1,4 @@
-"""Text from data, made safe for the place where it is shown: a terminal, Markdown, or a CSV file that people open."""
+"""Make text from data safe to show in a terminal, in Markdown, in LaTeX, or in a CSV file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.text import Text
 
-# Single surrogates stand for bytes of a file's name that are not UTF-8. They cannot be printed.
+# Single surrogates stand for bytes in a file's name that are not UTF-8. They cannot be printed.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 _HTML = re.compile(r"<(?=[A-Za-z/!?])|&(?=#?\w+;)")
@@ -30,9 +30,9 @@ _FORMULA_START = re.compile(_FORMULA)
 
 
 def printable(text: str) -> str:
-    r"""Return a text without control characters: each is written as `\uXXXX`, as JSON does. Tabs and line breaks stay.
+    r"""Return a text in which control characters are written as `\uXXXX`, as in JSON. Tabs and line breaks are kept.
 
-    A terminal would obey them: clear the screen, change its title, or hide what stands there.
+    A terminal would interpret them: clear the screen, change its title, or hide text.
 
     Examples:
         >>> print(printable("a\x1b[2Jb"))
@@ -42,25 +42,25 @@ def printable(text: str) -> str:
 
 
 def show(text: str, *, err: bool = False, end: str = "\n", styled: bool = False) -> None:
-    """Print a text. All that commands print goes through here, so that no terminal obeys what stands in data.
+    """Print a text. All commands print through this function, so that terminals do not interpret text from data.
 
     Args:
-        err: on standard error, at once.
+        err: print on standard error, and flush.
         end: printed after the text.
-        styled: the text has colors from Rich, which was given text made safe by `rich_text`.
+        styled: the text has colors from Rich, whose input was made safe by `rich_text`.
     """
     print(text if styled else printable(text), end=end, file=sys.stderr if err else sys.stdout, flush=err)
 
 
 def rich_text(text: str, style: str = "") -> Text:
-    """Return a text for Rich, printable and without markup: `[red]` in it is shown as it is."""
+    """Return a text for Rich, printable and without markup: `[red]` in it is shown literally."""
     from rich.text import Text
 
     return Text(printable(text), style=style)
 
 
 def markdown_text(text: str) -> str:
-    r"""Return a text for a line of Markdown: HTML and links in it are shown, and not made.
+    r"""Return a text for a line of Markdown: HTML and links in it are shown literally.
 
     Examples:
         >>> print(markdown_text("<b>a</b> [b](c) p < 0.05"))
@@ -81,7 +81,7 @@ def markdown_row(cells: Iterable[str]) -> str:
 
 
 def latex_text(text: str) -> str:
-    r"""Return a text for LaTeX, on one line: every sign is printed as it is.
+    r"""Return a text for LaTeX, on one line: all characters are shown literally.
 
     Examples:
         >>> print(latex_text("50% of a_b & c"))
@@ -91,10 +91,10 @@ def latex_text(text: str) -> str:
 
 
 def csv_cells(values: Iterable[object]) -> list[object]:
-    """Return the values of a row of CSV. Text that a spreadsheet would take for a formula gets an apostrophe in front.
+    """Return the values of a CSV row, with an apostrophe before text that a spreadsheet would run as a formula.
 
-    That is text that starts with `=`, `+`, `-`, `@`, a tab or a line break, also after apostrophes. Numbers stay.
-    `csv_restored` takes the apostrophe off again.
+    This is text that starts with `=`, `+`, `-`, `@`, a tab or a line break, also after apostrophes. Numbers are
+    unchanged. `csv_restored` removes the apostrophe.
 
     Examples:
         >>> csv_cells(["=1+1", "it's", "'=1", -1.5, None])
@@ -104,12 +104,12 @@ def csv_cells(values: Iterable[object]) -> list[object]:
 
 
 def csv_frame(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a frame whose columns of text are as `csv_cells` has them."""
+    """Return a frame whose text columns are converted as in `csv_cells`."""
     import polars as pl
 
     return frame.with_columns(pl.col(pl.String).str.replace(_FORMULA, "'$1"))
 
 
 def csv_restored(text: pl.Expr) -> pl.Expr:
-    """Return a column of text, read from CSV, without the apostrophes of `csv_cells`."""
+    """Return a text column, read from CSV, without the apostrophes of `csv_cells`."""
     return text.str.replace(_MARKED, "$1")

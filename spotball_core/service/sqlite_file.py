@@ -1,4 +1,4 @@
-"""SQLite files whose transactions outlive a kill and a power cut (write-ahead log, synchronous=FULL)."""
+"""Open SQLite files whose transactions survive a kill and a power failure (write-ahead log, synchronous=FULL)."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
 class StoreError(SpotballError):
-    """A store that cannot be read or written."""
+    """Raised for a store that cannot be read or written."""
 
 
 class DamagedStoreError(StoreError):
-    """A store whose file is empty or damaged. It is left unchanged."""
+    """Raised for a store whose file is empty or damaged. The file is left unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table. `type` includes the constraints of the column, such as NOT NULL."""
+    """A column of a table. `type` includes the column's constraints, such as NOT NULL."""
 
     name: str
     type: str
@@ -40,7 +40,7 @@ class Table:
     Attributes:
         key: columns of the primary key.
         unique: columns that are also unique together.
-        strict: SQLite checks the types of values.
+        strict: whether SQLite checks the types of values.
     """
 
     meaning: str
@@ -60,16 +60,16 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The content of a kind of store.
+    """The schema of a kind of store.
 
     Attributes:
-        version: of the tables, kept in the file.
-        tables: by name. A store of an earlier version gets those that it lacks.
-        start_over: how a user starts over when a store of this kind is damaged, and what that costs. It completes the
+        version: version of the tables, which is stored in the file.
+        tables: tables by name. A store of an earlier version gets the missing ones.
+        start_over: how a user can start over if a store of this kind is damaged, and what that costs. It completes the
             sentence "Restore it from a backup, or ...".
         indexes: statements that create an index if it is missing.
-        application: the number that distinguishes this kind of store from other SQLite files; 0 if it has none.
-        wal: use a write-ahead log, so that other processes can read while one writes.
+        application: number that distinguishes this kind of store from other SQLite files; 0 for none.
+        wal: whether to use a write-ahead log, so that other processes can read while one writes.
     """
 
     version: int
@@ -83,7 +83,7 @@ class Schema:
 def open_store(path: Path, schema: Schema, *, mode: int = 0o666) -> sqlite3.Connection:
     """Open a store after checking that it is complete, or create it if the file is missing.
 
-    An existing file is never replaced: a store appears under its name only with its tables, so a file without them is
+    An existing file is never replaced. A store only gets its name once it has its tables, so a file without tables is
     damaged, and starting it anew would lose or repeat paid work.
 
     Args:
@@ -91,11 +91,11 @@ def open_store(path: Path, schema: Schema, *, mode: int = 0o666) -> sqlite3.Conn
 
     Raises:
         DamagedStoreError: for an empty or damaged file.
-        StoreError: if the file cannot be opened or created, or a later version of the package made it.
+        StoreError: if the file cannot be opened or created, or was made by a later version of the package.
     """
     with sqlite_errors(path):
         if path.exists():
-            # A connection that may write would apply the log to a damaged file.
+            # A writable connection would apply the log to a damaged file.
             read_only(path, schema).close()
         else:
             _create(path, schema, mode)
@@ -112,11 +112,11 @@ def open_store(path: Path, schema: Schema, *, mode: int = 0o666) -> sqlite3.Conn
 
 
 def connect(path: Path, schema: Schema) -> sqlite3.Connection:
-    """Return another connection to an existing store; one thread at a time may use it.
+    """Return another connection to an existing store; only one thread at a time may use it.
 
     Raises:
         DamagedStoreError: for a file that is empty or not a store of this kind.
-        StoreError: if it cannot be opened, or a later version of the package made it.
+        StoreError: if the file cannot be opened, or was made by a later version of the package.
     """
     _check_file(path, schema)
     with sqlite_errors(path):
@@ -134,11 +134,11 @@ def connect(path: Path, schema: Schema) -> sqlite3.Connection:
 
 
 def read_only(path: Path, schema: Schema) -> sqlite3.Connection:
-    """Return a connection that only reads, also while another process writes; one thread at a time may use it.
+    """Return a read-only connection, usable while another process writes; only one thread at a time may use it.
 
     Raises:
         DamagedStoreError: for an empty or damaged file.
-        StoreError: if it cannot be opened, or a later version of the package made it.
+        StoreError: if the file cannot be opened, or was made by a later version of the package.
     """
     _check_file(path, schema)
     with sqlite_errors(path):
@@ -154,14 +154,14 @@ def read_only(path: Path, schema: Schema) -> sqlite3.Connection:
 
 
 def version_of(connection: sqlite3.Connection) -> int:
-    """Return the schema's version; 0 if the file holds none."""
+    """Return the schema's version; 0 if the file has none."""
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     return version
 
 
 @contextmanager
 def sqlite_errors(path: Path) -> Iterator[None]:
-    """Convert SQLite errors to StoreError, with what to do."""
+    """Convert SQLite errors to StoreError, with advice for the user."""
     try:
         yield
     except sqlite3.Error as error:
@@ -174,7 +174,7 @@ def sqlite_errors(path: Path) -> Iterator[None]:
 
 
 def _create(path: Path, schema: Schema, mode: int) -> None:
-    """Create a store under a temporary name, then give it its own, unless another process has done so meanwhile."""
+    """Create a store under a temporary name, then rename it, unless another process has created it meanwhile."""
     if (log := path.with_name(f"{path.name}-wal")).exists() and log.stat().st_size:
         # SQLite would apply the log of the lost file to the new one.
         raise _damaged(path, schema, f"the file is missing, but its log {log.name} is there")
@@ -192,14 +192,14 @@ def _create(path: Path, schema: Schema, mode: int) -> None:
         except FileExistsError:
             pass
         except OSError:
-            # A file system without hard links.
+            # The file system has no hard links.
             fresh.rename(path)
     finally:
         fresh.unlink(missing_ok=True)
 
 
 def _check_file(path: Path, schema: Schema) -> None:
-    # Before SQLite sees it: for an empty file, SQLite deletes the log, and with it what could be recovered.
+    # Check before SQLite opens the file: for an empty file, SQLite deletes the log, which may allow recovery.
     if path.exists() and not path.is_file():
         raise StoreError(f"{path}: not a regular file")
     if path.exists() and not path.stat().st_size:
@@ -251,5 +251,5 @@ def _damaged(path: Path, schema: Schema, fault: str) -> DamagedStoreError:
 
 
 def now() -> str:
-    """The time, as ISO 8601 in UTC."""
+    """Return the time, as ISO 8601 in UTC."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,4 +1,4 @@
-"""Stores: objects that hold an SQLite file open. Each kind of store adds its own queries."""
+"""Define stores: objects that keep an SQLite file open. Each kind of store adds its queries."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class SqliteStore:
 
     Args:
         mode: permissions of a new file, before the umask.
-        lock: the lock of the store's folder, held. It is released when the store is closed or cannot be opened.
-        read: only read, also while another process writes; the file must exist.
+        lock: the acquired lock of the store's folder. It is released when the store is closed or cannot be opened.
+        read: open read-only, also while another process writes; the file must exist.
 
     Raises:
         DamagedStoreError: for an empty or damaged file.
-        StoreError: if the file cannot be opened or created, or a later version of the package made it.
+        StoreError: if the file cannot be opened or created, or was made by a later version of the package.
     """
 
     def __init__(self, path: Path, schema: Schema, *, mode: int = 0o666, lock: Any = None, read: bool = False) -> None:
@@ -76,13 +76,13 @@ class SqliteStore:
             return list(self.stream(query, *values))
 
     def stream(self, query: str, *values: object) -> Iterator[Any]:
-        """Yield the rows of a query without holding all in memory. No other thread may use the store meanwhile."""
+        """Yield the rows of a query one by one, to save memory. No other thread may use the store meanwhile."""
         with sqlite_errors(self.path):
             yield from self.connection.execute(query, values)
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Run the block in a transaction: all of it is stored, or nothing if it raises. SQLite errors are converted."""
+        """Run the block in a transaction: if it raises, nothing is stored. SQLite errors are converted."""
         with self._turn, sqlite_errors(self.path), self.connection:
             self.connection.execute("BEGIN IMMEDIATE")
             yield self.connection
@@ -94,16 +94,16 @@ class SqliteStore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunKind:
-    """What differs between kinds of resumable runs.
+    """The differences between kinds of resumable runs.
 
     Attributes:
-        name: what one process at a time has.
-        work: what needs the folder's lock, and extra: what installs it.
-        content: the table whose first row settles the identity. While it is empty, the run may become another.
-        detail: the column of `sessions` that is particular to this kind.
-        grows: a later start may add names to the identity, and leave names out.
-        defaults: the values of names that identities written by earlier versions lack.
-        conflict: the error for another identity: a text with `{folder}` and `{differences}`.
+        name: what only one process at a time may use, for the error message.
+        work: the feature that needs the folder's lock, for the error message. `extra` names the extra that installs it.
+        content: the table whose first row fixes the identity. While it is empty, the identity may change.
+        detail: the column of `sessions` that only this kind has.
+        grows: whether a later start may add names to the identity, and omit names.
+        defaults: values of names that are missing in identities from earlier versions.
+        conflict: the error message for a different identity, with `{folder}` and `{differences}`.
     """
 
     name: str
@@ -117,18 +117,18 @@ class RunKind:
 
 
 class RunStore(SqliteStore):
-    """The store of a resumable run: its identity (table `run`) and each start of it (table `sessions`).
+    """The store of a resumable run: its identity (table `run`) and its starts (table `sessions`).
 
-    One process at a time has the run, by the lock `run.lock` next to the file.
+    The lock `run.lock` next to the file ensures that only one process at a time uses the run.
 
     Attributes:
         folder: the run's folder.
         session: number of the current session; 0 before it starts.
 
     Raises:
-        OptionError: if another process has the run.
-        MissingExtraError: without filelock.
-        StoreError: as `SqliteStore`.
+        OptionError: if another process uses the run.
+        MissingExtraError: if filelock is not installed.
+        StoreError: as in `SqliteStore`.
     """
 
     def __init__(self, folder: Path, path: Path, schema: Schema, kind: RunKind) -> None:
@@ -140,7 +140,10 @@ class RunStore(SqliteStore):
         self.folder, self.session, self._kind = folder, 0, kind
 
     def identity(self) -> dict[str, Any]:
-        """Return the run's identity: by name, what must stay the same. It is empty before the first `claim`."""
+        """Return the run's identity: the values, by name, that must stay the same.
+
+        It is empty before the first `claim`.
+        """
         return {name: json.loads(value) for name, value in self.rows("SELECT name, value FROM run")}
 
     def claim(self, identity: Mapping[str, Any]) -> None:
@@ -150,7 +153,7 @@ class RunStore(SqliteStore):
             identity: JSON values by name.
 
         Raises:
-            OptionError: naming each difference.
+            OptionError: with each difference.
         """
         with self.transaction() as connection:
             if not connection.execute(f"SELECT EXISTS (SELECT * FROM {self._kind.content})").fetchone()[0]:
@@ -171,11 +174,11 @@ class RunStore(SqliteStore):
             connection.executemany("INSERT OR IGNORE INTO run VALUES (?, ?)", rows)
 
     def start_session(self, detail: str | Mapping[str, Any], packages: Mapping[str, str]) -> int:
-        """Record that the run starts; returns the session's number.
+        """Record the start of a session; return the session's number.
 
         Args:
             detail: value of the column `detail`; a mapping is stored as JSON.
-            packages: versions of the packages that results depend on.
+            packages: versions of the packages that affect results.
         """
         text = detail if isinstance(detail, str) else json.dumps(detail)
         query = f"INSERT INTO sessions (started, host, pid, {self._kind.detail}, packages) VALUES (?, ?, ?, ?, ?)"
@@ -192,12 +195,12 @@ class RunStore(SqliteStore):
 
 
 def _holder(path: Path) -> str:
-    """Return which process started the last session of a run, if the file says so."""
+    """Return the process that started the last session of a run, if the file records it."""
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
             row = connection.execute("SELECT pid, host, started FROM sessions ORDER BY session DESC").fetchone()
     except sqlite3.Error:
-        # It has only just begun, and has made nothing yet.
+        # The run has only just started, and has created nothing yet.
         row = None
     return f"process {row[0]} on {row[1]}, since {row[2]}" if row else "another process"
 
@@ -206,15 +209,15 @@ def run_tables(content: str, names: str, commands: str, detail: Column, packages
     """Return the tables that `RunStore` needs.
 
     Args:
-        content: what belongs together under one identity.
+        content: what a run with one identity collects.
         names: examples of the identity's names.
         commands: the commands that start a session.
-        detail: the column of `sessions` that is particular to this kind of run.
-        packages: what the recorded packages are for.
+        detail: the column of `sessions` that only this kind of run has.
+        packages: why packages are recorded.
     """
     return {
         "run": Table(
-            f"What makes the {content} belong together. A run goes on only under the same.",
+            f"The run's identity. A run continues its {content} only if the identity is the same.",
             ("name",),
             (Column("name", "TEXT NOT NULL", f"such as {names}"), Column("value", "TEXT NOT NULL", "as JSON")),
         ),
@@ -236,7 +239,7 @@ def run_tables(content: str, names: str, commands: str, detail: Column, packages
 
 
 def _same(old: Any, new: Any) -> bool:
-    """Return whether JSON values are equal. In Python, true and 1 are too."""
+    """Return whether JSON values are equal. In Python, True also equals 1."""
     if isinstance(old, dict) and isinstance(new, dict):
         return old.keys() == new.keys() and all(_same(value, new[name]) for name, value in old.items())
     if isinstance(old, list) and isinstance(new, list):

@@ -1,4 +1,4 @@
-"""How many threads libraries start. They read it from environment variables when they are loaded."""
+"""Limit the number of threads that libraries start. They read it from environment variables when they are loaded."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ POLARS: Final = "POLARS_MAX_THREADS"
 
 @contextmanager
 def one_thread(*variables: str) -> Iterator[None]:
-    """Give one thread to libraries that are loaded, and to processes that are started, in the `with` statement.
+    """Limit libraries that are loaded, and processes that are started, in the `with` statement to one thread.
 
-    Where processes share the processors, threads of their libraries would wait for each other.
+    If several processes share the processors, threads of their libraries would wait for each other.
 
     Args:
-        variables: of the environment.
+        variables: environment variables that set the numbers of threads.
     """
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(dict.fromkeys(variables, "1"))

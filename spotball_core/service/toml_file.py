@@ -1,4 +1,4 @@
-"""Reading a TOML file that a user wrote."""
+"""Read TOML files from users."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Any
 from spotball_core.errors import InputError, Problem
 
 _MOST_BYTES = 2_000_000
-"""Larger files take long to parse, and no configuration is as large."""
+"""Maximum size in bytes: larger files take long to parse, and configurations are much smaller."""
 
 _DEEPEST_KEY = 200
-"""Parts of a dotted key. The time to parse grows with the square of their number."""
+"""Maximum number of parts in a dotted key. The time to parse grows with the square of this number."""
 
 _DEEP_KEY = re.compile(rf"(?:^|[{{,])[ \t\[]*(?:[^\s.,=\[\]{{}}]+[ \t]*\.[ \t]*){{{_DEEPEST_KEY}}}", re.MULTILINE)
 
 
 def read_toml(path: Path, description: str) -> dict[str, Any]:
-    """The tables of a file in UTF-8, with or without a byte order mark.
+    """Return the tables of a TOML file in UTF-8, with or without a byte order mark.
 
     Args:
-        description: what the file is to hold, as the error says it.
+        description: the expected content, for the error message.
 
     Raises:
-        InputError: if there is none, it cannot be read, or it is no TOML.
+        InputError: if the file is missing, cannot be read, or is not TOML.
     """
     try:
         size = path.stat().st_size
@@ -41,7 +41,7 @@ def read_toml(path: Path, description: str) -> dict[str, Any]:
         actual, expected = "nothing there", f"{description} (TOML)"
     except (OSError, UnicodeDecodeError) as error:
         actual, expected = str(error), "a readable text file in UTF-8"
-    except ValueError as error:  # Beside errors of TOML, one of an integer with thousands of digits.
+    except ValueError as error:  # ValueError covers errors of TOML, and of integers with thousands of digits.
         actual, expected = str(error), f"{description} (TOML)"
     except RecursionError:
         actual, expected = "tables or lists that are nested too deeply", f"{description} (TOML)"

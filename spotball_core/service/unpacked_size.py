@@ -1,4 +1,4 @@
-"""How much compressed files unpack to, read from their directories before anything is unpacked."""
+"""Check the unpacked size of compressed files from their directories, before anything is unpacked."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Final
 from spotball_core.errors import InputError, Problem
 
 MOST_RATIO: Final = 100
-"""Times that a part may grow when it is unpacked, if it is larger than `MOST_BYTES` then."""
+"""Maximum growth factor of a part, if it unpacks to more than `MOST_BYTES`."""
 
 MOST_BYTES: Final = 2 * 10**9
-"""Bytes that a part may unpack to, if it grows by more than `MOST_RATIO`."""
+"""Maximum unpacked size of a part in bytes, if it grows by more than `MOST_RATIO`."""
 
 _LONGEST_FOOTER = 32 * 10**6
 _MAGIC = b"PAR1"
@@ -22,10 +22,10 @@ _SKIPPED, _STRUCT, _LIST = {1: 0, 2: 0, 3: 1, 7: 8}, 12, (9, 10)
 
 
 def check_parquet_size(path: Path) -> None:
-    """Raise InputError for a Parquet file with a group of rows that unpacks to far more than it is.
+    """Raise InputError for a Parquet file with a row group that unpacks to far more than its size.
 
-    A footer that is too long to be checked is refused as well, because it could hide such a group. Other damage is left
-    for the reader to report. Groups of rows are counted separately, because they are read one at a time.
+    A footer that is too long to be checked also raises an error, because it could hide such a group. Other damage is
+    left for the reader to report. Row groups are checked separately, because they are read one at a time.
     """
     try:
         groups = _row_groups(path)
@@ -36,7 +36,7 @@ def check_parquet_size(path: Path) -> None:
 
 
 def check_zip_size(path: Path) -> None:
-    """Raise InputError for a ZIP file that unpacks to far more than it is; other files are left to the reader."""
+    """Raise InputError for a ZIP file that unpacks to far more than its size; other files are left to the reader."""
     try:
         with zipfile.ZipFile(path) as file:
             entries = file.infolist()
@@ -53,7 +53,7 @@ def _check(path: Path, content: str, unpacked: int, packed: int) -> None:
 
 
 def _row_groups(path: Path) -> list[tuple[int, int]]:
-    """The bytes of each group of rows, unpacked and packed, as the footer has them."""
+    """Return the unpacked and packed bytes of each row group, from the footer."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - 8))
@@ -70,10 +70,10 @@ def _row_groups(path: Path) -> list[tuple[int, int]]:
 
 
 class _Compact:
-    """A footer, which is in Thrift's compact protocol: each field's type and number, then its value.
+    """A footer in Thrift's compact protocol: each field has a type and a number, then its value.
 
-    Only what leads to the sizes is looked at: row groups (field 4 of the file), their columns (1), each column's
-    metadata (3), and there the bytes unpacked (6) and packed (7).
+    Only the fields that lead to the sizes are read: row groups (field 4 of the file), their columns (1), each column's
+    metadata (3), and there the unpacked (6) and packed (7) bytes.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -112,7 +112,7 @@ class _Compact:
         return [read() for _ in range(self._list()[0])]
 
     def _list(self) -> tuple[int, int]:
-        """How many elements a list has, and of which kind."""
+        """Return the number of elements of a list, and their kind."""
         head = self._byte()
         return (head >> 4 if head >> 4 < 15 else self._varint()), head & 15
 
@@ -122,7 +122,7 @@ class _Compact:
         elif kind in _LIST:
             size, inner = self._list()
             for _ in range(size):
-                # In a list, true and false take a byte each.
+                # In a list, true and false take one byte each.
                 self._skip(3 if inner in (1, 2) else inner)
         elif kind == 8:
             length = self._varint()

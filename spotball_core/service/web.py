@@ -1,4 +1,4 @@
-"""What keeps a page that this package serves safe: headers, where requests come from, how large they are; a socket."""
+"""Protect pages that this package serves: security headers, checks of origin and request size, and the socket."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
-"""With every answer; nothing is taken from, told to, or framed by another site."""
+"""Headers of every response; other sites cannot provide content, receive data or frame the page."""
 
 NO_STORE = "no-store"
 
 BODY_SECONDS = 30.0
-"""For a request's body to come."""
+"""Maximum seconds until a request's body has arrived."""
 
 BACKLOG = 2048
-"""Connections that may wait to be accepted."""
+"""Maximum number of connections that wait to be accepted."""
 
 
 class HttpError(Exception):
-    """A request that is not answered as it was meant.
+    """Raised for a request that cannot be served.
 
     Attributes:
-        status: of HTTP.
-        retry_after: seconds after which it may be sent again.
+        status: the HTTP status.
+        retry_after: seconds after which the request may be repeated.
     """
 
     def __init__(self, status: int, why: str, *, retry_after: int | None = None) -> None:
@@ -55,7 +55,7 @@ class HttpError(Exception):
 
 
 class SafeHeaders:
-    """An app whose every answer has `HEADERS`, and is not stored unless it says how."""
+    """An app that adds `HEADERS` to every response, and forbids storing it unless the response allows it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -76,13 +76,13 @@ class SafeHeaders:
 
 
 def check_origin(headers: Headers, public_host: str | None = None) -> None:
-    """Raise HttpError unless a request that changes something is of JSON, and of our own page.
+    """Raise HttpError unless a request that changes data has JSON content and comes from our page.
 
-    Another site's page cannot send JSON without asking first, and browsers say where a request comes from.
+    A page of another site cannot send JSON without a preflight request, and browsers state a request's origin.
 
     Args:
-        headers: the request's.
-        public_host: under which browsers reach a proxy in front of this server; None for the host in the request.
+        headers: the request's headers.
+        public_host: the host under which browsers reach a proxy in front of this server; None for the request's host.
     """
     if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise HttpError(415, "the content type must be application/json")
@@ -94,7 +94,7 @@ def check_origin(headers: Headers, public_host: str | None = None) -> None:
 
 
 async def read_body(request: Request, most: int) -> bytes:
-    """A request's body; RefusedError if it is larger, or does not come."""
+    """Return a request's body; raise HttpError if it is too large, or does not arrive."""
     if request.headers.get("content-length", "0").isdigit() and int(request.headers.get("content-length", "0")) > most:
         raise HttpError(413, f"more than {most} bytes")
     parts, size = [], 0
@@ -111,14 +111,14 @@ async def read_body(request: Request, most: int) -> bytes:
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket that listens; OptionError if the address is taken or is none."""
-    # Named as TCP, so that asyncio knows to send small answers at once: else some would wait 40 ms for the last one's
-    # acknowledgement.
+    """Return a listening socket; raise OptionError if the address is in use or invalid."""
+    # Specify TCP, so that asyncio sends small answers at once. Otherwise some would wait 40 ms for the previous
+    # answer's acknowledgement.
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if os.name == "posix":
-            # Not on Windows, where it would let another process take the port, too.
+            # Not on Windows, where this option would let another process use the same port.
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
         listener.listen(BACKLOG)
@@ -129,19 +129,19 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 def shown(at: socket.socket) -> str:
-    """A listening socket's address."""
+    """Return a listening socket's address."""
     host, port = at.getsockname()[:2]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def serve_until_ended(config: uvicorn.Config, at: socket.socket, ready: Callable[[], None]) -> None:
-    """Serve until Ctrl-C or SIGTERM, whenever it comes from `ready` on; both end it the same way.
+    """Serve until Ctrl-C or SIGTERM, from `ready` on; both end the server in the same way.
 
-    A signal is only noted. An exception that it raised could be lost: Python drops what is raised in some callbacks.
+    The signal handler only sets a flag. An exception could be lost, because Python drops exceptions in some callbacks.
 
     Args:
-        at: a socket that listens.
-        ready: called before requests are answered, to say where.
+        at: a listening socket.
+        ready: called before requests are answered, to show the address.
     """
     import uvicorn
 

@@ -1,1 +1,1 @@
-"""Statistics over per-image figures: intervals, comparisons, the noise ceiling, mixtures, thresholds."""
+"""Statistics over per-image values: bootstrap intervals, permutation tests, ranks."""

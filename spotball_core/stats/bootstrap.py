@@ -1,7 +1,7 @@
-"""The bootstrap, in the form that scoring needs: weights to multiply per-image statistics with.
+"""Bootstrap statistics with a matrix of resampling weights.
 
-A resample of n units drawn with replacement is a vector of how often each was drawn. Statistics that are sums over
-units, or functions of sums, follow for all resamples at once from one matrix product; nothing is scored again.
+A resample of n units drawn with replacement is a vector of counts: how often each unit was drawn. One matrix product
+gives a sum over units, or a function of sums, for all resamples at once, without scoring again.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ CONFIDENCE = 0.95
 
 
 def resample_weights(n: int, resamples: int, seed: int | np.random.Generator = 0) -> FloatArray:
-    """How often each of n units is drawn in each resample of n.
+    """Return how often each of n units is drawn in each resample of n.
 
     Args:
         n: number of units, such as images; at least 1.
         resamples: number of resamples.
-        seed: seed, or a generator to draw from. The same n, resamples and seed give the same weights, so that what
-            is scored on the same images is resampled alike.
+        seed: seed, or a generator to draw from. The same n, resamples and seed give the same weights, so that groups
+            scored on the same images are resampled identically.
 
     Returns:
-        Shape (resamples, n), each row sums to n.
+        Shape (resamples, n); each row sums to n.
 
     Raises:
-        OptionError: for fewer than 1 unit or a negative number of resamples.
+        OptionError: if there is no unit, or the number of resamples is negative.
 
     Examples:
         >>> resample_weights(3, 2, seed=0).sum(axis=1).tolist()
@@ -43,10 +43,10 @@ def resample_weights(n: int, resamples: int, seed: int | np.random.Generator = 0
 
 
 def weight_blocks(n: int, resamples: int, seed: int | np.random.Generator = 0, *, block: int) -> Iterator[FloatArray]:
-    """The rows of `resample_weights`, at most `block` at a time: the same numbers, whatever the blocks.
+    """Yield the rows of `resample_weights`, at most `block` at a time; the numbers do not depend on `block`.
 
     Raises:
-        OptionError: as `resample_weights`, before the first block.
+        OptionError: in the cases of `resample_weights`, before the first block.
 
     Examples:
         >>> [len(rows) for rows in weight_blocks(3, 5, block=2)]
@@ -61,10 +61,10 @@ def weight_blocks(n: int, resamples: int, seed: int | np.random.Generator = 0, *
 
 
 def percentile_interval(values: ArrayLike, confidence: float = CONFIDENCE) -> tuple[float, float] | None:
-    """The percentile interval of a statistic's bootstrap values; resamples where it is undefined (NaN) are left out.
+    """Return the percentile interval of bootstrap values; undefined resamples (NaN) are excluded.
 
     Returns:
-        (low, high); None where no resample has a value.
+        (low, high); None if no resample has a value.
 
     Examples:
         >>> percentile_interval([0.0, 1.0, 2.0, 3.0, 4.0], confidence=0.5)
@@ -88,25 +88,26 @@ def bootstrap_interval(
 ) -> tuple[float, float] | None:
     """Compute the bias-corrected and accelerated (BCa) interval of a statistic.
 
-    The interval is for the statistic's mean over samples of the same size. Three things are corrected:
+    The interval is for the statistic's mean over samples of the same size. It has three corrections:
 
-    - Bias of resampling. Resamples repeat units, so that an entropy of resamples is below that of the sample, all
-      the more the fewer units there are. The resamples' values are shifted back by the jackknife's estimate of that.
-    - Skewness, as Efron (1987) does: by the resamples' median and by the units' influence on the value.
-    - Few units. Quantiles are those of Student's t, and widened by sqrt(n / (n - 1)) (Hesterberg, 2015, "expanded").
+    - Resampling bias. Resamples repeat units, so an entropy of resamples is below that of the sample, especially with
+      few units. The resamples' values are shifted back by the jackknife estimate of this bias.
+    - Skewness, as in Efron (1987): from the resamples' median and each unit's influence on the value.
+    - Few units. Quantiles are those of Student's t, widened by sqrt(n / (n - 1)) (Hesterberg, 2015, "expanded").
 
-    Where no resample differs from a value at a bound (no image had a hit), resampling knows nothing of what was not
-    seen. The other end is then the largest mean, or the least, that n units all at the bound still allow.
+    If all resamples equal a value at a bound (for example, no image had a hit), resampling says nothing about unseen
+    cases. The other end is then the most extreme mean at which all n units would still be at the bound with a
+    probability of (1 - confidence) / 2.
 
     Args:
-        value: of the sample.
-        drawn: of the resamples; undefined ones (NaN) are excluded.
-        left_out: of the sample without each of its n units; without these, skewness is that of the resamples alone.
-        bounds: the least and the largest possible value; None for no bound.
-        confidence: of the interval, in (0, 1).
+        value: the statistic of the sample.
+        drawn: the statistic of each resample; undefined values (NaN) are excluded.
+        left_out: the statistic without each of the n units. If empty, skewness comes from the resamples alone.
+        bounds: the lowest and highest possible value; None for no bound.
+        confidence: confidence level, in (0, 1).
 
     Returns:
-        (low, high), which hold the value; None where no resample has a value.
+        (low, high), an interval that contains the value; None if no resample has a value.
 
     Examples:
         >>> bootstrap_interval(1.5, [0.0, 1.0, 2.0, 3.0], confidence=0.5)
@@ -130,7 +131,7 @@ def bootstrap_interval(
     influence = influence[np.isfinite(influence)]
     shifted = known - ((n - 1) * (influence.mean() - value) if len(influence) else 0.0)
     normal = NormalDist()
-    # Rounding must not decide on which side a resample is that equals the sample.
+    # Rounding must not decide whether a resample equal to the sample counts as below or above it.
     rounding = 1e-9 * np.ptp(known)
     at_least, at_most = shifted >= value - rounding, shifted <= value + rounding
     below = float((at_most.mean() + 1 - at_least.mean()) / 2)
@@ -149,21 +150,21 @@ def bootstrap_interval(
 
 
 def _acceleration(left_out: FloatArray) -> float:
-    """How the statistic's standard error changes with its value (Efron, 1987, eq. 7.3); 0 where it cannot be told."""
+    """Return how the standard error changes with the value (Efron, 1987, eq. 7.3); 0 if it is undefined."""
     change = left_out.mean() - left_out if len(left_out) else left_out
     largest = np.abs(change).max(initial=0.0)
     if largest == 0:
         return 0.0
-    # Relative to the largest, so that the powers of tiny changes do not vanish.
+    # Scale by the largest change, so that powers of tiny changes do not underflow.
     change = change / largest
     return float((change**3).sum() / (6 * (change**2).sum() ** 1.5))
 
 
 def expanded(z: float, n: int) -> float:
-    """Bring a normal quantile to Student's t with n - 1 degrees of freedom, and widen it for n units."""
+    """Convert a normal quantile to Student's t with n - 1 degrees of freedom, and widen it for n units."""
     if n < 3:
         return z
     freedom = n - 1
-    # Cornish and Fisher's expansion. At 95%, it is off by 0.023 for 5 degrees of freedom and by 0.003 for 10.
+    # Cornish and Fisher's expansion. At 95%, its error is 0.023 for 5 degrees of freedom and 0.003 for 10.
     t = z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
     return t * math.sqrt(n / freedom)

@@ -1,4 +1,4 @@
-"""Permutation tests by swapping two labels, and what many tests at once cost."""
+"""Permutation tests that swap two labels, and Holm's correction for multiple tests."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from spotball_core.random import generator_for
 from spotball_core.typing import FloatArray
 
 _BLOCK = 2_000_000
-"""Numbers in memory at once."""
+"""Maximum number of values in memory."""
 
 ROUNDING = 1e-12
-"""Statistics that differ by less than this share of their parts are ties: the rest is rounding."""
+"""Statistics that differ by less than this share of their parts count as ties, because the rest is rounding."""
 
 
 @dataclass(frozen=True)
 class Swaps:
-    """Ways to swap the labels of two respondents within some of n images and not within others.
+    """The ways to swap the labels of two respondents on some of n images.
 
-    All 2^n ways, once each, where there are no more of them than `permutations`; else that many drawn at random.
+    If there are at most `permutations` ways (2^n), each is used once; otherwise `permutations` random ways are drawn.
 
     Attributes:
         n: number of images, at least 1.
-        permutations: how many to draw at most, at least 1.
-        seed: seed of the draws.
+        permutations: maximum number of ways, at least 1.
+        seed: seed of the random ways.
 
     Examples:
         >>> swaps = Swaps(2, 10)
@@ -48,18 +48,17 @@ class Swaps:
 
     @property
     def exact(self) -> bool:
-        """Whether all ways are there."""
+        """Whether all ways are used."""
         return self.n < 63 and 2**self.n <= self.permutations
 
     def __len__(self) -> int:
         return 2**self.n if self.exact else self.permutations
 
     def blocks(self, width: int = 1) -> Iterator[FloatArray]:
-        """Shape (n_ways, n) each: 1 where an image's labels are swapped, 0 where not.
+        """Yield arrays of shape (n_ways, n): 1 where an image's labels are swapped, else 0.
 
         Args:
-            width: how many numbers are made of each way; blocks are the smaller the more. All blocks together are
-                the same, whatever the width.
+            width: how many numbers are computed per way. A larger width gives smaller blocks; the ways are the same.
         """
         block = max(1, _BLOCK // max(self.n, width))
         generator = generator_for(self.seed, "swaps", str(self.n))
@@ -71,10 +70,10 @@ class Swaps:
                 yield (generator.random((stop - start, self.n)) < 0.5).astype(float)
 
     def p_value(self, as_extreme: int) -> float:
-        """The p value where this many ways give a statistic at least as extreme as the one observed.
+        """Return the p value if this many ways give a statistic at least as extreme as the observed one.
 
-        Drawn ways count the observed labels as one more of them, (1 + count) / (1 + n), so that a test at level
-        alpha errs no more often than that, however few were drawn.
+        For random ways, the observed labels count as one more way: (1 + count) / (1 + n). The test at level alpha then
+        has an error rate of at most alpha, for any number of ways.
 
         Examples:
             >>> Swaps(2, 10).p_value(2), Swaps(40, 999).p_value(4)
@@ -84,10 +83,10 @@ class Swaps:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's adjusted p values: whatever is below alpha errs at all, over all tests, no more often than alpha.
+    """Return Holm's adjusted p values, which control the family-wise error rate over all tests.
 
-    The i-th smallest of m is multiplied by m - i + 1, never falls below the one before it and never exceeds 1. It
-    needs no assumption about how the tests depend on each other.
+    The i-th smallest of m p values is multiplied by m - i + 1; it is at least the previous adjusted value and at most
+    1. The method makes no assumption about dependence between tests.
 
     Examples:
         >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]

@@ -1,4 +1,4 @@
-"""Ranks with confidence intervals: which places in an order the data support."""
+"""Ranks with confidence intervals: the places in an order that the data support."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spotball_core.typing import FloatArray, IntArray
 
 @dataclass(frozen=True, slots=True)
 class RankIntervals:
-    """Ranks, 1 for the best, and their joint confidence intervals, each of shape (n,)."""
+    """Ranks (1 is best) and their joint confidence intervals, each of shape (n,)."""
 
     rank: IntArray
     low: IntArray
@@ -22,23 +22,23 @@ class RankIntervals:
 def rank_intervals(
     values: FloatArray, drawn: FloatArray, *, highest_first: bool, n_units: int, confidence: float = CONFIDENCE
 ) -> RankIntervals:
-    """Rank values, with intervals that hold all true ranks jointly (Mogstad, Romano, Shaikh and Wilhelm, 2024).
+    """Rank values, with intervals that jointly contain all true ranks (Mogstad, Romano, Shaikh and Wilhelm, 2024).
 
     Two values are distinguished if the confidence interval of their difference excludes 0. These intervals are joint
-    over all pairs: their width is that of the largest of all standardized differences in the resamples. The best
-    rank that a value may have is 1 plus the number of values that are distinguishably better, its worst rank is n
-    minus the number of those that are distinguishably worse.
+    over all pairs: their width comes from the largest standardized difference in each resample. The best possible rank
+    of a value is 1 plus the number of values that are distinguishably better; its worst possible rank is n minus the
+    number of values that are distinguishably worse.
 
     Args:
         values: shape (n,).
-        drawn: the values in each bootstrap resample, shape (n, n_resamples). Values on the same units must be
-            resampled together; resamples where a value is undefined (NaN) are excluded.
+        drawn: the values in each bootstrap resample, shape (n, n_resamples). Values on the same units must be resampled
+            together; resamples with an undefined value (NaN) are excluded.
         highest_first: whether the highest value is the best.
-        n_units: how many units, such as images, were resampled; corrects for few units.
-        confidence: that all intervals hold the true ranks, in (0, 1).
+        n_units: number of resampled units, such as images; used to correct for few units.
+        confidence: the joint confidence that all intervals contain the true ranks, in (0, 1).
 
     Returns:
-        Equal values share the best rank that they cover.
+        The ranks and intervals. Equal values share the best rank that they cover.
 
     Examples:
         >>> rng = np.random.default_rng(0)

@@ -1,1 +1,1 @@
-"""Synthetic scenes and pictures, to try the software without data."""
+"""Make synthetic scenes, pictures, poses and respondents, to try the software without data."""

@@ -1,4 +1,4 @@
-"""A pen for synthetic pictures: shapes with smooth edges, and the small geometry and color that drawing takes."""
+"""Draw shapes with smooth edges for synthetic pictures, with helpers for geometry and color."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ Point = tuple[float, float]
 Color = tuple[int, int, int]
 
 FINER = 3
-"""How many times larger than wanted everything is drawn, for smooth edges."""
+"""Enlargement factor at which everything is drawn before it is scaled down, for smooth edges."""
 
 
 class Pen:
-    """Draws in pixels of the wanted picture on one that is several times larger."""
+    """Draws on a picture several times larger, with coordinates in pixels of the final picture."""
 
     def __init__(self, draw: ImageDraw) -> None:
         self._draw = draw
 
     def area(self, points: list[Point], color: Color) -> None:
-        """The inside of a polygon."""
+        """Fill a polygon."""
         self._draw.polygon([(x * FINER, y * FINER) for x, y in points], fill=color)
 
     def box(self, x1: float, y1: float, x2: float, y2: float, color: Color) -> None:
-        """An upright rectangle, by its top left and bottom right corners."""
+        """Fill an upright rectangle, given by its top left and bottom right corners."""
         self._draw.rectangle((x1 * FINER, y1 * FINER, x2 * FINER, y2 * FINER), fill=color)
 
     def stroke(self, points: list[Point], width: float, color: Color) -> None:
-        """A line with round ends and joints."""
+        """Draw a line with round ends and joints."""
         scaled = [(x * FINER, y * FINER) for x, y in points]
         self._draw.line(scaled, fill=color, width=max(1, round(width * FINER)), joint="curve")
         for x, y in points:
             self.disc((x, y), width / 2, color)
 
     def disc(self, middle: Point, radius: float, color: Color, *, flat: float = 1.0) -> None:
-        """A disc, or an ellipse whose height is `flat` times its width."""
+        """Fill a disc, or an ellipse whose height is `flat` times its width."""
         x, y, r = middle[0] * FINER, middle[1] * FINER, radius * FINER
         self._draw.ellipse((x - r, y - r * flat, x + r, y + r * flat), fill=color)
 
     def arc(self, middle: Point, radius: float, start: float, end: float, width: float, color: Color) -> None:
-        """A part of a circle's line, from one angle to another: degrees, clockwise from the right."""
+        """Draw an arc of a circle from one angle to another, in degrees, clockwise from the right."""
         x, y, r = middle[0] * FINER, middle[1] * FINER, radius * FINER
         self._draw.arc((x - r, y - r, x + r, y + r), start, end, fill=color, width=max(1, round(width * FINER)))
 
     def text(self, middle: Point, text: str, size: float, color: Color) -> None:
-        """A line of text around its middle."""
+        """Draw a line of text centered on a point."""
         from PIL import ImageFont
 
         font = ImageFont.load_default(size * FINER)
@@ -55,23 +55,23 @@ class Pen:
 
 
 def center_of(box: tuple[float, float, float, float]) -> Point:
-    """The middle of an upright rectangle."""
+    """Return the center of an upright rectangle."""
     return (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
 
 
 def between(start: Point, end: Point, share: float) -> Point:
-    """The point this share of the way from one to the other."""
+    """Return the point at this share of the way between two points."""
     return start[0] + (end[0] - start[0]) * share, start[1] + (end[1] - start[1]) * share
 
 
 def towards(start: Point, target: Point, reach: float) -> Point:
-    """The target, or as near to it as this reach allows."""
+    """Return the target, or the point nearest to it within this reach."""
     away = math.dist(start, target)
     return between(start, target, min(1.0, reach / away)) if away else target
 
 
 def mixed(color: Color, other: Color, share: float) -> Color:
-    """A color with this share of another.
+    """Return a color mixed with this share of another.
 
     Examples:
         >>> mixed((0, 0, 0), (200, 100, 50), 0.5)
@@ -82,5 +82,5 @@ def mixed(color: Color, other: Color, share: float) -> Color:
 
 
 def darker(color: Color, share: float) -> Color:
-    """This share of a color's brightness."""
+    """Return a color at this share of its brightness."""
     return mixed((0, 0, 0), color, share)

@@ -1,7 +1,7 @@
-"""Pictures of made-up scenes: drawn people on a drawn field, looking at the ball whether it is drawn or not.
+"""Draw pictures of synthetic scenes: people on a field who look at the ball, whether or not it is drawn.
 
-They stand in for photos wherever the whole path is to be seen without data, such as the demo of the human study. Nobody
-takes them for photos, and the board along the field says what they are.
+They replace photos where the whole workflow runs without data, such as in the demo of the human study. They are clearly
+drawings, and the board along the field states that they are synthetic.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SHADE: Color = (56, 62, 76)
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """How a sport is drawn: colors of its ground, its surroundings and its teams (shirt and shorts)."""
+    """The look of a sport: colors of its ground, its surroundings and its teams (shirt and shorts)."""
 
     ground: Color
     other: Color
@@ -66,8 +66,8 @@ def write_scene_pictures(scenes: Sequence[Scene], folder: Path) -> tuple[Scene, 
         The scenes with the paths of their pictures.
 
     Raises:
-        MissingExtraError: without Pillow.
-        OptionError: as `draw_scene`.
+        MissingExtraError: if Pillow is not installed.
+        OptionError: in the cases of `draw_scene`.
     """
     drawn = []
     for scene in scenes:
@@ -81,21 +81,21 @@ def write_scene_pictures(scenes: Sequence[Scene], folder: Path) -> tuple[Scene, 
 
 
 def draw_scene(scene: Scene, *, ball: bool) -> Image:
-    """A picture of a scene as `spotball_core.synthetic.scenes.synthetic_scenes` makes them.
+    """Draw a scene made by `spotball_core.synthetic.scenes.synthetic_scenes`.
 
-    The same scene gives the same picture; with and without the ball, nothing but the ball differs. Each player stands
-    in their bounding box and looks at the ball; the one nearest to it reaches or kicks for it.
+    The same scene gives the same picture, and pictures with and without the ball differ only in the ball. Each player
+    stands in their bounding box and looks at the ball; the nearest player reaches or kicks for it.
 
     Args:
-        scene: of a synthetic sport, with players and the ball's bounding box.
-        ball: whether the ball is drawn.
+        scene: a scene of a synthetic sport, with players and the ball's bounding box.
+        ball: whether to draw the ball.
 
     Returns:
-        In RGB, of the scene's width and height in pixels.
+        An RGB image with the scene's width and height in pixels.
 
     Raises:
         OptionError: for a scene of another sport, without players or without the ball's bounding box.
-        MissingExtraError: without Pillow.
+        MissingExtraError: if Pillow is not installed.
     """
     try:
         from PIL import Image as Images, ImageDraw
@@ -112,7 +112,7 @@ def draw_scene(scene: Scene, *, ball: bool) -> Image:
     _surroundings(pen, look, scene.width, scene.height, rng)
     _FIELDS[scene.sport](pen, look, scene.width, scene.height, rng)
     target = center_of(scene.ball_box)
-    # Who is farther down is nearer to the viewer.
+    # People farther down in the image are nearer to the viewer.
     boxes = sorted((box.corners for box in scene.players), key=lambda box: box[3])
     nearest = min(boxes, key=lambda box: math.dist(center_of(box), target))
     for box in boxes:
@@ -127,7 +127,7 @@ def draw_scene(scene: Scene, *, ball: bool) -> Image:
 
 
 def _surroundings(pen: Pen, look: _Look, width: float, height: float, rng: np.random.Generator) -> None:
-    """Stands with people, and the board that says what this is."""
+    """Draw stands with people, and the board that states that the picture is synthetic."""
     stands, edge = _STANDS * height, _EDGE * height
     pen.box(0, 0, width, stands, _SHADE)
     size = height / 75
@@ -150,7 +150,7 @@ def _soccer_field(pen: Pen, look: _Look, width: float, height: float, rng: np.ra
         pen.area(_strip(vanishing, edge, height, width * i / 8, width * (i + 1) / 8), look.other)
     thick = height / 110
     pen.stroke([(0, edge + 0.05 * height), (width, edge + 0.05 * height)], thick * 0.7, look.line)
-    # The penalty area, at one side.
+    # Draw the penalty area, on one side.
     at = _from_side(width, rng)
     top, bottom = edge + 0.14 * height, edge + 0.52 * height
     pen.stroke([(at(-0.05), top), (at(0.36), top), (at(0.46), bottom), (at(-0.05), bottom)], thick, look.line)
@@ -168,7 +168,7 @@ def _basketball_court(pen: Pen, look: _Look, width: float, height: float, rng: n
     pen.area(key, mixed(look.board, look.ground, 0.35))
     pen.stroke(key, thick, look.line)
     pen.stroke([(0, edge + 0.04 * height), (width, edge + 0.04 * height)], thick * 0.7, look.line)
-    # The basket: pole, backboard, ring and net.
+    # Draw the basket: pole, backboard, ring and net.
     pole, ring = at(0.02), at(0.115)
     pen.stroke([(pole, top + 0.06 * height), (pole, 0.16 * height), (at(0.06), 0.12 * height)], thick * 2.4, _DARK)
     back, front = at(0.06), at(0.085)
@@ -191,7 +191,7 @@ def _volleyball_court(pen: Pen, look: _Look, width: float, height: float, rng: n
     ]
     pen.area(court, look.ground)
     pen.stroke([*court, court[0]], thick, look.line)
-    # The net, across the middle.
+    # Draw the net, across the middle.
     left, right, top, bottom = 0.07 * width, 0.93 * width, 0.32 * height, 0.46 * height
     for i in range(1, 40):
         x = left + (right - left) * i / 40
@@ -213,13 +213,13 @@ _FIELDS = {
 
 
 def _from_side(width: float, rng: np.random.Generator) -> Callable[[float], float]:
-    """Where a share of the width is, counted from the left or from the right, which is drawn."""
+    """Return a function from a share of the width to x, counted from a randomly chosen side."""
     left = rng.random() < 0.5
     return lambda share: width * share if left else width * (1 - share)
 
 
 def _strip(vanishing: Point, top: float, bottom: float, left: float, right: float) -> list[Point]:
-    """What of the field lies between two lines that meet far behind it and are at `left` and `right` below."""
+    """Return the field between two lines through the vanishing point that start at `left` and `right`."""
 
     def at(x: float, y: float) -> Point:
         share = (y - vanishing[1]) / (bottom - vanishing[1])
@@ -259,7 +259,10 @@ def _player(
     limb = 0.062 * height
 
     def at(across: float, down: float) -> Point:
-        """A point of the box: from its middle in the direction faced (-0.5 to 0.5), from its top down (0 to 1)."""
+        """Return a point of the box.
+
+        `across` runs from its middle in the facing direction (-0.5 to 0.5), `down` from its top (0 to 1).
+        """
         return middle + facing * across * width, y1 + down * height
 
     radius = min(0.083 * height, 0.3 * width)
@@ -299,7 +302,7 @@ def _arm(pen: Pen, shoulder: Point, hand: Point, limb: float, skin: Color, sleev
 
 
 def _head(pen: Pen, middle: Point, radius: float, target: Point, skin: Color, hair: Color) -> None:
-    """A head whose face, nose and eyes turn to the target."""
+    """Draw a head whose face, nose and eyes turn to the target."""
     away = math.dist(middle, target)
     dx, dy = ((target[0] - middle[0]) / away, (target[1] - middle[1]) / away) if away else (0.0, 0.0)
     x, y = middle

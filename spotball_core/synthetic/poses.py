@@ -1,4 +1,4 @@
-"""Keypoints for synthetic scenes, with known directions: heads and torsos turn towards the ball, more or less."""
+"""Make keypoints for synthetic scenes, with known directions: heads and torsos turn roughly toward the ball."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from spotball_core.typing import FloatArray
 _EARS, _SHOULDERS, _HIPS, _KNEES, _ANKLES = 0.1, 0.22, 0.53, 0.75, 0.97
 _TORSO = _HIPS - _SHOULDERS
 
-# Lengths in torsos: half the distance between the ears, how far eyes are in front of the ears and above the nose, half
-# the distance between the hips, how far the torso leans and the knees bend towards the front.
+# Lengths in torsos: half the distance between the ears; how far the eyes are in front of the ears and above the nose;
+# half the distance between the hips; how far the torso leans and the knees bend to the front.
 _EAR, _EYE, _BROW, _HIP, _LEAN, _KNEE = 0.14, 0.2, 0.06, 0.2, 0.08, 0.12
 _ARM, _HAND = 0.45, 0.85
-"""How far below the shoulders elbows and wrists are, in torsos."""
+"""How far elbows and wrists are below the shoulders, in torsos."""
 
 
 @dataclass(frozen=True, slots=True)
 class PoseNoise:
-    """How far synthetic people are from turning towards the ball.
+    """How far synthetic people deviate from turning toward the ball.
 
     Attributes:
         head: standard deviation of the angle between a head and the line to the ball, in degrees.
         torso: the same for a torso.
-        elsewhere: share of people whose head and torso turn in random directions, independently of each other.
+        elsewhere: share of people whose head and torso turn in independent random directions.
         missing: share of keypoints that are not detected.
     """
 
@@ -42,7 +42,7 @@ class PoseNoise:
 
 
 NO_NOISE = PoseNoise(0.0, 0.0, 0.0, 0.0)
-"""All heads and torsos turn exactly towards the ball, and all keypoints are detected."""
+"""No noise: all heads and torsos turn exactly toward the ball, and all keypoints are detected."""
 
 
 def synthetic_poses(
@@ -50,14 +50,14 @@ def synthetic_poses(
 ) -> tuple[Scene, ...]:
     """Return synthetic scenes with keypoints of their players.
 
-    Everything but the keypoints stays. A person's keypoints depend on the seed and the scene alone. Directions in the
-    image follow the assumptions of `spotball_core.cue_maps.directions`: with `NO_NOISE`, the directions found there
-    are those of the ball.
+    Only the keypoints are added. A person's keypoints depend only on the seed and the scene. Directions in the image
+    follow the assumptions of `spotball_core.cue_maps.directions`: with `NO_NOISE`, the directions estimated there point
+    to the ball.
 
     Args:
-        scenes: as `synthetic_scenes` returns them, with players and the ball's bounding box.
-        noise: how far people are from turning towards the ball; `PoseNoise()` by default.
-        seed: a whole number of at least 0, or a Generator, from which one number is drawn.
+        scenes: scenes from `synthetic_scenes`, with players and the ball's bounding box.
+        noise: how far people deviate from turning toward the ball (default: `PoseNoise()`).
+        seed: an integer of at least 0, or a Generator, from which one number is drawn.
 
     Raises:
         OptionError: for a scene without players or without the ball's bounding box, or a negative seed.
@@ -82,7 +82,7 @@ def _posed(scene: Scene, noise: PoseNoise, seed: int) -> Scene:
 
 
 def _person(box: FloatArray, ball: FloatArray, noise: PoseNoise, rng: np.random.Generator) -> FloatArray:
-    """Keypoints of a person in a box, shape (17, 3)."""
+    """Return the keypoints of a person in a box, shape (17, 3)."""
     x1, y1, x2, y2 = box
     middle, height = (x1 + x2) / 2, y2 - y1
     unit = _TORSO * height
@@ -91,10 +91,10 @@ def _person(box: FloatArray, ball: FloatArray, noise: PoseNoise, rng: np.random.
     looks_elsewhere = rng.random() < noise.elsewhere
     head = _turned(ball - ears, noise.head, looks_elsewhere, rng)
     torso = _turned(ball - chest, noise.torso, looks_elsewhere, rng)
-    # How much of the head's direction is in the image's plane; the rest is towards the camera.
+    # The share of the head's direction in the image plane; the rest points toward the camera.
     head = head * rng.uniform(0.5, 1.0)
     across = np.sqrt(max(0.0, 1 - float(head @ head)))
-    # A torso turns about the vertical: what is not sideways is towards the camera, or away from it.
+    # A torso turns about the vertical axis: the part that is not sideways points toward or away from the camera.
     side, front = _upright(torso)
 
     points = np.zeros((17, 2))
@@ -119,7 +119,7 @@ def _person(box: FloatArray, ball: FloatArray, noise: PoseNoise, rng: np.random.
 
 
 def _turned(direction: FloatArray, spread: float, elsewhere: bool, rng: np.random.Generator) -> FloatArray:
-    """The unit vector of a direction, turned by a random angle, shape (2,)."""
+    """Return the unit vector of a direction after a random rotation, shape (2,)."""
     turn = rng.normal(0.0, np.radians(spread))
     random = rng.uniform(-np.pi, np.pi)
     angle = random if elsewhere else np.arctan2(direction[1], direction[0]) + turn
@@ -127,7 +127,7 @@ def _turned(direction: FloatArray, spread: float, elsewhere: bool, rng: np.rando
 
 
 def _upright(direction: FloatArray) -> tuple[float, float]:
-    """The horizontal direction whose image points this way: its parts to the right and towards the camera."""
+    """Return the horizontal direction with this projection: its parts to the right and toward the camera."""
     side, front = float(direction[0]), float(direction[1]) / ELEVATION
     length = float(np.hypot(side, front))
     return side / length, front / length

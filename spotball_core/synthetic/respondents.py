@@ -1,4 +1,4 @@
-"""Synthetic respondents that follow known cues, to try the analysis of cues on."""
+"""Make synthetic respondents that follow known cues, to test the cue analysis."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 def cue_distributions(scenes: Sequence[Scene], weights: Mapping[str, float]) -> FloatArray:
-    """Return what a respondent guesses that follows cues with known weights.
+    """Return the guesses of a respondent that follows cues with known weights.
 
     Args:
-        scenes: of one grid shape. Each sport has its own scale of a cue, as in `explain_cues`.
-        weights: the standardized weight of each cue; the others are 0. Without cues, guesses are uniform.
+        scenes: scenes of one grid shape. A cue has a separate scale for each sport, as in `explain_cues`.
+        weights: the standardized weight of each cue; other cues have weight 0. Without cues, guesses are uniform.
 
     Returns:
         Shape (n_scenes, n_cells); each row sums to 1.
@@ -40,10 +40,10 @@ def cue_distributions(scenes: Sequence[Scene], weights: Mapping[str, float]) -> 
         raise OptionError("there are no scenes to guess on")
     utility = np.zeros((len(scenes), scenes[0].layout.n_cells))
     for sport in dict.fromkeys(scene.sport for scene in scenes):
-        here = [place for place, scene in enumerate(scenes) if scene.sport == sport]
-        scores = cue_scores([scenes[place] for place in here], [*weights, *CUES])
+        places = [place for place, scene in enumerate(scenes) if scene.sport == sport]
+        scores = cue_scores([scenes[place] for place in places], [*weights, *CUES])
         strengths = np.array([weights.get(cue.key, 0.0) for cue in scores.cues])
-        utility[here] = scores.standardized() @ strengths
+        utility[places] = scores.standardized() @ strengths
     mass = np.exp(utility - utility.max(axis=-1, keepdims=True))
     distributions: FloatArray = mass / mass.sum(axis=-1, keepdims=True)
     return distributions
@@ -59,16 +59,16 @@ def cue_responses(
     """Draw answers of respondents that follow known cues, as rows with the columns of a responses file.
 
     Args:
-        scenes: of one grid shape.
-        respondents: by their names, the standardized weights of the cues that they follow.
+        scenes: scenes of one grid shape.
+        respondents: by name, the standardized weights of the cues that they follow.
         samples: answers per scene.
-        seed: a whole number of at least 0, or a Generator, from which one number is drawn.
+        seed: an integer of at least 0, or a Generator, from which one number is drawn.
 
     Returns:
-        As `baseline_responses`; the kind is "baseline".
+        The same columns as `baseline_responses`, with kind "baseline".
 
     Raises:
-        OptionError: as `cue_distributions`, and for a negative seed.
+        OptionError: in the cases of `cue_distributions`, and for a negative seed.
 
     Examples:
         >>> from spotball_core.synthetic.scenes import synthetic_scenes

@@ -1,7 +1,7 @@
-"""Made-up scenes: something to run the whole path on, without data, network or key.
+"""Make synthetic scenes, which run through the whole workflow without data, network or key.
 
-They have the benchmark's shape and nothing of its content. Their sports are called `synthetic-...`, so that no number
-made from them can be taken for one about people or models.
+They have the benchmark's format but not its content. Their sports are called `synthetic-...`, so that numbers from them
+are not mistaken for results about people or models.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from spotball_core.schema.scene import GridShape, PlayerBox, Scene
 from spotball_core.typing import FloatArray
 
 CONTROL_EVERY = 10
-"""Every how many images of a sport one is a control."""
+"""Number of images of a sport per control."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +25,12 @@ class _Sport:
     """How a sport's scenes are made. Areas are in square pixels of a 640 x 360 image.
 
     Attributes:
-        players: mean number of players (the paper's table 1).
+        players: mean number of players (table 1 of the paper).
         player_area: mean area of a player's box (table 1).
-        ball_area: area of the ball's box (table 1; soccer's brought from the 512 x 512 frame to the image).
-        center: mean height in the image of the players' middles, as a share of the image's height.
-        reach: how far to the side of its player the ball is: standard deviation, in widths of the player.
-        height: between which heights of its player the ball is, in heights of the player from the top, downwards.
+        ball_area: area of the ball's box (table 1; for soccer, converted from the 512 x 512 frame to the image).
+        center: mean height of the players' centers in the image, as a share of the image's height.
+        reach: standard deviation of the ball's horizontal distance from its player, in widths of the player.
+        height: range of the ball's height relative to its player, in heights of the player from the top downward.
     """
 
     players: float
@@ -46,27 +46,27 @@ _SPORTS = {
     "synthetic-soccer": _Sport(4.26, 13719, 785.37 * (640 / 512) * (360 / 512), 0.5, 1.0, (0.8, 1.05)),
     # In the hands, or on the way to the basket.
     "synthetic-basketball": _Sport(5.46, 20067, 1631.27, 0.55, 0.5, (-0.15, 0.45)),
-    # In the air above.
+    # In the air above the player.
     "synthetic-volleyball": _Sport(9.92, 6600, 904.86, 0.6, 1.5, (-1.2, -0.1)),
 }
 
 _ASPECT, _ASPECT_SPREAD = 0.42, 0.25  # width over height of people standing and running: median, sd of the logarithm
 _SIZE_SPREAD = 0.3  # sd of the logarithm of a player's height
 _BALL_SPREAD = 0.15  # sd of the logarithm of the ball's diameter
-_SIDEWAYS, _UPWARDS = 0.22, 0.12  # sd of the players' middles, as shares of the image's width and height
+_SIDEWAYS, _UPWARDS = 0.22, 0.12  # sd of the players' centers, as shares of the image's width and height
 
 
 def synthetic_scenes(n: int = 60, *, seed: int | np.random.Generator = 0) -> tuple[Scene, ...]:
-    """Made-up scenes of three sports in turn, on the paper's grid.
+    """Make synthetic scenes of three sports in turn, on the grid from the paper.
 
-    Number and size of the players and size of the ball follow the paper's table 1. The ball is near a player's feet
-    in soccer, in or near a player's hands in basketball, in the air above a player in volleyball. Images are numbered
-    from 1 within each sport; every tenth of a sport is a control. There are no image files.
+    The number and size of the players and the size of the ball follow table 1 of the paper. The ball is near a player's
+    feet in soccer, in or near a player's hands in basketball, and in the air above a player in volleyball. Images are
+    numbered from 1 within each sport; every tenth image of a sport is a control. There are no image files.
 
     Args:
-        n: how many.
-        seed: a whole number of at least 0, or a Generator, from which one number is drawn. A scene's content depends
-            on the seed, its sport and its number alone: fewer scenes are the first of more.
+        n: number of scenes.
+        seed: an integer of at least 0, or a Generator, from which one number is drawn. A scene's content depends only
+            on the seed, its sport and its number: a smaller `n` returns the first scenes of a larger one.
 
     Raises:
         OptionError: for less than one scene or a negative seed.
@@ -88,7 +88,7 @@ def synthetic_scenes(n: int = 60, *, seed: int | np.random.Generator = 0) -> tup
 def _scene(sport: str, number: int, seed: int) -> Scene:
     grid, look = Grid.standard(), _SPORTS[sport]
     rng = generator_for(seed, "scene", sport, str(number))
-    # At least one: a ball without players would be no scene.
+    # Use at least one player, because a scene needs players.
     players = _players(look, grid, 1 + int(rng.poisson(look.players - 1)), rng)
     x1, y1, x2, y2 = players[rng.integers(len(players))]
     size = min(np.sqrt(look.ball_area) * np.exp(rng.normal(0, _BALL_SPREAD)), grid.height / 2)
@@ -108,7 +108,7 @@ def _scene(sport: str, number: int, seed: int) -> Scene:
 
 
 def _players(look: _Sport, grid: Grid, n: int, rng: np.random.Generator) -> FloatArray:
-    """Boxes of n players, shape (n, 4)."""
+    """Return the boxes of n players, shape (n, 4)."""
     aspect = _ASPECT * np.exp(rng.normal(0, _ASPECT_SPREAD, n))
     # Box areas are log-normal: their mean is their median times exp(variance of the logarithm / 2).
     median_area = look.player_area / np.exp((_ASPECT_SPREAD**2 + (2 * _SIZE_SPREAD) ** 2) / 2)
@@ -119,7 +119,7 @@ def _players(look: _Sport, grid: Grid, n: int, rng: np.random.Generator) -> Floa
 
 
 def _boxes_at(middle: FloatArray, size: FloatArray, grid: Grid) -> FloatArray:
-    """Boxes about these middles, pushed into the image where they would stick out, shape (n, 4), to 0.1 px."""
+    """Return boxes around these centers, shifted into the image if necessary, shape (n, 4), rounded to 0.1 px."""
     image = np.array([grid.width, grid.height])
     start = np.clip(middle - size / 2, 0, image - size)
     return np.column_stack([start, start + size]).round(1)

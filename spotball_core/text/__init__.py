@@ -1,1 +1,1 @@
-"""Numbers, p-values and tables as text."""
+"""Format numbers, p values and tables as text."""

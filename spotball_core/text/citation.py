@@ -13,4 +13,4 @@ BIBTEX = f"""@article{{balamurugan2025spottheball,
   url = {{{PAPER}}}
 }}
 """
-"""The same as `preferred-citation` in CITATION.cff, which is not part of the installed package."""
+"""The same reference as `preferred-citation` in CITATION.cff, which is not part of the installed package."""

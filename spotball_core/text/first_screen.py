@@ -1,4 +1,4 @@
-"""The first screen of a command: a sentence to quote, a narrow table, and where the rest is."""
+"""Write the summary that a command prints first: a sentence to quote, a narrow table, and a pointer to the rest."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from spotball_core.service.safe_text import rich_text
 
 WIDTH = 80
-"""Columns of the text where standard output is not a terminal."""
+"""Width of the text in columns if standard output is not a terminal."""
 
 _NARROWEST = 40
 
@@ -27,18 +27,18 @@ def first_screen(
     signature: str,
     to_terminal: bool = False,
 ) -> str:
-    """Write the first screen of a result. Names that are too long are shortened; numbers are not.
+    """Write a summary of a result. Names that are too long are shortened; numbers are not.
 
     Args:
         headline: the result in a sentence.
-        heads: of the table's columns; a head may have two lines.
-        rows: of the table.
-        n_names: how many of the first columns are names; the others are numbers.
+        heads: the heads of the table's columns; a head may have two lines.
+        rows: the rows of the table.
+        n_names: number of leading columns that are names; the others are numbers.
         about: what the table is about.
-        warnings: printed on one line each.
-        notes: sentences under the table.
-        signature: of the numbers.
-        to_terminal: whether the text may be as wide as the terminal that standard output is.
+        warnings: warnings, printed on one line each.
+        notes: sentences below the table.
+        signature: the signature of the numbers.
+        to_terminal: whether the text may use the width of the terminal that standard output is connected to.
     """
     from rich.console import Console
     from rich.table import Table

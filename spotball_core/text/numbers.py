@@ -1,4 +1,4 @@
-"""Numbers as the report writes them: the digits that mean something, the unit, the interval."""
+"""Format numbers for reports: significant digits, unit and interval."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _SIGNS = {"share": "%", "px": " px", "cell": " cells", "diagonal": " diagonals",
 
 
 def unit_of(key: str, policy: ScorePolicy) -> str:
-    """The unit that a metric's values are in under a policy."""
+    """Return the unit of a metric's values under a policy."""
     return METRICS[key].unit_under(policy)
 
 
 def number(value: float, unit: str) -> str:
-    """A number without its unit: shares in percent, pixels to a tenth, ratios to a thousandth.
+    """Format a number without its unit: shares in percent, pixels to a tenth, ratios to a thousandth.
 
     Examples:
         >>> number(0.1921, "share"), number(101.84, "px"), number(1.1, "ratio")
@@ -30,7 +30,7 @@ def number(value: float, unit: str) -> str:
 
 
 def quantity(value: float, unit: str) -> str:
-    """A number with its unit.
+    """Format a number with its unit.
 
     Examples:
         >>> quantity(0.1921, "share"), quantity(101.84, "px")
@@ -40,7 +40,7 @@ def quantity(value: float, unit: str) -> str:
 
 
 def interval(ends: Interval | None, unit: str) -> str:
-    """An interval in brackets, without its unit; nothing where there is none.
+    """Format an interval in brackets, without its unit; return an empty text if there is none.
 
     Examples:
         >>> interval((0.145, 0.2372), "share")
@@ -50,7 +50,7 @@ def interval(ends: Interval | None, unit: str) -> str:
 
 
 def told(value: MetricValue, unit: str) -> str:
-    """A value in a sentence, with its interval; the reason where there is none.
+    """Format a value with its interval for a sentence, or the reason why there is no value.
 
     Examples:
         >>> told(MetricValue(value=0.1921, ci95=(0.145, 0.2372)), "share")
@@ -62,7 +62,7 @@ def told(value: MetricValue, unit: str) -> str:
 
 
 def plural(n: float, noun: str) -> str:
-    """How many of something.
+    """Format a number of things.
 
     Examples:
         >>> plural(1, "image"), plural(7500, "response"), plural(2, "guess")
@@ -73,7 +73,7 @@ def plural(n: float, noun: str) -> str:
 
 
 def span(values: Sequence[int], noun: str) -> str:
-    """How many of something where there are several counts: one number if they agree, else the range.
+    """Format several counts of things: one number if they agree, else the range.
 
     Examples:
         >>> span([50, 50], "image"), span([20, 50], "image")
@@ -84,7 +84,7 @@ def span(values: Sequence[int], noun: str) -> str:
 
 
 def within(title: str) -> str:
-    """A title inside a sentence: names keep their capital.
+    """Return a title for use inside a sentence: names keep their capital.
 
     Examples:
         >>> within("Center ratio"), within("Euclidean error"), within("1D Wasserstein distance")
@@ -94,7 +94,7 @@ def within(title: str) -> str:
 
 
 def shortened(name: str, most: int) -> str:
-    """A name with its middle left out where it is longer than a figure has room for.
+    """Return a name with its middle omitted if it is longer than the available room.
 
     Examples:
         >>> shortened("gpt-4o-mini", 16), shortened("a-very-long/model-name-2025", 16)
@@ -107,7 +107,7 @@ def shortened(name: str, most: int) -> str:
 
 
 def listed(items: Sequence[str]) -> str:
-    """Items in a sentence.
+    """Join items for a sentence.
 
     Examples:
         >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])
@@ -117,7 +117,7 @@ def listed(items: Sequence[str]) -> str:
 
 
 def window_words(window: Window) -> str:
-    """A center window in words.
+    """Describe a center window in words.
 
     Examples:
         >>> window_words(((2, 4), (3, 7)))

@@ -1,4 +1,4 @@
-"""p values as text."""
+"""Format p values as text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ ALPHA = 0.05
 
 
 def say_p(p: float) -> str:
-    """A p value with its sign of equality, as exactly as is of use.
+    """Format a p value with its sign of equality, to a useful precision.
 
     Examples:
         >>> say_p(0.04321), say_p(0.00004), say_p(0.6)

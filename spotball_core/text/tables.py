@@ -1,4 +1,4 @@
-"""Tables as text: on a terminal, as Markdown and as LaTeX."""
+"""Write tables as text: for a terminal, as Markdown and as LaTeX."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 _WIDE = 200
 
 Titled = tuple[str, int, list[str], list[list[str]]]
-"""A table: its title, how many of its columns are names, heads and rows."""
+"""A table: its title, the number of its columns that are names, its heads and its rows."""
 
 
 def print_tables(tables: Iterable[Titled], foot: str, console: Console) -> None:
-    """Print tables and what stands beneath them.
+    """Print tables and the text below them.
 
-    A table that is wider than the console is printed in several, so that no number is cut.
+    A table that is wider than the console is split into several tables, so that no number is cut.
     """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
@@ -31,7 +31,7 @@ def print_tables(tables: Iterable[Titled], foot: str, console: Console) -> None:
             table = Table(title=None if number else rich_text(title, "bold"), title_justify="left", header_style="")
             table.box = SIMPLE_HEAD
             for i in columns:
-                # Names may be folded, numbers not.
+                # Names may be wrapped, numbers may not.
                 if i < n_names:
                     table.add_column(rich_text(heads[i]), overflow="fold")
                 else:
@@ -43,16 +43,16 @@ def print_tables(tables: Iterable[Titled], foot: str, console: Console) -> None:
 
 
 def _width(head: str, cells: list[str]) -> int:
-    """The least width of a column: its head may be broken between words, its cells between lines."""
+    """Return the minimum width of a column: its head may be wrapped between words, its cells at line breaks."""
     return max(len(part) for part in (*head.split(), *(line for cell in cells for line in cell.split("\n"))))
 
 
 def columns_that_fit(widths: list[int], n_names: int, width: int) -> Iterator[list[int]]:
-    """The columns of each table: the names, and as many numbers as fit, one at least."""
+    """Yield the columns of each table: the names, and as many numbers as fit, at least one."""
     names = list(range(n_names))
     group: list[int] = []
     for i in range(n_names, len(widths)):
-        # Each column has a blank on both sides and one to the next; the table has one at its left.
+        # Each column has a space on both sides and a separator; the table has one space on its left.
         if group and sum(widths[j] + 3 for j in (*names, *group, i)) + 1 > width:
             yield names + group
             group = []
@@ -61,7 +61,7 @@ def columns_that_fit(widths: list[int], n_names: int, width: int) -> Iterator[li
 
 
 def tables_as_text(tables: Iterable[Titled], foot: str, *, to_terminal: bool = False) -> str:
-    """Tables as `print_tables` prints them: as wide as they need, or as the terminal that standard output is."""
+    """Return the text that `print_tables` prints, at full width or at the width of the terminal on standard output."""
     import sys
 
     from rich.console import Console
@@ -74,21 +74,21 @@ def tables_as_text(tables: Iterable[Titled], foot: str, *, to_terminal: bool = F
 
 
 def tables_as_markdown(tables: Iterable[Titled], foot: str) -> str:
-    """Tables in Markdown, and what stands beneath them."""
+    """Return tables in Markdown, and the text below them."""
     lines: list[str] = []
     for title, n_names, heads, rows in tables:
         rules = ["---"] * n_names + ["---:"] * (len(heads) - n_names)
         lines += [f"**{markdown_text(title)}**", "", *map(markdown_row, (heads, rules, *rows)), ""]
     for line in foot.splitlines():
         if lines and lines[-1].startswith("- ") and not line.startswith("- "):
-            # Otherwise it would be a part of the list's last point.
+            # Otherwise the line would become part of the list's last item.
             lines.append("")
         lines.append(f"{markdown_text(line)}  ")
     return "\n".join(lines) + "\n"
 
 
 def tables_as_latex(tables: Iterable[Titled], foot: str) -> str:
-    """Tables in LaTeX, with the rules of the package booktabs; titles and what stands beneath them are comments."""
+    """Return tables in LaTeX, with rules of the package booktabs; titles and the text below are comments."""
     lines: list[str] = []
     for title, n_names, heads, rows in tables:
         columns = "l" * n_names + "r" * (len(heads) - n_names)

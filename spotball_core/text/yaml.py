@@ -10,7 +10,7 @@ from typing import Any
 def yaml_text(value: Mapping[str, Any]) -> str:
     """Return a mapping as YAML in block style.
 
-    Every text is quoted, so that none is read as a number, a date or a boolean.
+    Every text is quoted, so that it is not read as a number, a date or a boolean.
 
     Args:
         value: texts, numbers, lists and mappings. Lists and mappings must not be empty.
@@ -33,7 +33,7 @@ def _block(value: Mapping[str, Any] | Sequence[Any]) -> Iterator[str]:
         if not isinstance(item, (Mapping, list)):
             yield f"{start} {_scalar(item)}"
         elif key is None:
-            # The first line of the item is on the line of its dash.
+            # The first line of the item follows its dash on the same line.
             first, *rest = _block(item)
             yield f"- {first}"
             yield from (f"  {line}" for line in rest)
@@ -47,7 +47,7 @@ def _scalar(value: str | float | int) -> str:
         return '"' + "".join(map(_quoted, value)) + '"'
     text = repr(value)
     if isinstance(value, float) and math.isfinite(value) and "." not in text:
-        # YAML 1.1 takes 1e-07 for text.
+        # YAML 1.1 reads 1e-07 as text.
         text = text.replace("e", ".0e", 1)
     return text
 

@@ -300,7 +300,7 @@ def test_a_sum_beyond_2_to_the_53_is_not_rounded_at_each_step(order: list[int]) 
     row = np.array([[2.0**26, 1, 1, -(2.0**26), -1, -1]])
     cells = [*order, *(3 + cell for cell in order)]
     table = module._Table(cost[np.ix_(cells, cells)])
-    assert module._by_pot(row[:, cells], table, np.array([9]), 1, whole=True).tolist() == [2.0**53 + 2]
+    assert module._by_pot(row[:, cells], table, np.array([9]), 1, are_integers=True).tolist() == [2.0**53 + 2]
 
 
 @pytest.mark.parametrize(("problems", "expected"), [(0.9, 1), (1.5, 1), (3.5, 3), (100, 8)])

@@ -132,7 +132,9 @@ def test_sums_beyond_64_bits(kind: str, most: int) -> None:
     assert found == pytest.approx(exact, rel=1e-15)
     assert (
         found
-        == module._by_pot(rows.astype(float), module._Table(costs.astype(float)), np.ones(50), 1, whole=True).tolist()
+        == module._by_pot(
+            rows.astype(float), module._Table(costs.astype(float)), np.ones(50), 1, are_integers=True
+        ).tolist()
     )
 
 

@@ -1,4 +1,4 @@
-"""Where files are read and counted: in this process, or on a cluster."""
+"""Choose where files are read and counted: in this process, or on a Ray cluster."""
 
 from __future__ import annotations
 
@@ -17,28 +17,29 @@ EngineName = Literal["local", "ray"]
 
 
 class Engine(Protocol):
-    """What counts the responses of files."""
+    """A function that counts the responses in files."""
 
     def __call__(
         self, files: Sequence[Path], scenes: Sequence[Scene], /, *, participants: bool, pool: bool = False
     ) -> Counts:
-        """The counts of files, as `spotball_core.counting.responses.read_counts` makes them; raises what it raises."""
+        """Return the counts of files, like `spotball_core.counting.responses.read_counts`, with the same errors."""
 
 
 def engine_named(
     name: EngineName, *, ray_address: str | None = None, on_progress: OnProgress = ignore_progress, debug: bool = False
 ) -> Engine:
-    """The engine of a name.
+    """Return the engine with this name.
 
     Args:
         name: `local` reads in this process, `ray` on Ray Data.
-        ray_address: of a Ray cluster that is there already; without it one is started here, and ended.
-        on_progress: called with how many pieces of files Ray has counted, and of how many.
-        debug: lets Ray say what it does.
+        ray_address: address of a running Ray cluster. Without it, a cluster is started on this machine, and stopped at
+            the end.
+        on_progress: called with the number of pieces of files that Ray has counted, and their total.
+        debug: show Ray's log messages.
 
     Raises:
-        OptionError: for an address without Ray.
-        MissingExtraError: without Ray.
+        OptionError: for an unknown name, or an address without Ray.
+        MissingExtraError: if Ray is not installed.
     """
     check_engine(name, ray_address)
     if name == "ray":
@@ -51,7 +52,7 @@ def engine_named(
 
 
 def check_engine(name: str, ray_address: str | None) -> None:
-    """See that there is such an engine, and that it is reached as it can be.
+    """Check that the engine exists and that its options fit.
 
     Raises:
         OptionError: if not.

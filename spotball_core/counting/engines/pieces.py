@@ -1,4 +1,4 @@
-"""Files in pieces that can be counted apart, and what comes back of each."""
+"""Split files into pieces that can be counted separately, and combine the results."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 PIECE_ROWS = 2_000_000
-"""Row groups of Parquet files go together up to about so many rows."""
+"""Row groups of a Parquet file are combined into pieces of up to about this many rows."""
 
 MERGED_TOGETHER = 100
-"""So many counts are added at a time: few enough to hold, many enough to be worth sorting."""
+"""Number of counts that are added at a time: few enough to keep in memory, enough to be worth sorting."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class FilePiece:
     """A file, or a part of one.
 
     Attributes:
-        path: the file, absolute: workers have folders of their own.
+        path: the file's absolute path, because workers have their own working folders.
         start: its first row, from 0; None for the whole file.
-        length: how many rows.
+        length: number of rows.
     """
 
     path: str
@@ -43,7 +43,7 @@ class FilePiece:
 
 
 def pieces_of(files: Iterable[Path]) -> Iterator[FilePiece]:
-    """Parquet files by their row groups, other files whole; a file that cannot be read is a piece that says so."""
+    """Yield Parquet files by their row groups, and other files whole. An unreadable file is one piece."""
     from pyarrow import ArrowException
     from pyarrow.parquet import read_metadata
 
@@ -53,7 +53,7 @@ def pieces_of(files: Iterable[Path]) -> Iterator[FilePiece]:
             try:
                 metadata = read_metadata(file)
             except (ArrowException, OSError):
-                pass  # Counting it will say what is wrong, in the words that all readers use.
+                pass  # Counting the file will raise the usual error message.
             else:
                 groups = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
         if sum(groups) <= PIECE_ROWS:
@@ -70,14 +70,14 @@ def pieces_of(files: Iterable[Path]) -> Iterator[FilePiece]:
 
 @dataclass(frozen=True)
 class Counted:
-    """What comes back of a piece: its counts, or what is wrong with it.
+    """The result of a piece: its counts, or its error.
 
     Attributes:
         path: the piece's file.
-        table: the table of its counts, as Arrow IPC; None where it could not be counted.
-        across: what `read_part` gives beside them, likewise.
+        table: the table of its counts, as Arrow IPC; None if it could not be counted.
+        across: the second result of `read_part`, as Arrow IPC.
         error: why it could not be counted.
-        sums: what tells whether the file was misread, likewise.
+        sums: the sums that show whether the file was misread, as Arrow IPC.
     """
 
     path: str
@@ -88,8 +88,8 @@ class Counted:
 
 
 def count_piece(piece: FilePiece, scenes: Sequence[Scene], *, participants: bool) -> Counted:
-    """Count a piece, on whatever machine this is."""
-    # There are as many of us on a machine as it has cores.
+    """Count a piece, on any machine."""
+    # Each machine runs as many of these workers as it has cores.
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     from spotball_core.counting.responses import read_part
     from spotball_core.io.sources import Source, open_source
@@ -118,7 +118,7 @@ def _unpacked(packed: bytes | None) -> pl.DataFrame:
 
 
 class Gathered:
-    """What came back of the pieces so far, in any order."""
+    """The results of the pieces so far, in any order."""
 
     def __init__(self, rows: int, cols: int) -> None:
         self.rows, self.cols = rows, cols
@@ -129,37 +129,38 @@ class Gathered:
         self._paths: dict[str, int] = {}
         self._files_of: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
 
-    def add(self, one: Counted) -> None:
-        """Add a piece's counts to the others, or note that it has none."""
+    def add(self, piece: Counted) -> None:
+        """Add a piece's counts to the others, or record its error."""
         import polars as pl
 
-        if one.error is not None:
-            self.errors[one.path] = one.error
+        if piece.error is not None:
+            self.errors[piece.path] = piece.error
             return
-        counts = Counts(self.rows, self.cols, _unpacked(one.table))
+        counts = Counts(self.rows, self.cols, _unpacked(piece.table))
         for respondent, kind in counts.table.select("respondent", "kind").unique().iter_rows():
-            self._files_of[respondent][kind].add(one.path)
+            self._files_of[respondent][kind].add(piece.path)
         self._parts.append(counts)
-        file = pl.lit(self._paths.setdefault(one.path, len(self._paths)), pl.UInt32)
-        self._sums.append(_unpacked(one.sums).with_columns(_source=file))
-        self._across.append(_unpacked(one.across).with_columns(pieces=pl.lit(1, pl.UInt32), files=pl.concat_list(file)))
+        file = pl.lit(self._paths.setdefault(piece.path, len(self._paths)), pl.UInt32)
+        self._sums.append(_unpacked(piece.sums).with_columns(_source=file))
+        across = _unpacked(piece.across)
+        self._across.append(across.with_columns(pieces=pl.lit(1, pl.UInt32), files=pl.concat_list(file)))
         if len(self._parts) >= MERGED_TOGETHER:
             self._parts = [self.counts()]
             self._across = [self._given()]
             self._sums = [signs.added(self._sums)]
 
     def counts(self) -> Counts:
-        """The sum of the pieces' counts."""
+        """Return the sum of the pieces' counts."""
         return Counts.merge(self._parts)
 
     def settled(
         self, files: Sequence[Path], scenes: Sequence[Scene], *, participants: bool, pool: bool = False
     ) -> Counts:
-        """The counts of all pieces of some files; or the error that reading those with something wrong here gives.
+        """Return the counts of all pieces, after reading files with problems again in this process to raise errors.
 
         Raises:
-            InputError: as `read_counts`.
-            SpotballError: where a worker could not read what can be read here.
+            InputError: in the cases of `read_counts`.
+            SpotballError: if a worker could not read a file that this process can read.
         """
         from spotball_core.counting.responses import read_counts
 
@@ -171,7 +172,7 @@ class Gathered:
         return replace(self.counts(), warnings=self._warnings(files, scenes, participants))
 
     def _warnings(self, files: Sequence[Path], scenes: Sequence[Scene], participants: bool) -> tuple[Problem, ...]:
-        """Signs that files were misread, as reading them here gives them: those that show any are read once more."""
+        """Return the signs that files were misread; files that show any are read again in this process."""
         from spotball_core.counting.misread import warnings_of
         from spotball_core.counting.responses import Reader, common_grid
         from spotball_core.io.sources import sources_of
@@ -189,20 +190,20 @@ class Gathered:
         return warnings_of(reader, (sign.at(some.index(sign.source)) for sign in shown))
 
     def suspects(self, *, pool: bool = False) -> set[str]:
-        """Files that have something wrong, or may have, with what others say: to be read once more, together.
+        """Return files that have, or together with others may have, a problem. They must be read again.
 
-        These are files that could not be counted, that call one respondent two kinds, or that have samples of one
+        These are files that could not be counted, that give one respondent two kinds, or that have samples of one
         respondent for one image which are not low, low + 1, ..., high, or, without `pool`, answers of a respondent that
         may come from independent sources.
         """
         import polars as pl
 
         kinds = (files for files in self._files_of.values() if len(files) > 1)
-        found = set(self.errors).union(*(paths for files in kinds for paths in files.values()))
+        files_to_check = set(self.errors).union(*(paths for files in kinds for paths in files.values()))
         if not self._across:
-            return found
+            return files_to_check
         given = self._given()
-        # What one piece has alone, it has checked.
+        # Problems within one piece were already checked when it was counted.
         several = given.filter(pl.col("pieces") > 1)
         keys = _keys(given)
         unsure = several.join(out_of_order(several, keys), on=keys, how="semi", nulls_equal=True)
@@ -210,13 +211,13 @@ class Gathered:
         together = unsure["files"].explode()
         if not pool:
             files = given.group_by(GIVEN).agg(pl.col("files").explode().unique())
-            whole = given_by(given, *GIVEN).join(files, on=GIVEN)
-            together = together.append(doubtful(whole, [Path(name) for name in names])["files"].explode())
+            all_given = given_by(given, *GIVEN).join(files, on=GIVEN)
+            together = together.append(doubtful(all_given, [Path(name) for name in names])["files"].explode())
         together = together.unique().drop_nulls()
-        return found.union(names[file] for file in together)
+        return files_to_check.union(names[file] for file in together)
 
     def _given(self) -> pl.DataFrame:
-        """Who answered what, each once, and in which files."""
+        """Return who answered what, each combination once, and in which files."""
         import polars as pl
 
         every = pl.concat(self._across, how="diagonal_relaxed")

@@ -1,4 +1,4 @@
-"""Ray: a cluster that is there, or one of this machine's cores that is started and ended."""
+"""Connect to an existing Ray cluster, or start one on this machine and stop it at the end."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from spotball_core.errors import MissingExtraError, OptionError, SpotballError
 
 
 def require(what: str) -> None:
-    """See that Ray Data is installed.
+    """Check that Ray Data is installed.
 
     Args:
-        what: what needs it, as the error calls it.
+        what: the feature that needs it, for the error message.
 
     Raises:
-        MissingExtraError: if it is not.
+        MissingExtraError: if it is not installed.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
@@ -31,10 +31,10 @@ def require(what: str) -> None:
 
 @contextmanager
 def connected(address: str | None, *, debug: bool = False) -> Iterator[None]:
-    """Ray, connected to the cluster at an address, or to one that is started here and ended.
+    """Connect to the Ray cluster at an address, or start one and stop it at the end.
 
     Raises:
-        OptionError: where no cluster answers at the address.
+        OptionError: if no cluster answers at the address.
     """
     import ray
     from ray.data import DataContext
@@ -72,7 +72,7 @@ def ray_errors(what: str) -> Iterator[None]:
 
 @contextmanager
 def _own_sigterm() -> Iterator[None]:
-    """Requests to terminate do afterwards what they did before: Ray has them end the process where it stands."""
+    """Restore the handler of termination requests: Ray installs one that ends the process at once."""
     before = signal.getsignal(signal.SIGTERM)
     yield
     if threading.current_thread() is threading.main_thread():
@@ -80,7 +80,7 @@ def _own_sigterm() -> Iterator[None]:
 
 
 def _check_answers(address: str | None) -> None:
-    """Raise OptionError for a host and port where nothing listens: Ray would try for minutes."""
+    """Raise OptionError for a host and port without a listener, because Ray would retry for minutes."""
     host, _, port = (address or "").rpartition(":")
     if not host or "/" in host or not port.isdigit():
         return

@@ -1,4 +1,4 @@
-"""Counting on Ray Data: files go out in pieces, counts come back."""
+"""Count files on Ray Data: pieces of files are sent to workers, which return counts."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from spotball_core.schema.scene import Scene
 from spotball_core.service.progress import OnProgress, counted, ignore_progress
 
 MOST_BLOCKS = 10_000
-"""Pieces beyond this many share blocks, which are what Ray hands out."""
+"""Maximum number of Ray blocks; more pieces than this share blocks."""
 
 
 class RayEngine:
-    """Counts files on Ray Data, as `spotball_core.counting.engines.Engine`.
+    """An engine (`spotball_core.counting.engines.Engine`) that counts files on Ray Data.
 
-    A piece whose worker dies is counted again by another. Files with anything wrong are read again here, so that the
-    error is that of the local engine; and so are files that share a respondent's samples of an image out of order, to
-    see that none is there twice.
+    If a worker dies, another worker counts its piece again. Files with a problem are read again in this process, so
+    that the error equals that of the local engine. The same is done for files that share a respondent's samples of an
+    image out of order, to find duplicates.
 
     Raises:
-        MissingExtraError: without Ray.
+        MissingExtraError: if Ray is not installed.
     """
 
     def __init__(
@@ -37,12 +37,12 @@ class RayEngine:
     def __call__(
         self, files: Sequence[Path], scenes: Sequence[Scene], /, *, participants: bool, pool: bool = False
     ) -> Counts:
-        """The counts of files.
+        """Return the counts of files.
 
         Raises:
-            InputError: as `read_counts`.
-            OptionError: where no cluster answers at the address.
-            SpotballError: where a worker cannot read what can be read here.
+            InputError: in the cases of `read_counts`.
+            OptionError: if no cluster answers at the address.
+            SpotballError: if a worker cannot read a file that this process can read.
         """
         from spotball_core.counting.responses import common_grid
         from spotball_core.io.sources import check_each_once

@@ -1,1 +1,1 @@
-"""The battery: what tests say about how a respondent finds out where somebody looks."""
+"""Run the battery: tests of how a respondent determines where a person looks."""

@@ -1,4 +1,4 @@
-"""Is a respondent at chance? An equivalence test, which splits the type `gap without head bias`."""
+"""Test with equivalence tests whether a respondent is at chance, which splits the type `gap without head bias`."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     import polars as pl
 
 MARGIN: Final = 0.05
-"""How far shares may be from chance and still count as equal to it."""
+"""Maximum difference of shares from chance that counts as equal."""
 
 
 class AtChance(Record):
     """Whether gaze and head target are chosen as often as by uniform guessing.
 
-    Two one-sided tests (TOST) over photos at level 0.05, that each share less chance is within `margin`. A difference
-    that is not significant is not enough.
+    Two one-sided tests (TOST) over photos at level 0.05 test that each share differs from chance by at most `margin`. A
+    nonsignificant difference is not enough.
 
     Attributes:
-        verdict: whether both shares are equal to chance within the margin.
-        accuracy: accuracy less chance, mean over photos of all conditions.
-        accuracy_p: of its equivalence test.
-        head: share of the head target less chance, mean over incongruent photos; None without such photos.
-        head_p: of its equivalence test.
+        verdict: whether both shares equal chance within the margin.
+        accuracy: accuracy minus chance, mean over photos of all conditions.
+        accuracy_p: p value of its equivalence test.
+        head: share of the head target minus chance, mean over incongruent photos; None without such photos.
+        head_p: p value of its equivalence test.
         margin: largest difference that counts as equal.
     """
 
@@ -42,14 +42,14 @@ class AtChance(Record):
 
 
 def at_chance(rows: pl.DataFrame, *, alpha: float = 0.05) -> AtChance | None:
-    """Test whether a respondent is at chance. Unmatched choices are wrong.
+    """Test whether a respondent is at chance. Unmatched choices count as wrong.
 
     Args:
-        rows: one respondent's trials, of `measures.with_measures`.
+        rows: one respondent's trials, from `measures.with_measures`.
         alpha: level of the tests.
 
     Returns:
-        None for fewer than two photos.
+        The result; None for fewer than two photos.
     """
     import polars as pl
 
@@ -76,10 +76,10 @@ def _excess(rows: pl.DataFrame, column: str) -> tuple[float, float] | None:
 
 
 def refined(kind: Type, chance: AtChance | None) -> Type:
-    """Return the type, with `at chance` in place of a gap without head bias for respondents at chance.
+    """Return the type, with `at chance` instead of `gap without head bias` for respondents at chance.
 
     Args:
         kind: the type from the decision tree.
-        chance: what `at_chance` found.
+        chance: the result of `at_chance`.
     """
     return "at chance" if kind == "gap without head bias" and chance is not None and chance.verdict else kind

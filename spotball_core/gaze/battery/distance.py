@@ -1,12 +1,12 @@
-r"""Tests 2.4 and 3: does a distance of the choice grow with the distance of the eyes from the head target?
+r"""Run Tests 2.4 and 3: whether a distance of the choice grows with the distance between eyes and head target.
 
 $$\mathrm{logit}\,E[D_i] = \mathrm{logit}\,E_0[D_i] + \mathrm{DistEyeHead}_i * \mathrm{proximity}_i + \mathrm{view}_i +
 \mathrm{place}_i + u$$
 
-D is wrongness (from the gaze target, Test 2.4) or DistToHeadTarget (Test 3), each a share of the steps that are
-possible from its target. Place is a factor: how many objects there are, and whether that target is at an end of the row
-or inside. Targets at an end have larger distances before them, and the same slip is a smaller share of these: without
-the factor, an observer with noise who looks at the head alone would seem to move away from the eyes.
+D is wrongness (from the gaze target, Test 2.4) or DistToHeadTarget (Test 3), each as a share of the largest possible
+number of steps from its target. Place is a factor: the number of objects, and whether that target is at an end of the
+row or inside. Targets at an end allow larger distances, of which the same error is a smaller share. Without the factor,
+a noisy observer who follows only the head would seem to move away from the eyes.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Distance:
-    """A distance of the choice, as a share of the largest possible.
+    """A distance of the choice, as a share of the largest possible one.
 
     Attributes:
-        key: of the test.
-        column: that holds it.
-        steps: the column of the largest possible distance.
-        expected: the column of its expectation under chance.
-        target: from which it is taken: `gaze` or `head`.
-        title: in words.
+        key: key of the test.
+        column: the column with the distance.
+        steps: the column with the largest possible distance.
+        expected: the column with its expectation under chance.
+        target: the target it is measured from: `gaze` or `head`.
+        title: its name in words.
     """
 
     key: Key
@@ -48,7 +48,7 @@ class Distance:
 
 
 def with_place(rows: pl.DataFrame, target: str) -> pl.DataFrame:
-    """Trials with `place`: how many objects, and whether the target is at an end of the row.
+    """Add `place` to trials: the number of objects, and whether the target is at an end of the row.
 
     Args:
         rows: trials.
@@ -62,12 +62,12 @@ def with_place(rows: pl.DataFrame, target: str) -> pl.DataFrame:
 
 
 def grows_with_distance(rows: pl.DataFrame, distance: Distance, *, alpha: float = 0.05) -> Finding:
-    """Tests 2.4 and 3.
+    """Run Test 2.4 or Test 3.
 
     Args:
         rows: a respondent's trials, with measures, of all conditions.
-        distance: whose growth is asked for.
-        alpha: below which interactions are needed.
+        distance: the distance that may grow.
+        alpha: interactions are kept if their p value is below it.
     """
     import polars as pl
 

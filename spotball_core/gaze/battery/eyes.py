@@ -1,25 +1,24 @@
-r"""Tests 3 and 4: do the eyes matter at all, and if so, as a coin flip between the two targets?
+r"""Run Tests 3 and 4: whether the eyes matter at all, and whether like a coin flip between the two targets.
 
-Test 3 is `distance.grows_with_distance` of DistToHeadTarget.
+Test 3 is `distance.grows_with_distance` with DistToHeadTarget.
 
-Test 4, congruent and incongruent photos, three and four objects apart, DistEyeHead d as a factor:
-$\mathrm{logit}\,P(\text{head}) = \mathrm{DistEyeHead}_d * \mathrm{proximity} + \mathrm{view} + \mathrm{place} + u$, and
-all pairs of its marginal means, adjusted by Holm's method over the pairs of both sets together. Which type they speak
-for:
+Test 4 uses congruent and incongruent photos, separately for three and four objects, with DistEyeHead d as a factor:
+$\mathrm{logit}\,P(\text{head}) = \mathrm{DistEyeHead}_d * \mathrm{proximity} + \mathrm{view} + \mathrm{place} + u$. It
+compares all pairs of its marginal means, adjusted by Holm's method over the pairs of both sets together. For each
+number of objects, they support one type:
 
-- eye-head ambivalent, for a number of objects: the mean at 0 is significantly above each other, no two others
-  differ;
-- head-dominant: not that, some mean is significantly below one at a smaller distance, and none is above;
-- neither: the rest; also instead of head-dominant if the head target is chosen less often than by chance where the eyes
-  are elsewhere.
+- eye-head ambivalent: the mean at 0 is significantly above every other, and no two others differ;
+- head-dominant: not ambivalent, some mean is significantly below one at a smaller distance, and none is above;
+- neither: all other cases; also instead of head-dominant if the head target is chosen less often than by chance when
+  the eyes look elsewhere.
 
-That two means do not differ significantly does not show that they are equal. So each pair also has an equivalence test
-(two one-sided tests, TOST): whether the difference is within `MARGIN` on the scale of log odds, or `SHARE_MARGIN` for
-shares. A note says where Test 4 speaks for a coin although the means at distances above 0 are not shown to be equal,
-and where it does not although they are. The verdict stays the paper's.
+A nonsignificant difference between two means does not show that they are equal. Each pair therefore also has an
+equivalence test (two one-sided tests, TOST): whether the difference is within `MARGIN` on the scale of log odds, or
+`SHARE_MARGIN` for shares. A note is added if Test 4 supports a coin although the means at distances above 0 are not
+shown to be equal, and if it does not although they are. The verdict remains that of the paper.
 
-Where one set speaks for a type and the other for neither, that type it is. Where they speak for different ones, it is
-head-dominant: a coin cannot fall less often on the head the farther the eyes are.
+If one set supports a type and the other supports neither, the result is that type. If they support different types, it
+is head-dominant: for a coin, head choices cannot become less frequent with the distance of the eyes.
 """
 
 from __future__ import annotations
@@ -45,32 +44,32 @@ MARGIN: Final = 0.5
 """Largest difference of log odds that counts as equal: odds within a factor of 1.65."""
 
 SHARE_MARGIN: Final = 0.1
-"""Likewise of shares, if a t-test replaces the model."""
+"""Largest difference of shares that counts as equal, if a t-test replaces the model."""
 
 TO_HEAD = Distance("3", "dist_to_head", "head_reach", "expected_dist_to_head", "head", "distance to the head target")
 
 
 def gaze_responsiveness(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
-    """Test 3.
+    """Run Test 3.
 
     Args:
         rows: a respondent's trials, with measures, of all conditions.
-        alpha: of tests within the test.
+        alpha: level of tests within the test.
     """
     return grows_with_distance(rows, TO_HEAD, alpha=alpha)
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two distances of the eyes from the head target, and how much less often it is chosen at the larger.
+    """Two distances between eyes and head target, and how much less often it is chosen at the larger one.
 
     Attributes:
-        n_objects: how many objects there are.
+        n_objects: number of objects.
         near: the smaller distance.
-        far: the larger.
-        drop: the head target's log odds (or share) at the smaller distance less those at the larger.
-        p: two-sided, adjusted.
-        p_equal: of the equivalence test: small if the difference is within the margin.
+        far: the larger distance.
+        drop: the head target's log odds (or share) at the smaller distance minus those at the larger.
+        p: two-sided p value, adjusted.
+        p_equal: p value of the equivalence test, small if the difference is within the margin.
     """
 
     n_objects: int
@@ -82,7 +81,7 @@ class Pair:
 
 
 def supported(pairs: Sequence[Pair], alpha: float) -> Supports:
-    """Which type the pairs of one number of objects speak for.
+    """Return the type that the pairs of one number of objects support.
 
     Examples:
         >>> supported([Pair(3, 0, 1, 2.0, 0.01), Pair(3, 0, 2, 2.1, 0.01), Pair(3, 1, 2, 0.1, 0.6)], 0.05)
@@ -100,7 +99,7 @@ def supported(pairs: Sequence[Pair], alpha: float) -> Supports:
 
 
 def together(supports: Sequence[Supports]) -> Supports:
-    """What the sets of three and of four objects say together.
+    """Return the type that the sets of three and of four objects support together.
 
     Examples:
         >>> together(["neither", "head-dominant"]), together(["eye-head ambivalent", "head-dominant"])
@@ -114,7 +113,7 @@ def together(supports: Sequence[Supports]) -> Supports:
 
 @dataclass(frozen=True)
 class _Set:
-    """The photos of one number of objects: means, raw pairs, and where they come from."""
+    """The photos of one number of objects: means, unadjusted pairs, and their models."""
 
     n_objects: int
     means: list[dict[str, Any]]
@@ -125,11 +124,11 @@ class _Set:
 
 
 def coin_flipping(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
-    """Test 4. Unmatched choices are left out.
+    """Run Test 4. Unmatched choices are excluded.
 
     Args:
         rows: a respondent's trials, with measures, of all conditions.
-        alpha: of the pairs, after their adjustment.
+        alpha: level for the pairs, after their adjustment.
     """
     import polars as pl
 
@@ -204,8 +203,8 @@ def notes(verdict: Supports, pairs: Sequence[Pair], alpha: float) -> tuple[str, 
     """Return a note if significance and equivalence of the means at distances above 0 lead to different conclusions.
 
     Args:
-        verdict: what Test 4 speaks for.
-        pairs: of all sets.
+        verdict: the type that Test 4 supports.
+        pairs: pairs of all sets.
         alpha: level of the equivalence tests.
     """
     apart = [pair for pair in pairs if pair.near > 0]
@@ -218,9 +217,9 @@ def notes(verdict: Supports, pairs: Sequence[Pair], alpha: float) -> tuple[str, 
 
 
 def _avoids_head(rows: pl.DataFrame, alpha: float) -> bool:
-    """Whether the head target is chosen less often than by chance where the eyes are elsewhere.
+    """Return whether the head target is chosen less often than by chance when the eyes look elsewhere.
 
-    The share of the head target then falls with the distance of the eyes because choices fall near the gaze target, not
+    The share of the head target then falls with the distance of the eyes because choices are near the gaze target, not
     because the head dominates.
     """
     import polars as pl
@@ -256,7 +255,7 @@ def _set(rows: pl.DataFrame, n_objects: int, alpha: float) -> _Set:
 
 
 def _plain(rows: pl.DataFrame, n_objects: int, fitted: Modeled) -> _Set:
-    """By t-tests over photos: of each two distances, beside where the head target is."""
+    """Compare the distances by t-tests over photos, adjusted for the position of the head target."""
     import polars as pl
 
     photos = by_stimulus(rows, share=pl.col("is_head"))

@@ -1,4 +1,4 @@
-"""What a test finds: its verdict, its numbers, and the models behind them."""
+"""The records of a test: its verdict, its numbers, and the models behind them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ QUESTIONS: Final[dict[Key, str]] = {
     "3": "Are choices farther from the head target the farther the eyes are from it?",
     "4": "Is the head target chosen as often at all distances of the eyes but 0, as if a coin was flipped?",
 }
-"""What each test asks; the verdict true says yes."""
+"""The question of each test; the verdict true means yes."""
 
 Method = Literal["GLMM", "logistic regression", "t-test", "z-test"]
 
@@ -30,7 +30,7 @@ Supports = Literal["head-dominant", "eye-head ambivalent", "neither"]
 
 
 class _Sparse(Record):
-    """A record that leaves out what it does not have."""
+    """A record whose JSON omits empty fields."""
 
     @model_serializer(mode="wrap")
     def _without_blanks(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -52,14 +52,14 @@ class Coefficient(Record):
 
 
 class Interactions(Record):
-    """Whether a model needs its interactions: the likelihood-ratio test against the one without.
+    """Whether a model needs its interactions: the likelihood-ratio test against the model without them.
 
     Attributes:
-        without: formula of the model without.
-        chi2: of the test.
+        without: formula of the model without interactions.
+        chi2: chi-squared value of the test.
         df: its degrees of freedom.
         p: its p value.
-        needed: whether it is below alpha; the coefficients are then those of the model with interactions.
+        needed: whether p is below alpha; the coefficients are then those of the model with interactions.
     """
 
     without: str
@@ -73,15 +73,15 @@ class Model(_Sparse):
     """A fitted model.
 
     Attributes:
-        formula: of the most complex fixed effects; marginal means and slopes are of this one.
+        formula: formula of the most complex fixed effects; marginal means and slopes come from this model.
         groups: standard deviation of each random intercept that was kept.
-        dropped: random structures that were tried and not kept, and why.
-        n_rows: rows fitted.
-        log_likelihood: by Laplace's approximation.
-        converged: whether it did.
-        problem: why it is not relied on; empty if it is.
-        interactions: whether they are needed; None where there are none.
-        coefficients: of the model that is reported.
+        dropped: random structures that were tried and rejected, with reasons.
+        n_rows: number of fitted rows.
+        log_likelihood: log likelihood by Laplace's approximation.
+        converged: whether the fit converged.
+        problem: why the model is not used; empty if it is used.
+        interactions: whether they are needed; None if there are none.
+        coefficients: coefficients of the reported model.
     """
 
     formula: str
@@ -96,27 +96,27 @@ class Model(_Sparse):
 
 
 class Finding(_Sparse):
-    """What one test finds in one respondent's trials.
+    """The result of one test for one respondent's trials.
 
     Attributes:
-        verdict: the answer to the test's question; None where the trials do not allow one.
-        question: what is asked.
+        verdict: the answer to the test's question; None if the trials do not allow one.
+        question: the test's question.
         says: the answer in words, with its numbers.
-        estimate: the quantity tested; its scale stands in `scale`.
+        estimate: the tested quantity, on the scale named in `scale`.
         ci95: its interval.
-        scale: what the estimate is.
-        p: of the test.
-        p_adjusted: after the adjustment for several tests; only with one.
+        scale: the meaning of the estimate.
+        p: p value of the test.
+        p_adjusted: p value after the adjustment for several tests, if there is one.
         as_asked: whether the estimate has the sign that the question asks for.
-        supports: of Test 4: which type the numbers speak for.
-        method: what p comes from.
-        reason: why there is no verdict, or why a t-test stands in for the model.
-        notes: more to be borne in mind.
-        n_trials: trials that entered.
-        n_left_out: trials that would have, but are unmatched.
-        n_stimuli: photos among them.
-        numbers: what else belongs to the test, by name.
-        models: those fitted.
+        supports: for Test 4, the type that the numbers support.
+        method: the method behind p.
+        reason: why there is no verdict, or why a t-test replaces the model.
+        notes: further remarks.
+        n_trials: number of trials used.
+        n_left_out: number of trials excluded because they are unmatched.
+        n_stimuli: number of photos used.
+        numbers: further numbers of the test, by name.
+        models: the fitted models.
     """
 
     verdict: bool | None
@@ -139,18 +139,18 @@ class Finding(_Sparse):
     models: tuple[Model, ...] = ()
 
     def decided(self, p: float, alpha: float, *, adjusted: bool) -> Finding:
-        """The same with the verdict that a p value gives, which is kept where it was adjusted."""
+        """Return the finding with the verdict for a p value, which is stored if it was adjusted."""
         verdict = bool(self.as_asked) and p < alpha
         return self.model_copy(update={"verdict": verdict, "p_adjusted": p if adjusted else None})
 
 
 def tested(key: Key, says: str, *, estimate: float, p: float, **more: Any) -> Finding:
-    """A test with a p value, whose question asks for an estimate above 0; the verdict is still to be decided."""
+    """Return the finding of a test whose question asks for an estimate above 0, without its verdict yet."""
     return Finding(
         verdict=None, question=QUESTIONS[key], says=says, estimate=estimate, p=p, as_asked=estimate > 0, **more
     )
 
 
 def no_answer(key: Key, reason: str, **more: Any) -> Finding:
-    """A test without verdict."""
+    """Return the finding of a test without a verdict."""
     return Finding(verdict=None, question=QUESTIONS[key], says=f"No answer: {reason}.", reason=reason, **more)

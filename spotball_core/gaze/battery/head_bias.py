@@ -1,17 +1,16 @@
-r"""Tests 2.1 to 2.4: does the head decide where the eyes should?
+r"""Run Tests 2.1 to 2.4: whether the head affects choices where the eyes should decide.
 
-2.1, incongruent photos of more than two objects, choices of either target: $\mathrm{logit}\,P(\text{head}) = \beta_0 +
-\mathrm{proximity} + u$, with proximity centered; yes where $\beta_0 > 0$.
+2.1: incongruent photos of more than two objects, choices of either target: $\mathrm{logit}\,P(\text{head}) = \beta_0 +
+\mathrm{proximity} + u$, with proximity centered; yes if $\beta_0 > 0$.
 
-2.2, photos that differ in the eyes alone, with one prompt: k photos of n objects are answered alike by chance with
-probability $n^{1-k}$; yes where the mean over combinations of (alike − $n^{1-k}$) is above 0 (Student's test, one
-side).
+2.2: photos that differ only in the eyes, with one prompt: by chance, k photos of n objects get the same answer with
+probability $n^{1-k}$; yes if the mean over combinations of (same − $n^{1-k}$) is above 0 (Student's one-sided test).
 
 2.3: $\mathrm{logit}\,P(\text{correct}) = \mathrm{logit}\,(1/n) + \mathrm{congruent} * \mathrm{proximity} +
-\mathrm{view} + \mathrm{objects} + u$; yes where congruent photos have the higher marginal mean.
+\mathrm{view} + \mathrm{objects} + u$; yes if congruent photos have the higher marginal mean.
 
-2.4: as wrongness in Proximity, by $\mathrm{DistEyeHead} * \mathrm{proximity} + \mathrm{view} + \mathrm{place}$; yes
-where the marginal slope of DistEyeHead is above 0.
+2.4: wrongness as in Proximity, by $\mathrm{DistEyeHead} * \mathrm{proximity} + \mathrm{view} + \mathrm{place}$; yes if
+the marginal slope of DistEyeHead is above 0.
 """
 
 from __future__ import annotations
@@ -31,11 +30,11 @@ if TYPE_CHECKING:
 
 
 def head_more_often(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
-    """Test 2.1.
+    """Run Test 2.1.
 
     Args:
         rows: a respondent's trials, with measures, of all conditions.
-        alpha: of tests within the test.
+        alpha: level of tests within the test.
     """
     import polars as pl
 
@@ -76,18 +75,19 @@ def head_more_often(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
 
 
 COMBINATION = ("objects", "proximity", "view", "head", "actor", "scene", "prompt_id", "participant", "sample")
-"""What photos of a combination share: all but where the eyes go."""
+"""The properties that photos of a combination share: everything except the gaze target."""
 
 
 def combinations(rows: pl.DataFrame) -> pl.DataFrame:
-    """Photos that differ in the eyes alone, answered to one prompt.
+    """Return combinations of photos that differ only in the eyes, answered to one prompt.
 
     Args:
         rows: trials, with measures.
 
     Returns:
-        A row a combination of at least two photos, all matched: the columns of `COMBINATION`, `n_objects`, `k` photos,
-        `same` and `all_head` (0 or 1), and their chances `chance_same` $= n^{1-k}$ and `chance_head` $= n^{-k}$.
+        One row per combination of at least two photos, all matched: the columns of `COMBINATION`, `n_objects`, `k`
+        photos, `same` and `all_head` (0 or 1), and their chances `chance_same` $= n^{1-k}$ and `chance_head` $=
+        n^{-k}$.
     """
     import polars as pl
 
@@ -106,10 +106,11 @@ def combinations(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def same_choice(rows: pl.DataFrame) -> Finding:
-    """Test 2.2.
+    """Run Test 2.2.
 
-    The verdict is the paper's: combinations are the observations. Those of one scene under several prompts are hardly
-    independent, so that the test over scenes (means over prompts) stands beside it, and a note where they differ.
+    The verdict is that of the paper, where combinations are the observations. Combinations of one scene under several
+    prompts are hardly independent, so a test over scenes (means over prompts) is also reported, with a note if the two
+    differ.
 
     Args:
         rows: a respondent's trials, with measures, of all conditions.
@@ -170,7 +171,7 @@ def same_choice(rows: pl.DataFrame) -> Finding:
 
 
 def _chance_of_habits(rows: pl.DataFrame, combined: pl.DataFrame) -> float:
-    """The chance of one choice throughout for who chooses places as often as the respondent, whatever the photo."""
+    """Return the chance of identical choices for a respondent with these choice frequencies that ignores the photo."""
     import polars as pl
 
     habits = rows.filter(pl.col("choice").is_not_null()).group_by("n_objects", "choice", maintain_order=True).len()
@@ -182,11 +183,11 @@ def _chance_of_habits(rows: pl.DataFrame, combined: pl.DataFrame) -> float:
 
 
 def better_when_congruent(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
-    """Test 2.3. Unmatched choices are wrong.
+    """Run Test 2.3. Unmatched choices count as wrong.
 
     Args:
         rows: a respondent's trials, with measures, of all conditions.
-        alpha: of tests within the test.
+        alpha: level of tests within the test.
     """
     import polars as pl
 
@@ -233,10 +234,10 @@ WRONGNESS = Distance("2.4", "wrongness", "reach", "expected_wrongness", "gaze", 
 
 
 def more_wrong_with_distance(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
-    """Test 2.4.
+    """Run Test 2.4.
 
     Args:
         rows: a respondent's trials, with measures, of all conditions.
-        alpha: of tests within the test.
+        alpha: level of tests within the test.
     """
     return grows_with_distance(rows, WRONGNESS, alpha=alpha)

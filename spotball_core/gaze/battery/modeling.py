@@ -1,4 +1,4 @@
-"""How the battery uses mixed models: what is fitted, which is relied on, and what stands in where none can be."""
+"""Fit the battery's mixed models, decide which are reliable, and replace the others by t-tests."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 GROUPS: Final = ("stimulus_id", "prompt_id", "objects", "participant")
-"""The random intercepts, where trials tell them apart."""
+"""The random intercepts, if trials distinguish them."""
 
 _NO_DESIGN: Final = "the photos are too few or too much alike to separate the effects in a model"
 
@@ -37,12 +37,12 @@ _VARIABLE = re.compile(r"(?:C|center)\((\w+)\)|(\w+)")
 
 @dataclass(frozen=True)
 class Modeled:
-    """A model and how far it can be relied on.
+    """A model and whether it is reliable.
 
     Attributes:
-        fit: with the most complex fixed effects; None where none could be made.
-        record: for the finding; None with it.
-        problem: why it is not relied on; empty if it is.
+        fit: the fit with the most complex fixed effects; None if none was possible.
+        record: the record for the finding; None without a fit.
+        problem: why the model is not used; empty if it is used.
     """
 
     fit: Fit | None
@@ -51,7 +51,7 @@ class Modeled:
 
     @property
     def method(self) -> Method:
-        """What a test of the fit is called."""
+        """The name of the fit's method."""
         return "GLMM" if self.fit is not None and self.fit.sds else "logistic regression"
 
     @property
@@ -70,16 +70,16 @@ def model(
     expected: FloatArray | None = None,
     alpha: float = 0.05,
 ) -> Modeled:
-    """Fit a binomial model with as many random intercepts as can be had, with and without interactions.
+    """Fit a binomial model with as many random intercepts as possible, with and without interactions.
 
     Args:
-        rows: a row a trial, without missing values in what is used.
-        response: the column that is explained: 0 or 1, or a share.
-        terms: the fixed effects; variables that take one value are left out.
-        without: the same without interactions; None where there are none.
-        trials: the column that says of how many a share is.
-        expected: shape (n,), what chance gives: its log odds are the offset. None for none.
-        alpha: below which interactions are needed.
+        rows: one row per trial, without missing values in the used columns.
+        response: the column to explain: 0 or 1, or a share.
+        terms: the fixed effects; variables with a single value are excluded.
+        without: the fixed effects without interactions; None if there are none.
+        trials: the column with the number of trials behind a share.
+        expected: expected values under chance, shape (n,), whose log odds are the offset; None for no offset.
+        alpha: interactions are kept if their p value is below it.
     """
     full, plain = _varying(terms, rows), _varying(without, rows) if without is not None else None
     groups = {name: rows[name].to_numpy() for name in GROUPS if _tells_apart(rows, name)}
@@ -92,7 +92,7 @@ def model(
         except OptionError:
             if plain is None:
                 raise
-            # Not all combinations of levels are there.
+            # Some combinations of levels do not occur.
             full, plain = plain, None
             fixed = design(rows, full)
         selected = choose(y, fixed, groups, weights=weights, offset=offset)
@@ -129,7 +129,7 @@ def model(
 
 
 def by_stimulus(rows: pl.DataFrame, **means: pl.Expr) -> pl.DataFrame:
-    """Each photo's means, and the first of what is the same in all its trials: what a t-test over photos is of."""
+    """Return each photo's means, and the values that all its trials share, for t-tests over photos."""
     import polars as pl
 
     fixed = [name for name in rows.columns if name not in {"stimulus_id", *means}]
@@ -139,7 +139,7 @@ def by_stimulus(rows: pl.DataFrame, **means: pl.Expr) -> pl.DataFrame:
 
 
 def indicators(column: pl.Series) -> list[FloatArray]:
-    """A column of 0 and 1 for each level but the first."""
+    """Return a 0/1 column for each level except the first."""
     return [(column == level).to_numpy().astype(float) for level in column.unique().sort().to_list()[1:]]
 
 
@@ -153,12 +153,12 @@ def by_t_test(
     numbers: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> Finding:
-    """What the paper falls back on where a model is not relied on, with the model's problem as the reason.
+    """Return the finding of a t-test that replaces an unreliable model, with the model's problem as the reason.
 
     Args:
-        mean: over photos; None if they are too few.
-        sentence_of: the estimate in a sentence.
-        numbers: of the finding, beside the test's.
+        mean: the mean over photos; None if there are too few.
+        sentence_of: describes the estimate in a sentence.
+        numbers: further numbers of the finding.
     """
     if mean is None:
         return no_answer(key, f"{fitted.problem}, and the photos are too few for a t-test", **more)
@@ -178,12 +178,12 @@ def by_t_test(
 
 
 def test_numbers(mean: Mean | None) -> dict[str, float | None]:
-    """A t-test's numbers, for a finding."""
+    """Return a t-test's numbers for a finding."""
     return {} if mean is None else {"t": mean.t, "df": mean.df, "se": mean.se}
 
 
 def _varying(terms: Sequence[str], rows: pl.DataFrame) -> tuple[str, ...]:
-    """The terms without variables that take a single value."""
+    """Return the terms without variables that have a single value."""
     varying = []
     for term in terms:
         parts = []
@@ -208,7 +208,7 @@ def _formula(response: str, terms: Sequence[str], groups: Iterable[str], offset:
 
 
 def _problem(selected: SelectedFit) -> str:
-    """Why a fit is not relied on."""
+    """Return why a fit is not used."""
     if not selected.fit.converged:
         return f"the model did not converge: {selected.fit.message}"
     if "stimulus_id" not in selected.full.sds:
@@ -221,7 +221,7 @@ def _problem(selected: SelectedFit) -> str:
         if "stimulus_id" in attempt.groups and attempt.reason.startswith("did not converge")
     ]
     if lost and "stimulus_id" not in selected.groups:
-        # What is left would take all trials with a photo for independent.
+        # The remaining model would treat all trials with a photo as independent.
         return f"no model with the photos' effects converged: {lost[-1].reason.removeprefix('did not converge: ')}"
     return ""
 

@@ -1,9 +1,9 @@
-r"""Test 1: is the respondent less accurate than people?
+r"""Run Test 1: whether the respondent is less accurate than people.
 
 With $w_n$ the share of the respondent's trials in the natural condition that show n objects, and $a_n$ and $h_n$ the
-accuracies of respondent and people there, the gap is $\sum_n w_n (h_n - a_n)$, tested by $z$ = gap / se. Trials with
-one photo are no independent observations, nor are one person's: the variance is that of sums over photos, with a
-person's own added where there are several (two-way clustering, Cameron, Gelbach and Miller 2011).
+accuracies of respondent and people on them, the gap is $\sum_n w_n (h_n - a_n)$, tested by $z$ = gap / se. Trials with
+the same photo are not independent, and neither are one person's trials. The variance is therefore that of sums over
+photos, and also over people if there are several (two-way clustering, Cameron, Gelbach and Miller 2011).
 """
 
 from __future__ import annotations
@@ -23,18 +23,21 @@ PUBLISHED: Final[Mapping[int, float]] = {2: 0.94, 3: 0.88, 4: 0.76}
 """People's accuracy by number of objects in the pilot (Table 1)."""
 
 PUBLISHED_TRIALS: Final[Mapping[int, int]] = {2: 1605, 3: 552, 4: 498}
-"""About how many trials that rests on: 59 people's 45 each, as the pilot's 900 photos have 2, 3 and 4 objects."""
+"""Approximate number of trials behind these accuracies.
+
+The pilot had 45 trials each of 59 people; they are divided like its 900 photos with 2, 3 and 4 objects.
+"""
 
 
 def performance_gap(rows: pl.DataFrame, people: pl.DataFrame | None = None) -> Finding:
-    """Test 1.
+    """Run Test 1.
 
     Args:
         rows: a respondent's trials, with measures, of all conditions.
-        people: people's, likewise; without them, the published row of Table 1.
+        people: people's trials, with measures; None for the published row of Table 1.
 
     Returns:
-        The finding; its estimate is the gap, people less respondent, over numbers of objects that both have.
+        The finding. Its estimate is the gap, people minus respondent, over numbers of objects that both have.
     """
     import polars as pl
 
@@ -94,7 +97,7 @@ def _accuracy(rows: pl.DataFrame, n_objects: int) -> float:
 
 
 def _influence(rows: pl.DataFrame, weights: Mapping[int, float], sign: float) -> pl.DataFrame:
-    """What each trial adds to the gap's error: its weight times how far it is from its group's accuracy."""
+    """Return what each trial adds to the gap's error: its weight times the deviation from its group's accuracy."""
     import polars as pl
 
     weight = pl.col("n_objects").replace_strict(dict(weights), return_dtype=pl.Float64)
@@ -108,7 +111,7 @@ def _influence(rows: pl.DataFrame, weights: Mapping[int, float], sign: float) ->
 
 
 def _clustered(pieces: pl.DataFrame) -> float:
-    """The variance of the sum of the parts: by photos, and by people where a side tells them apart."""
+    """Return the variance of the sum of the parts, clustered by photos, and by people if a side has several."""
     import polars as pl
 
     def by(rows: pl.DataFrame, *keys: str) -> float:

@@ -1,4 +1,4 @@
-"""All tests of one respondent, and the type they lead to."""
+"""Run all tests of one respondent, and determine its type."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ ORDER: Final[tuple[Key, ...]] = tuple(QUESTIONS)
 
 
 class TestPolicy(Record):
-    """The choices that change verdicts.
+    """The choices that affect verdicts.
 
     Attributes:
         alpha: p values below it are significant.
-        multiplicity: `none` tests each question at alpha, as the paper does; `holm` adjusts the p values of all of a
-            respondent's tests but Test 4, whose pairs are adjusted among themselves in any case.
+        multiplicity: `none` tests each question at alpha, as in the paper. `holm` adjusts the p values of all of a
+            respondent's tests except Test 4, whose pairs are always adjusted among themselves.
     """
 
     __test__ = False
@@ -36,19 +36,19 @@ class TestPolicy(Record):
 
 
 class Battery:
-    """The tests of one respondent, each made when it is first asked for.
+    """The tests of one respondent; each one runs when it is first requested.
 
     Attributes:
-        findings: those made so far, with their verdicts at alpha.
+        findings: the findings so far, with their verdicts at alpha.
     """
 
     def __init__(self, rows: pl.DataFrame, alpha: float, people: pl.DataFrame | None = None) -> None:
-        """Of one respondent's trials, of `measures.with_measures`, and people's, likewise, for Test 1."""
+        """Take one respondent's trials, from `measures.with_measures`, and people's trials for Test 1."""
         self.findings: dict[Key, Finding] = {}
         self._rows, self._alpha, self._people = rows, alpha, people
 
     def __getitem__(self, key: Key) -> Finding:
-        """What a test finds."""
+        """Return the finding of a test."""
         if key not in self.findings:
             for name, finding in self._tested(key).items():
                 tested = finding.p is not None
@@ -75,12 +75,12 @@ class Battery:
 def run_battery(
     rows: pl.DataFrame, policy: TestPolicy | None = None, *, people: pl.DataFrame | None = None
 ) -> tuple[dict[Key, Finding], Type]:
-    """Every test, in the paper's order, and the type.
+    """Run every test, in the paper's order, and return the findings and the type.
 
     Args:
-        rows: one respondent's trials, of `measures.with_measures`.
-        policy: alpha and multiplicity.
-        people: people's trials, likewise, for Test 1; the published row of Table 1 without.
+        rows: one respondent's trials, from `measures.with_measures`.
+        policy: alpha and the correction for multiple tests.
+        people: people's trials for Test 1; None for the published row of Table 1.
     """
     policy = policy or TestPolicy()
     battery = Battery(rows, policy.alpha, people)

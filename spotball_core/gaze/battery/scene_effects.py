@@ -1,11 +1,11 @@
-r"""Proximity and View: are answers more wrong where objects are closer together, and where the photo is from a side?
+r"""Test Proximity and View: whether answers are more wrong for closer objects and for photos from a side.
 
-Wrongness is a share of `reach` steps, so that the trials are binomial: wrongness × reach failures of reach. With its
-expectation under chance as the offset, a respondent that guesses has the same predictor everywhere:
+Wrongness is a share of `reach` steps, so trials are binomial: wrongness × reach failures out of reach. The offset is
+its expectation under chance, so a respondent that guesses has the same predictor everywhere:
 
 $$\mathrm{logit}\,E[W_i] = \mathrm{logit}\,E_0[W_i] + \mathrm{proximity}_i * \mathrm{view}_i * \mathrm{objects}_i + u$$
 
-Proximity and the number of objects are numbers, centered. Trials are of the natural and the congruent condition.
+Proximity and the number of objects are centered numbers. Trials are of the natural and the congruent condition.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ PLAIN = ("center(proximity)", "view", "center(n_objects)")
 
 
 def proximity_and_view(rows: pl.DataFrame, *, alpha: float = 0.05) -> dict[Key, Finding]:
-    """Both tests, of one model.
+    """Run both tests with one model.
 
     Args:
         rows: a respondent's trials, with measures, of all conditions.
-        alpha: below which the model's interactions are needed.
+        alpha: interactions of the model are kept if their p value is below it.
     """
     import polars as pl
 

@@ -1,4 +1,4 @@
-"""How stable a type is: the decision tree on bootstrap samples of the scenes."""
+"""Estimate how stable a type is: repeat the decision tree on bootstrap samples of the scenes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Stability(Record):
     """Types over bootstrap samples of the scenes.
 
     Attributes:
-        resamples: how many samples.
+        resamples: number of samples.
         types: how often each type resulted.
         share: share of the samples with the respondent's type.
     """
@@ -42,16 +42,16 @@ def stability(
 ) -> Stability:
     """Repeat the decision tree on bootstrap samples of the scenes.
 
-    Scenes are drawn with all their photos; a scene that is drawn twice counts as two. Only the tests that decide are
-    made, at alpha, without an adjustment for several tests.
+    Scenes are drawn with all their photos; a scene that is drawn twice counts as two. Only the deciding tests run, at
+    alpha, without an adjustment for several tests.
 
     Args:
-        rows: one respondent's trials, of `measures.with_measures`.
+        rows: one respondent's trials, from `measures.with_measures`.
         kind: the respondent's type.
-        resamples: how many samples, at least 1.
-        alpha: of the tests.
-        people: people's trials for Test 1; the published people by default.
-        seed: of what is drawn.
+        resamples: number of samples, at least 1.
+        alpha: level of the tests.
+        people: people's trials for Test 1 (default: the published people).
+        seed: seed of all random draws.
     """
     generator = generator_for(seed, "stability")
     types: Counter[Type] = Counter()
@@ -63,11 +63,11 @@ def stability(
 
 
 def resampled_scenes(rows: pl.DataFrame, generator: np.random.Generator) -> pl.DataFrame:
-    """Return the trials of scenes drawn with replacement; photos of the k-th copy of a scene have a name of their own.
+    """Return the trials of scenes drawn with replacement; photos of each copy of a scene have separate names.
 
     Args:
         rows: trials.
-        generator: for the draws.
+        generator: generator for the draws.
     """
     import polars as pl
 

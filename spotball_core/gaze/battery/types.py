@@ -1,4 +1,4 @@
-"""The type of a respondent: a decision tree over the verdicts, held as a table."""
+"""Determine the type of a respondent with a decision tree over the verdicts, stored as a table."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ TYPES: Final[tuple[Type, ...]] = get_args(Type)
 SUBTESTS: Final[tuple[Key, ...]] = ("2.1", "2.2", "2.3", "2.4")
 
 ENOUGH: Final = 3
-"""Positive results among `SUBTESTS` that make a head bias."""
+"""Number of positive results among `SUBTESTS` that constitute a head bias."""
 
 
 @dataclass(frozen=True, slots=True)
 class TypeRule:
-    """One row of the decision table: what has to hold, from left to right, for a type. None: whatever it is.
+    """One row of the decision table: the conditions for a type, from left to right. None allows any value.
 
     Attributes:
         gap: verdict of Test 1.
         bias: whether at least three of Tests 2.1 to 2.4 are positive.
         responsive: verdict of Test 3.
-        supports: what Test 4 speaks for.
-        type: that follows.
+        supports: the type that Test 4 supports.
+        type: the resulting type.
     """
 
     gap: bool | None
@@ -53,14 +53,17 @@ TABLE: Final = (
     TypeRule(True, True, True, "eye-head ambivalent", "eye-head ambivalent"),
     TypeRule(True, True, True, "neither", "unclear"),
 )
-"""The paper's decision tree, a row a leaf. What no row fits, since a test has no answer, is unclear. Respondents of the
-type `gap without head bias` that are at chance get the type `at chance` (`battery.chance`)."""
+"""The paper's decision tree, one row per leaf.
+
+If a test has no answer and no row fits, the type is unclear. Respondents of the type `gap without head bias` that are
+at chance get the type `at chance` (`battery.chance`).
+"""
 
 
 def head_bias(verdict: Callable[[Key], bool | None]) -> bool | None:
-    """Whether three of the four sub-tests are positive; None where those without an answer could decide.
+    """Return whether three of the four sub-tests are positive; None if tests without an answer could decide.
 
-    Tests are asked for one by one, and no more of them than it takes.
+    Tests are requested one by one, and only as many as needed.
 
     Examples:
         >>> head_bias({"2.1": False, "2.2": True, "2.3": True, "2.4": True}.get)
@@ -79,10 +82,10 @@ def head_bias(verdict: Callable[[Key], bool | None]) -> bool | None:
 
 
 def type_of(finding: Callable[[Key], Finding]) -> Type:
-    """The type that a respondent's findings lead to.
+    """Return the type that follows from a respondent's findings.
 
     Args:
-        finding: what each test finds; called for those alone that decide.
+        finding: returns the finding of a test; it is only called for the deciding tests.
     """
     facts: list[Callable[[], bool | str | None]] = [
         cache(lambda: finding("1").verdict),
@@ -98,7 +101,7 @@ def type_of(finding: Callable[[Key], Finding]) -> Type:
 
 
 def table_markdown() -> str:
-    """The decision table for the documentation."""
+    """Return the decision table as Markdown for the documentation."""
     words = {True: "yes", False: "no", None: ""}
     heads = ("Test 1: gap", f"Tests 2.1 to 2.4: {ENOUGH} or more", "Test 3: responsive", "Test 4 speaks for", "Type")
     lines = ["| " + " | ".join(heads) + " |", "| --- " * len(heads) + "|"]

@@ -1,1 +1,1 @@
-"""Read stimuli and trials."""
+"""Read and write stimuli and trials."""

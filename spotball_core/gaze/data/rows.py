@@ -1,4 +1,4 @@
-"""A CSV file as columns of text, and all that is wrong with its rows, told at once."""
+"""Read a CSV file as columns of text, and report all problems of its rows together."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PEEK = 4096
 
 
 class Rows:
-    """The rows of a file, with blanks around values taken off and empty values null.
+    """The rows of a file, without spaces around values, and with null for empty values.
 
     Attributes:
         path: the file.
@@ -32,7 +32,7 @@ class Rows:
         """Read a file.
 
         Raises:
-            InputError: if there is no such file, it is empty, or its records are not whole.
+            InputError: if the file does not exist or is empty, or its records are incomplete.
         """
         import polars as pl
 
@@ -62,17 +62,17 @@ class Rows:
             raise self.broken("a header alone", "at least one row")
 
     def broken(self, actual: str, expected: str, field: str = "file") -> InputError:
-        """An error about the file as a whole."""
+        """Return an error about the file as a whole."""
         return InputError([Problem(str(self.path), None, field, actual, expected)])
 
     def know(self, columns: Iterable[str]) -> None:
-        """Raise InputError for columns that are there twice, or look like one of these that is not."""
+        """Raise InputError for duplicate columns, and for columns that look like a missing one of these."""
         present = [column for column in self.frame.columns if column != "_record"]
         if problems := [Problem(str(self.path), None, *doubt) for doubt in doubtful(present, tuple(columns))]:
             raise InputError(problems)
 
     def need(self, columns: Iterable[str]) -> None:
-        """Raise InputError for columns that are not there."""
+        """Raise InputError for missing columns."""
         present = [column for column in self.frame.columns if column != "_record"]
         listed = plain(", ".join(present), limit=200)
         missing = [column for column in columns if column not in present]
@@ -81,16 +81,16 @@ class Rows:
             raise InputError([Problem(str(self.path), None, name, actual, f"a column {name}") for name in missing])
 
     def optional(self, columns: Iterable[str]) -> None:
-        """Add columns that are not there, empty."""
+        """Add missing columns with null values."""
         import polars as pl
 
         missing = [column for column in columns if column not in self.frame.columns]
         self.frame = self.frame.with_columns(pl.lit(None, pl.String).alias(name) for name in missing)
 
     def check(self, wrong: pl.Expr, field: str, actual: pl.Expr | str, expected: pl.Expr | str) -> None:
-        """Where `wrong` is true of a row, say what was found in a field and what was expected there.
+        """Add a check: if `wrong` is true for a row, report what was found in a field and what was expected.
 
-        Of several checks that a row fails, the first is told.
+        If a row fails several checks, only the first is reported.
         """
         import polars as pl
 
@@ -106,7 +106,7 @@ class Rows:
             self.check(not_a_name(pl.col(column)), column, quoted(column), NAME_RULE)
 
     def settle(self) -> None:
-        """Raise InputError with what the checks since the last time have found."""
+        """Raise InputError with the problems of all checks since the last call."""
         import polars as pl
 
         if not self._checks:
@@ -120,7 +120,7 @@ class Rows:
 
 
 def quoted(column: str) -> pl.Expr:
-    """A column's text in quotes; null where there is none."""
+    """Return a column's text in quotes; null if there is none."""
     import polars as pl
 
     return pl.format("'{}'", pl.col(column))

@@ -1,4 +1,4 @@
-"""Stimuli: photos of one person who looks at one of several objects on a table."""
+"""Read and write stimuli: photos of one person who looks at one of several objects on a table."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COLUMNS: Final = (
     *("stimulus_id", "condition", "view", "proximity", "objects", "gaze_target", "head_target"),
     *("image", "points", "actor", "scene", "attention_check", "list_id"),
 )
-"""The columns of a file of stimuli, in the order they are written."""
+"""The columns of a stimuli file, in the order of writing."""
 
 _STUDY: Final = {
     "Stimulus_ID": "stimulus_id",
@@ -47,8 +47,8 @@ _STUDY: Final = {
 }
 
 _CHECKS_LIST: Final = "-1"
-"""The study's `list_id` of attention checks, which every list has."""
-"""The study's names of columns and ours."""
+"""The study's `list_id` for attention checks, which are part of every list."""
+"""The column names of the study, and ours."""
 
 
 class Stimulus(Record):
@@ -56,17 +56,17 @@ class Stimulus(Record):
 
     Attributes:
         stimulus_id: its name.
-        objects: in their order along the table, each once.
-        view: from where the photo was taken.
-        proximity: of the objects to each other: 1 is the farthest apart, 3 the closest.
-        gaze_target: the object looked at.
-        head_target: the object that the head points to; None where that was left free (the natural condition).
+        objects: the objects in their order along the table, each once.
+        view: the camera position.
+        proximity: how close the objects are to each other: 1 is the farthest, 3 the closest.
+        gaze_target: the object that the person looks at.
+        head_target: the object that the head points to; None if the head was free (natural condition).
         image: path of the image file.
-        points: where each object is, as shares of the image's width and height; None where one is not known.
-        actor: who is looking.
-        scene: where the photo was taken; the study's site.
-        attention_check: whether it is one of those that only tell whether participants attend.
-        list_id: which of the lists that people are shown has it; None where that is not fixed.
+        points: position of each object, as shares of the image's width and height; None for unknown ones.
+        actor: the person in the photo.
+        scene: the place where the photo was taken (the study's site).
+        attention_check: whether the photo only checks that participants pay attention.
+        list_id: the list of photos for participants that contains it; None if it is not assigned to a list.
     """
 
     stimulus_id: Name
@@ -95,31 +95,31 @@ class Stimulus(Record):
 
     @property
     def condition(self) -> Condition:
-        """Natural without a head target, else whether head and eyes agree."""
+        """Natural without a head target, else congruent or incongruent."""
         if self.head_target is None:
             return "natural"
         return "congruent" if self.head_target == self.gaze_target else "incongruent"
 
     @property
     def gaze(self) -> int:
-        """Place of the gaze target among the objects, from 0."""
+        """Index of the gaze target among the objects, from 0."""
         return self.objects.index(self.gaze_target)
 
     @property
     def head(self) -> int | None:
-        """Place of the head target among the objects, from 0."""
+        """Index of the head target among the objects, from 0."""
         return None if self.head_target is None else self.objects.index(self.head_target)
 
 
 def read_stimuli(path: str | Path) -> tuple[Stimulus, ...]:
-    """Read stimuli from a CSV file: the study's own, or one with (some of) `COLUMNS`.
+    """Read stimuli from a CSV file in the study's format, or with columns from `COLUMNS`.
 
-    In the study's files a `HeadTarget` of -1 is none, a `list_id` of -1 marks an attention check, and the points are
-    `option1_x`, `option1_y` and so on, -1 where there is none. In ours, objects are joined by `+`, points are `x y`
-    pairs joined by `;`, and a condition that is given has to agree with the targets.
+    In the study's files, a `HeadTarget` of -1 means none, a `list_id` of -1 marks an attention check, and the points
+    are `option1_x`, `option1_y` and so on, with -1 for none. In our files, objects are joined by `+`, points are `x y`
+    pairs joined by `;`, and a given condition must agree with the targets.
 
     Raises:
-        InputError: with all that is wrong: file, line, field, what was found and expected.
+        InputError: with all problems: file, line, field, value found and value expected.
     """
     rows = Rows(path)
     _renamed(rows)
@@ -141,7 +141,7 @@ def read_stimuli(path: str | Path) -> tuple[Stimulus, ...]:
 
 
 def check_scene(rows: Rows) -> None:
-    """Check the columns that say what is on a photo: view, proximity, objects, targets and condition."""
+    """Check the columns that describe a photo: view, proximity, objects, targets and condition."""
     import polars as pl
 
     tidy_objects(rows)
@@ -171,21 +171,21 @@ def check_scene(rows: Rows) -> None:
 
 
 def check_yes_no(rows: Rows, column: str) -> None:
-    """Check a column that says true or false, or nothing."""
+    """Check a column that must be true, false, or empty."""
     import polars as pl
 
     rows.check(~pl.col(column).is_in(["true", "false"]), column, quoted(column), "true or false")
 
 
 def tidy_objects(rows: Rows) -> None:
-    """Take blanks off the names of objects, wherever among the others they stand."""
+    """Remove spaces around the names of objects."""
     import polars as pl
 
     rows.frame = rows.frame.with_columns(pl.col("objects").str.replace_all(r"\s*\+\s*", SEPARATOR))
 
 
 def condition_of() -> pl.Expr:
-    """The condition, by gaze and head target."""
+    """Return an expression for the condition, from gaze and head target."""
     import polars as pl
 
     congruent = pl.when(pl.col("gaze_target") == pl.col("head_target")).then(pl.lit("congruent"))
@@ -197,7 +197,7 @@ def condition_of() -> pl.Expr:
 
 
 def stimuli_frame(stimuli: Iterable[Stimulus]) -> pl.DataFrame:
-    """Stimuli as rows with `COLUMNS`: text, but for `proximity`, `attention_check` and `list_id`."""
+    """Return stimuli as rows with `COLUMNS`, as text, except `proximity`, `attention_check` and `list_id`."""
     import polars as pl
 
     schema = dict.fromkeys(COLUMNS, pl.String) | {
@@ -218,7 +218,7 @@ def stimuli_frame(stimuli: Iterable[Stimulus]) -> pl.DataFrame:
 
 
 def write_stimuli(stimuli: Sequence[Stimulus], path: str | Path) -> None:
-    """Write stimuli as CSV with `COLUMNS`. The file is whole or not there."""
+    """Write stimuli as CSV with `COLUMNS`. If writing fails, no partial file remains."""
     with replacing(path) as beside:
         csv_frame(stimuli_frame(stimuli)).write_csv(beside)
 
@@ -230,7 +230,7 @@ def _known(column: str, values: Iterable[str]) -> pl.Expr:
 
 
 def _renamed(rows: Rows) -> None:
-    """Bring a file of the study's own to our columns; others stay as they are."""
+    """Convert a file of the study to our columns; other files are unchanged."""
     import polars as pl
 
     frame = rows.frame
@@ -248,7 +248,7 @@ def _renamed(rows: Rows) -> None:
 
 
 def _study_points(columns: Sequence[str]) -> pl.Expr:
-    """The study's point annotations as ours are written: as many as there are objects."""
+    """Return the study's points in our format, with as many points as there are objects."""
     import polars as pl
 
     def point(place: int) -> pl.Expr:
@@ -276,7 +276,7 @@ def _check_points(rows: Rows) -> None:
 
 
 def _points(text: str) -> tuple[Point | None, ...] | None:
-    """Points as they are written; None if they are not."""
+    """Parse points; return None if they are malformed."""
     try:
         pairs = [tuple(float(value) for value in pair.split()) if pair.strip() else None for pair in text.split(";")]
     except ValueError:

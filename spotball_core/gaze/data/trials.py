@@ -1,4 +1,4 @@
-"""Trials: who chose which object on which photo."""
+"""Read and write trials: who chose which object on which photo."""
 
 from __future__ import annotations
 
@@ -30,30 +30,30 @@ COLUMNS: Final = (
     *("respondent", "stimulus_id", "prompt_id", "condition", "view", "proximity", "objects"),
     *("gaze_target", "head_target", "choice", "participant", "sample", "response_time"),
 )
-"""The columns of a file of trials, in the order they are written; the last three where there are any."""
+"""The columns of a trials file, in the order of writing; the last three are optional."""
 
 _SHOWN: Final = ("condition", "view", "proximity", "objects", "gaze_target", "head_target")
-"""What a trial says of its photo."""
+"""The columns of a trial that describe its photo."""
 
 _OF_STIMULI: Final = ("actor", "scene", "attention_check")
 
 _IDENTITY: Final = ("respondent", "stimulus_id", "prompt_id", "participant", "sample")
 
 PROMPT: Final = "base"
-"""The prompt of trials that name none."""
+"""The default prompt of trials."""
 
 
 class Trial(Record):
     """One answer to one photo.
 
     Attributes:
-        respondent: who answers: a model, `human`, a baseline.
+        respondent: the respondent: a model, `human`, or a baseline.
         stimulus_id: the photo.
-        prompt_id: which prompt was asked.
-        choice: the object chosen; None where the reply could not be matched with any.
-        participant: which person, where the respondent is several.
-        sample: which of several answers to the same, from 1.
-        response_time: seconds.
+        prompt_id: the prompt.
+        choice: the chosen object; None if the reply matches none.
+        participant: the person who answered, if the respondent consists of several.
+        sample: number of the answer among several to the same photo and prompt, from 1.
+        response_time: response time in seconds.
     """
 
     respondent: Name
@@ -67,14 +67,14 @@ class Trial(Record):
 
 @dataclass(frozen=True)
 class Trials:
-    """Trials as a table, with what is on their photos.
+    """Trials as a table, with the description of their photos.
 
     Attributes:
-        frame: one row a trial, with `respondent`, `stimulus_id`, `prompt_id`, `participant`, `sample`,
-            `response_time`, `condition`, `view`, `proximity`, `objects` (joined by `+`), `n_objects`, the places of
-            the objects from 0 `gaze`, `head` (null in the natural condition) and `choice` (null where unmatched), and
-            `actor` and `scene` (null where they are not known).
-        n_checks: trials with attention checks, which are left out.
+        frame: one row per trial, with `respondent`, `stimulus_id`, `prompt_id`, `participant`, `sample`,
+            `response_time`, `condition`, `view`, `proximity`, `objects` (joined by `+`), `n_objects`, the 0-based
+            positions of the objects `gaze`, `head` (null in the natural condition) and `choice` (null if unmatched),
+            and `actor` and `scene` (null if unknown).
+        n_checks: number of trials with attention checks, which are excluded.
     """
 
     frame: pl.DataFrame
@@ -82,18 +82,18 @@ class Trials:
 
     @property
     def respondents(self) -> list[str]:
-        """Everyone who answered, in the order of the file."""
+        """All respondents, in the order of the file."""
         names: list[str] = self.frame["respondent"].unique(maintain_order=True).to_list()
         return names
 
     def of(self, respondent: str) -> pl.DataFrame:
-        """One respondent's trials."""
+        """Return one respondent's trials."""
         import polars as pl
 
         return self.frame.filter(pl.col("respondent") == respondent)
 
     def digest(self) -> str:
-        """SHA-256 over all trials, in whatever order they came."""
+        """The SHA-256 of all trials, independent of their order."""
         columns = [*_IDENTITY, "condition", "view", "proximity", "objects", "gaze", "head", "choice", "response_time"]
         columns += [column for column in ("actor", "scene") if self.frame[column].null_count() < len(self.frame)]
         ordered = self.frame.select(columns).sort(columns, nulls_last=True)
@@ -101,15 +101,15 @@ class Trials:
 
 
 def read_trials(path: str | Path, stimuli: Sequence[Stimulus] = ()) -> Trials:
-    """Read trials from a CSV file with (some of) `COLUMNS`.
+    """Read trials from a CSV file with columns from `COLUMNS`.
 
-    Without stimuli the file says itself what is on each photo. With them it need not, and where it does it has to
-    agree. `respondent` is the file's name without its ending where it is left out, `prompt_id` is `base`.
+    Without `stimuli`, the file must describe each photo. With `stimuli`, the description is optional, and must agree
+    with them. The default of `respondent` is the file's name without its ending, of `prompt_id` `base`.
 
     Raises:
-        InputError: for a column that is there twice or misspelt, a choice that is none of the objects, an unknown
-            stimulus, a stimulus that is described in two ways, a trial that is there twice, and whatever else is wrong:
-            file, line, field, found and expected.
+        InputError: for a duplicate or misspelled column, a choice that is not one of the objects, an unknown stimulus,
+            a stimulus with two descriptions, a duplicate trial, or any other problem: file, line, field, value found
+            and value expected.
     """
     rows = Rows(path)
     rows.know((*COLUMNS, *_OF_STIMULI))
@@ -129,10 +129,10 @@ def read_trials(path: str | Path, stimuli: Sequence[Stimulus] = ()) -> Trials:
 
 
 def together(parts: Sequence[Trials]) -> Trials:
-    """Trials of several files as one table.
+    """Combine trials of several files in one table.
 
     Raises:
-        OptionError: for a trial that is in two of them, or a stimulus that they describe differently.
+        OptionError: if two files contain the same trial, or describe a stimulus differently.
     """
     import polars as pl
 
@@ -149,10 +149,10 @@ def together(parts: Sequence[Trials]) -> Trials:
 
 
 def make_trials(trials: Sequence[Trial], stimuli: Sequence[Stimulus]) -> Trials:
-    """Records as a table.
+    """Convert records to a table.
 
     Raises:
-        OptionError: for a trial with an unknown stimulus, or a choice that is none of its objects.
+        OptionError: for a trial with an unknown stimulus, or a choice that is not one of its objects.
     """
     import polars as pl
 
@@ -169,7 +169,7 @@ def make_trials(trials: Sequence[Trial], stimuli: Sequence[Stimulus]) -> Trials:
 
 
 def write_trials(trials: Trials, path: str | Path) -> None:
-    """Write trials as CSV with `COLUMNS`. The file is whole or not there."""
+    """Write trials as CSV with `COLUMNS`. If writing fails, no partial file remains."""
     import polars as pl
 
     objects = pl.col("objects").str.split(SEPARATOR)
@@ -184,7 +184,7 @@ def write_trials(trials: Trials, path: str | Path) -> None:
 
 
 def _joined(rows: Rows, stimuli: Sequence[Stimulus]) -> None:
-    """Say of each trial what the stimuli say of its photo, and check that it says nothing else."""
+    """Add the stimuli's description of its photo to each trial, and check that the trial's own description agrees."""
     import polars as pl
 
     tidy_objects(rows)
@@ -223,7 +223,7 @@ def _check_answers(rows: Rows) -> None:
 
 
 def _filled(rows: Rows) -> None:
-    """What is left out of a file and goes without saying."""
+    """Fill in the default values of missing cells."""
     import polars as pl
 
     rows.frame = rows.frame.with_columns(
@@ -234,7 +234,7 @@ def _filled(rows: Rows) -> None:
 
 
 def _check_whole(rows: Rows) -> None:
-    """Check what only all rows together tell."""
+    """Run the checks that need all rows together."""
     import polars as pl
 
     identity = pl.format("{}, {}, {}", "respondent", "stimulus_id", "prompt_id")
@@ -249,7 +249,7 @@ def _check_whole(rows: Rows) -> None:
 
 
 def _numbered(frame: pl.DataFrame) -> Trials:
-    """Places of objects instead of their names, and without attention checks."""
+    """Return trials with positions of objects instead of names, and without attention checks."""
     import polars as pl
 
     objects = pl.col("objects").str.split(SEPARATOR)

@@ -1,1 +1,1 @@
-"""Other gaze benchmarks: continuous annotations of where somebody looks, as in GazeFollow."""
+"""Score other gaze benchmarks with continuous annotations of gaze points, such as GazeFollow."""

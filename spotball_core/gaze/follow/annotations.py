@@ -15,7 +15,7 @@ Point = tuple[float, float]
 Box = tuple[float, float, float, float]
 Size = tuple[int, int]
 Sizes = Callable[[str], Size | None]
-"""Returns an image's width and height in pixels; None if it is not known."""
+"""Function that returns an image's width and height in pixels, or None if they are not known."""
 
 Benchmark = Literal["gazefollow", "videoattentiontarget"]
 
@@ -28,13 +28,13 @@ TEST_COLUMNS: Final = (
 
 @dataclass(frozen=True)
 class FollowTarget:
-    """One person in an image, and where annotators say that the person looks.
+    """One person in an image, and the gaze points from annotators.
 
     Attributes:
         image: name of the image.
-        person: which person in the image, from 1 in the order of the file, or the name of the person's file.
+        person: number of the person in the image, from 1 in the order of the file, or the name of the person's file.
         head: box of the head in pixels: left, top, right, bottom.
-        eye: place of the eyes, as shares of width and height.
+        eye: position of the eyes, as shares of width and height.
         points: each annotator's gaze point, as shares of width and height; empty if the gaze leaves the image.
         size: width and height of the image in pixels; None if not known.
     """
@@ -50,7 +50,7 @@ class FollowTarget:
 def read_gazefollow(path: str | Path, sizes: Sizes = lambda image: None) -> tuple[FollowTarget, ...]:
     """Read GazeFollow's test annotations (`test_annotations_release.txt`), about ten annotators per person.
 
-    Rows of the same image and the same eyes describe one person.
+    Rows with the same image and the same eye position describe one person.
 
     Args:
         path: the file: CSV without a header.
@@ -88,7 +88,7 @@ def read_video_attention(folder: str | Path, sizes: Sizes) -> tuple[FollowTarget
 
     Raises:
         InputError: for a folder without annotations, rows that are not 7 values, or values that are not numbers.
-        OptionError: if the size of a frame is not known: the annotations are in pixels.
+        OptionError: if the size of a frame is not known, because the annotations are in pixels.
     """
     folder = Path(folder)
     files = sorted(folder.glob("*/*/*.txt"))
@@ -122,11 +122,11 @@ class FollowPrediction:
     """One predicted gaze point.
 
     Attributes:
-        respondent: who predicts.
+        respondent: the respondent.
         image: name of the image.
-        person: which person in the image.
-        point: as shares of width and height.
-        heatmap: file of the heat map, a two-dimensional array of NumPy; None without one.
+        person: the person in the image.
+        point: the point, as shares of width and height.
+        heatmap: file of the heat map, a two-dimensional NumPy array; None without one.
     """
 
     respondent: str
@@ -162,22 +162,22 @@ def read_predictions(path: str | Path) -> tuple[FollowPrediction, ...]:
         if not (0 <= x <= 1 and 0 <= y <= 1):
             raise InputError([Problem(str(path), line, "x, y", f"{x:g}, {y:g}", "shares of width and height, 0 to 1")])
         heatmap = values.get("heatmap")
-        one = FollowPrediction(
+        new = FollowPrediction(
             values.get("respondent") or path.stem,
             values["image"],
             values.get("person") or "1",
             (x, y),
             path.parent / heatmap if heatmap else None,
         )
-        if (identity := (one.respondent, one.image, one.person)) in seen:
+        if (identity := (new.respondent, new.image, new.person)) in seen:
             raise InputError([Problem(str(path), line, "image", ", ".join(identity), "one prediction per person")])
         seen.add(identity)
-        predictions.append(one)
+        predictions.append(new)
     return tuple(predictions)
 
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a CSV file that are not blank, with their line numbers."""
+    """Yield the rows of a CSV file that are not blank, with their line numbers."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file)

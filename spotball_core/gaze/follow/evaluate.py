@@ -28,7 +28,7 @@ class FollowMean(Record):
     Attributes:
         value: the mean; None if it cannot be computed.
         ci95: its bootstrap interval over images; None without resamples.
-        n: how many people.
+        n: number of people.
         reason: why there is no value.
     """
 
@@ -46,8 +46,8 @@ class FollowScores(Record):
         average_distance: distance to the mean of the annotators' points, as a share of width and height.
         minimum_distance: distance to the closest annotator's point.
         angle: angle at the eyes between prediction and mean point, in degrees.
-        auc: as the benchmark defines it, from heat maps.
-        n_missing: people with annotations but without a prediction.
+        auc: AUC by the benchmark's definition, from heat maps.
+        n_missing: number of people with annotations but without a prediction.
     """
 
     respondent: str
@@ -62,10 +62,10 @@ class FollowReport(Record):
     """Scores of all respondents.
 
     Attributes:
-        benchmark: whose definition of AUC is used.
-        n_targets: people whose gaze stays in the image.
-        n_outside: people whose gaze leaves the image; they are excluded.
-        respondents: in the order of the predictions, people last.
+        benchmark: the benchmark whose definition of AUC is used.
+        n_targets: number of people whose gaze stays in the image.
+        n_outside: number of people whose gaze leaves the image; they are excluded.
+        respondents: the respondents in the order of the predictions; people are last.
     """
 
     schema_version: Literal[1] = SCHEMA_VERSION
@@ -87,10 +87,10 @@ def evaluate_following(
 
     Args:
         targets: the annotations.
-        predictions: of one respondent or several.
-        benchmark: whose definition of AUC is used.
-        bootstrap: resamples of the images, for intervals.
-        seed: of the resamples.
+        predictions: predictions of one or more respondents.
+        benchmark: the benchmark whose definition of AUC is used.
+        bootstrap: number of resamples of the images, for intervals.
+        seed: seed of the resamples.
 
     Raises:
         OptionError: for a prediction about an unknown image or person.
@@ -106,15 +106,15 @@ def evaluate_following(
             )
     results = []
     for name in names:
-        own = [one for one in predictions if one.respondent == name and (one.image, one.person) in inside]
-        pairs = [(inside[one.image, one.person], one) for one in own]
+        own = [guess for guess in predictions if guess.respondent == name and (guess.image, guess.person) in inside]
+        pairs = [(inside[guess.image, guess.person], guess) for guess in own]
         images = [target.image for target, _ in pairs]
         means = {
-            "average_distance": [scores.average_distance(one.point, target.points) for target, one in pairs],
-            "minimum_distance": [scores.minimum_distance(one.point, target.points) for target, one in pairs],
+            "average_distance": [scores.average_distance(guess.point, target.points) for target, guess in pairs],
+            "minimum_distance": [scores.minimum_distance(guess.point, target.points) for target, guess in pairs],
         }
-        angles = [scores.angle(t.eye, one.point, t.points, t.size) if t.size else None for t, one in pairs]
-        aucs = [_auc(target, one, benchmark) for target, one in pairs]
+        angles = [scores.angle(t.eye, guess.point, t.points, t.size) if t.size else None for t, guess in pairs]
+        aucs = [_auc(target, guess, benchmark) for target, guess in pairs]
         results.append(
             FollowScores(
                 respondent=name,
@@ -135,11 +135,11 @@ def evaluate_following(
 
 
 def following_as_text(report: FollowReport, *, to_terminal: bool = False) -> str:
-    """Return the report as a table in text.
+    """Return the report as a text table.
 
     Args:
         report: the scores.
-        to_terminal: whether the table is as wide as the terminal; otherwise it is as wide as it needs.
+        to_terminal: whether the table uses the width of the terminal; otherwise it has full width.
     """
     return tables_as_text(_tables(report), _foot(report), to_terminal=to_terminal)
 
@@ -170,7 +170,7 @@ def _loaded(path: Path) -> FloatArray:
 
 
 def _annotators(targets: Sequence[FollowTarget], bootstrap: int, seed: int) -> FollowScores:
-    """Each annotator compared with the others."""
+    """Return the scores of each annotator compared with the others."""
     average, minimum, angles, images = [], [], [], []
     for target in targets:
         points = np.asarray(target.points)
@@ -191,7 +191,7 @@ def _annotators(targets: Sequence[FollowTarget], bootstrap: int, seed: int) -> F
 
 
 def _mean(values: Sequence[float | None], images: Sequence[str], reason: str, bootstrap: int, seed: int) -> FollowMean:
-    """The mean of the values that are known, with a bootstrap over images."""
+    """Return the mean of the known values, with a bootstrap interval over images."""
     known = [(value, image) for value, image in zip(values, images, strict=True) if value is not None]
     if not known:
         return FollowMean(value=None, reason=reason)
@@ -207,15 +207,15 @@ def _tables(report: FollowReport) -> Iterator[Titled]:
     heads = ["respondent", "average distance", "minimum distance", "angle (degrees)", "AUC", "people", "missing"]
     rows = [
         [
-            one.respondent,
-            _cell(one.average_distance, 3),
-            _cell(one.minimum_distance, 3),
-            _cell(one.angle, 1),
-            _cell(one.auc, 3),
-            f"{one.average_distance.n:,}",
-            f"{one.n_missing:,}",
+            score.respondent,
+            _cell(score.average_distance, 3),
+            _cell(score.minimum_distance, 3),
+            _cell(score.angle, 1),
+            _cell(score.auc, 3),
+            f"{score.average_distance.n:,}",
+            f"{score.n_missing:,}",
         ]
-        for one in report.respondents
+        for score in report.respondents
     ]
     yield f"Following gaze, {report.n_targets:,} people in images", 1, heads, rows
 

@@ -1,4 +1,4 @@
-"""Scores of continuous gaze predictions, as GazeFollow and VideoAttentionTarget define them."""
+"""Compute scores of continuous gaze predictions, as defined by GazeFollow and VideoAttentionTarget."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spotball_core.typing import BoolArray, FloatArray
 
 SIGMA: Final = 3
 RESOLUTION: Final = 64
-"""VideoAttentionTarget compares heat maps of this width and height; a target has a patch of 3 sigma to each side."""
+"""Width and height at which VideoAttentionTarget compares heat maps. A target has a patch of 3 sigma to each side."""
 
 
 def average_distance(prediction: ArrayLike, points: ArrayLike) -> float:
@@ -20,7 +20,7 @@ def average_distance(prediction: ArrayLike, points: ArrayLike) -> float:
 
     Args:
         prediction: shape (2,), as shares of width and height.
-        points: shape (n, 2), likewise; at least one.
+        points: shape (n, 2), as shares of width and height; at least one point.
 
     Examples:
         >>> average_distance([0.5, 0.5], [[0.5, 0.7], [0.5, 0.9]])
@@ -34,7 +34,7 @@ def minimum_distance(prediction: ArrayLike, points: ArrayLike) -> float:
 
     Args:
         prediction: shape (2,), as shares of width and height.
-        points: shape (n, 2), likewise; at least one.
+        points: shape (n, 2), as shares of width and height; at least one point.
     """
     away = np.asarray(prediction, dtype=float) - np.asarray(points, dtype=float)
     return float(np.linalg.norm(away, axis=-1).min())
@@ -47,7 +47,7 @@ def direction(eye: ArrayLike, point: ArrayLike, size: tuple[int, int]) -> float:
 
     Args:
         eye: shape (2,), as shares of width and height.
-        point: shape (2,), likewise.
+        point: shape (2,), as shares of width and height.
         size: width and height of the image in pixels.
     """
     x, y = (np.asarray(point, dtype=float) - np.asarray(eye, dtype=float)) * np.asarray(size)
@@ -59,8 +59,8 @@ def angle(eye: ArrayLike, prediction: ArrayLike, points: ArrayLike, size: tuple[
 
     Args:
         eye: shape (2,), as shares of width and height.
-        prediction: shape (2,), likewise.
-        points: shape (n, 2), likewise; at least one.
+        prediction: shape (2,), as shares of width and height.
+        points: shape (n, 2), as shares of width and height; at least one point.
         size: width and height of the image in pixels.
 
     Examples:
@@ -75,7 +75,8 @@ def angle(eye: ArrayLike, prediction: ArrayLike, points: ArrayLike, size: tuple[
 def auc(heatmap: ArrayLike, targets: BoolArray) -> float:
     """Return the area under the ROC curve of a heat map that separates target pixels from others.
 
-    The probability that a random target pixel has a larger value than a random other pixel; ties count one half.
+    This is the probability that a random target pixel has a larger value than a random other pixel; ties count one
+    half.
 
     Args:
         heatmap: shape (height, width).
@@ -119,7 +120,7 @@ def gazefollow_auc(heatmap: ArrayLike, points: ArrayLike, size: tuple[int, int])
 def video_attention_auc(heatmap: ArrayLike, point: ArrayLike) -> float:
     """Return VideoAttentionTarget's AUC: the heat map at 64 x 64 against a square patch around the target.
 
-    The patch reaches 3 sigma = 9 pixels to each side, where the benchmark's Gaussian is positive.
+    The patch extends 3 sigma = 9 pixels to each side, where the benchmark's Gaussian is positive.
 
     Args:
         heatmap: shape (rows, columns), of any size; it is scaled by bilinear interpolation.

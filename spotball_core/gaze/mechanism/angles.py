@@ -1,7 +1,7 @@
-"""The cue model for directions in degrees, such as predicted gaze directions in GazeFollow.
+"""Fit the cue model to directions in degrees, such as predicted gaze directions in GazeFollow.
 
-It is the model of `likelihood` with directions in place of objects: the response is the internal position plus noise on
-the circle, and lapses are uniform. Responses count as rounded to one degree.
+This is the model of `likelihood` with directions instead of objects: the response is the internal position plus noise
+on the circle, and lapses are uniform. Responses are treated as rounded to one degree.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from spotball_core.schema.record import Record
 from spotball_core.typing import FloatArray, IntArray
 
 STEP: Final = 30.0
-"""Degrees that correspond to one step between objects, for the bounds of the noise: from 0.9 to 150 degrees."""
+"""Degrees that correspond to one step between objects, for the bounds of the noise (0.9 to 150 degrees)."""
 
 _HALF: Final = 180 / STEP
 _CELL: Final = 0.5 / STEP
@@ -33,11 +33,11 @@ _FLOOR: Final = 1e-12
 _BINS: Final = 12
 _REPLICATES: Final = 200
 LEAST_RESPONSES: Final = 20
-"""Responses that the model needs."""
+"""Minimum number of responses for the model."""
 
 
 class AngleMechanism(Record):
-    """The cue model of directions.
+    """The cue model for directions.
 
     Attributes:
         kind: as in `Mechanism`.
@@ -46,8 +46,8 @@ class AngleMechanism(Record):
         noise: standard deviation in degrees.
         lapse: share of uniformly distributed responses.
         fits: whether a model fits; false exactly for `none`.
-        shape: of the noise.
-        check: of the fit, over differences between response and gaze in bins of 30 degrees.
+        shape: shape of the noise.
+        check: check of the fit, over differences between response and gaze in bins of 30 degrees.
         n: number of responses.
     """
 
@@ -67,9 +67,9 @@ class Directions:
     """Responses with the directions of gaze and head, in steps of 30 degrees.
 
     Attributes:
-        response: shape (n,), relative to the gaze direction, from -6 to 6.
-        head: likewise, of the head.
-        scene: shape (n,), numbered from 0.
+        response: direction of the response relative to the gaze, from -6 to 6, shape (n,).
+        head: direction of the head relative to the gaze, from -6 to 6, shape (n,).
+        scene: scene of each response, numbered from 0, shape (n,).
     """
 
     response: FloatArray
@@ -80,12 +80,12 @@ class Directions:
 
     @property
     def n_trials(self) -> int:
-        """Number of responses."""
+        """The number of responses."""
         return len(self.response)
 
     @property
     def n_scenes(self) -> int:
-        """Number of scenes."""
+        """The number of scenes."""
         return int(self.scene.max()) + 1
 
 
@@ -95,7 +95,7 @@ class AngleLikelihood:
 
     Attributes:
         data: the directions.
-        shape: of the noise.
+        shape: shape of the noise.
     """
 
     data: Directions
@@ -110,7 +110,7 @@ class AngleLikelihood:
 
         Args:
             parameters: shape (7,), as in `likelihood.PARAMETERS`; noise is in steps of 30 degrees.
-            used: a weight for each response, shape (n,); all 1 by default.
+            used: a weight for each response, shape (n,) (default: all 1).
         """
         w, q, lapse = parameters[[W, Q, LAPSE]]
         total, core, (eye, head, between) = self._parts(parameters)
@@ -130,7 +130,7 @@ class AngleLikelihood:
 
         Args:
             parameters: shape (7,).
-            generator: for the draws.
+            generator: generator for the draws.
         """
         w, q, lapse = parameters[[W, Q, LAPSE]]
         n = self.data.n_trials
@@ -151,7 +151,7 @@ class AngleLikelihood:
         return (1 - lapse) * core + lapse * _CELL / _HALF, core, (eye, alone, between)
 
     def _cell(self, at: FloatArray, scale: float) -> _Cell:
-        """The probability of each response around a direction, and its derivatives by log scale and direction."""
+        """Return the probability of each response around a direction, and its derivatives."""
         distribution, density = functions(self.shape)
         away = _wrapped(self.data.response - at)
         low, high = (away - _CELL) / scale, (away + _CELL) / scale
@@ -173,15 +173,15 @@ def fit_angles(
     """Fit the cue model to directions.
 
     Args:
-        response: shape (n,), direction of each response in degrees.
-        gaze: shape (n,), true direction of the gaze.
-        head: shape (n,), direction of the head.
-        scene: shape (n,), what each response belongs to, such as its image; each is a scene of its own by default.
-        seed: of the folds and of the simulations of the check.
+        response: direction of each response in degrees, shape (n,).
+        gaze: true direction of the gaze, shape (n,).
+        head: direction of the head, shape (n,).
+        scene: scene of each response, such as its image, shape (n,) (default: a separate scene for each response).
+        seed: seed of the folds and of the simulations in the check.
 
     Raises:
-        OptionError: for arrays of different lengths, values that are not finite, fewer than 20 responses, or heads that
-            point where the eyes look throughout.
+        OptionError: for arrays of different lengths, values that are not finite, fewer than 20 responses, or if all
+            heads point where the eyes look.
 
     Examples:
         >>> draw = np.random.default_rng(0)
@@ -226,7 +226,7 @@ def fit_angles(
 
 
 def _wrapped(steps: FloatArray) -> FloatArray:
-    """Differences of directions, from -6 to 6 steps."""
+    """Return differences of directions, wrapped to -6 to 6 steps."""
     return np.asarray((steps + _HALF) % (2 * _HALF) - _HALF)
 
 
@@ -244,7 +244,7 @@ def _degrees(log_steps: Estimate) -> Estimate:
 
 
 def _check(fitted: CueFit[AngleLikelihood], seed: int) -> FitCheck:
-    """Compare responses, relative to the gaze and on the head's side, with simulated ones."""
+    """Compare the responses, relative to the gaze and on the head's side, with simulated ones."""
     data = fitted.model.data
     side = np.where(data.head < 0, -1.0, 1.0)
     far = (np.abs(data.head) > np.median(np.abs(data.head))).astype(float)

@@ -1,4 +1,4 @@
-"""Posterior predictive check: does any structure of the cue model describe the choices?"""
+"""Check the fit with posterior predictions: whether any structure of the cue model describes the choices."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from spotball_core.random import generator_for
 from spotball_core.typing import FloatArray, IntArray
 
 MARGIN: Final = 0.03
-"""Share of choices that the model may place wrongly, beyond what sampling explains, and still count as fitting."""
+"""Maximum share of choices that a fitting model may place wrongly, beyond what sampling explains."""
 
 REPLICATES: Final = 200
 
 
 @dataclass(frozen=True)
 class FitCheck:
-    """How far observed shares are from the model's.
+    """The difference between observed shares and the model's shares.
 
     Attributes:
-        distance: the total variation distance between observed and expected shares of the objects, for each
-            combination of number of objects, gaze target and head target; the mean over trials. From 0 to 1.
+        distance: total variation distance between observed and expected shares of the objects, for each combination of
+            number of objects, gaze target and head target; the mean over trials. From 0 to 1.
         expected: mean distance of data simulated from the model.
         p: share of simulated data with at least the observed distance.
-        fits: whether the distance exceeds the expected one by no more than `MARGIN`.
+        fits: whether the model fits: the distance exceeds the expected one by at most `MARGIN`, or could be chance.
     """
 
     distance: float
@@ -36,12 +36,12 @@ class FitCheck:
 
     @property
     def excess(self) -> float:
-        """Share of choices that the model places wrongly beyond what sampling explains."""
+        """The share of choices that the model places wrongly beyond what sampling explains."""
         return max(0.0, self.distance - self.expected)
 
     @property
     def fits(self) -> bool:
-        """Whether the model fits: the excess is within `MARGIN`, or could be chance."""
+        """Whether the model fits: the excess is at most `MARGIN`, or could be chance."""
         return self.excess <= MARGIN or self.p > 0.01
 
 
@@ -50,8 +50,8 @@ def check_fit(fitted: CueFit[CueLikelihood], *, seed: int = 0, replicates: int =
 
     Args:
         fitted: the fit.
-        seed: of the simulation.
-        replicates: how many data sets to simulate.
+        seed: seed of the simulation.
+        replicates: number of simulated data sets.
     """
     model, data = fitted.model, fitted.model.data
     group = _groups(model)[data.configuration]
@@ -72,7 +72,7 @@ def check_fit(fitted: CueFit[CueLikelihood], *, seed: int = 0, replicates: int =
 
 
 def _groups(model: CueLikelihood) -> IntArray:
-    """A number for each combination of number of objects, gaze and head target, by configuration."""
+    """Return a number for each configuration's combination of number of objects, gaze and head target."""
     data = model.data
     keys = np.stack([data.n_objects, data.gaze, data.head], axis=1)
     return np.asarray(np.unique(keys, axis=0, return_inverse=True)[1].ravel(), dtype=np.int64)

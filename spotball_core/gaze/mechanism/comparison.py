@@ -1,4 +1,4 @@
-"""Model comparison by cross-validation over scenes."""
+"""Compare structures of the model by cross-validation over scenes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from spotball_core.typing import FloatArray
 FOLDS: Final = 5
 STANDARD_ERRORS: Final = 2.0
 LEAST: Final = 2.0
-"""A structure is only worse if its held-out log likelihood is lower by at least this much. Structures whose further
-parameters are estimated at their bounds differ by next to nothing, and so do the standard errors of the difference."""
+"""A structure is only worse if its held-out log likelihood is lower by at least this much.
+
+If additional parameters are estimated at their bounds, structures hardly differ, and the standard errors of the
+difference are also near 0.
+"""
 
 
 _HOPELESS: Final = 20.0
@@ -25,15 +28,15 @@ _HOPELESS_ERRORS: Final = 5.0
 
 @dataclass(frozen=True)
 class Comparison:
-    """How well each structure predicts scenes that it was not fitted to.
+    """How well each structure predicts held-out scenes.
 
     Attributes:
-        scores: by structure, the log likelihood of all held-out scenes; structures that fit far worse than the full
+        scores: by structure, the log likelihood of all held-out scenes. Structures that fit far worse than the full
             model even in sample are not cross-validated.
-        behind: by structure, how much less that is than the best structure's.
+        behind: by structure, how much lower its score is than the best one.
         errors: by structure, the standard error of that difference over scenes.
         chosen: the simplest structure that is not worse than the best by two standard errors (and by `LEAST`); among
-            equally simple ones the one that predicts best.
+            equally simple structures, the one that predicts best.
     """
 
     scores: dict[StructureName, float]
@@ -47,8 +50,8 @@ def compare(fits: Mapping[StructureName, CueFit[ModelT]], *, seed: int = 0, fold
 
     Args:
         fits: each structure's fit to all scenes, where the fits to parts start.
-        seed: of the division into folds.
-        folds: how many, at most one per scene.
+        seed: seed of the division into folds.
+        folds: number of folds, at most one per scene.
     """
     by_scene = {name: _held_out(fits[name], seed, folds) for name in _plausible(fits)}
     scores = {name: float(values.sum()) for name, values in by_scene.items()}
@@ -56,7 +59,11 @@ def compare(fits: Mapping[StructureName, CueFit[ModelT]], *, seed: int = 0, fold
     differences = {name: by_scene[best] - values for name, values in by_scene.items()}
     behind = {name: float(values.sum()) for name, values in differences.items()}
     errors = {name: float(values.std(ddof=1) * np.sqrt(len(values))) for name, values in differences.items()}
-    close = [one for one in STRUCTURES if one.name in scores and _close(behind[one.name], errors[one.name])]
+    close = [
+        candidate
+        for candidate in STRUCTURES
+        if candidate.name in scores and _close(behind[candidate.name], errors[candidate.name])
+    ]
     simplest = min(structure.complexity for structure in close)
     chosen = max(
         (structure.name for structure in close if structure.complexity == simplest), key=lambda name: scores[name]
@@ -65,8 +72,8 @@ def compare(fits: Mapping[StructureName, CueFit[ModelT]], *, seed: int = 0, fold
 
 
 def _plausible(fits: Mapping[StructureName, CueFit[ModelT]]) -> list[StructureName]:
-    """The structures whose fit to all scenes is not hopeless."""
-    by_scene = {name: _by_scene(one, one.model.per_photo(one.parameters)) for name, one in fits.items()}
+    """Return the structures whose fit to all scenes is good enough to be cross-validated."""
+    by_scene = {name: _by_scene(fitted, fitted.model.per_photo(fitted.parameters)) for name, fitted in fits.items()}
     best = max(by_scene.values(), key=lambda values: float(values.sum()))
     behind = {name: best - values for name, values in by_scene.items()}
     return [
@@ -86,7 +93,7 @@ def _close(behind: float, error: float) -> bool:
 
 
 def _held_out(fitted: CueFit[ModelT], seed: int, folds: int) -> FloatArray:
-    """The log likelihood of each scene, by fits without its fold."""
+    """Return the log likelihood of each scene, from fits without its fold."""
     data = fitted.model.data
     n = data.n_scenes
     fold_of = generator_for(seed).permutation(n) % min(folds, n)

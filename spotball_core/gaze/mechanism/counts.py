@@ -1,4 +1,4 @@
-"""Choices counted by photo: all that the cue model needs of the trials."""
+"""Count choices by photo, in the form that the cue model needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 SCENE: Final = ("objects", "proximity", "view", "actor", "scene")
-"""What the photos of one scene share; they differ in where eyes and head point."""
+"""The properties that photos of one scene share; they differ in the directions of eyes and head."""
 
 
 @dataclass(frozen=True)
@@ -26,14 +26,14 @@ class ChoiceCounts:
     same shares for all of them.
 
     Attributes:
-        counts: shape (n_photos, most_objects), 0 beyond a photo's objects.
-        configuration: shape (n_photos,), the row of the following arrays that describes the photo.
-        n_objects: shape (n_configurations,).
-        gaze: shape (n_configurations,), the place of the gaze target, from 0.
-        head: the same of the head target.
-        closeness: the same, proximity less 1.
-        side: the same, 1 for photos from the left or right and 0 from the front.
-        scene: shape (n_photos,), scenes numbered from 0.
+        counts: number of choices, shape (n_photos, most_objects), 0 beyond a photo's objects.
+        configuration: index of each photo's configuration in the following arrays, shape (n_photos,).
+        n_objects: number of objects, shape (n_configurations,).
+        gaze: position of the gaze target, from 0, shape (n_configurations,).
+        head: position of the head target, from 0, shape (n_configurations,).
+        closeness: proximity minus 1, shape (n_configurations,).
+        side: 1 for photos from the left or right and 0 from the front, shape (n_configurations,).
+        scene: scenes, numbered from 0, shape (n_photos,).
     """
 
     counts: FloatArray
@@ -47,12 +47,12 @@ class ChoiceCounts:
 
     @property
     def n_trials(self) -> int:
-        """Trials counted."""
+        """The number of counted trials."""
         return int(self.counts.sum())
 
     @property
     def n_scenes(self) -> int:
-        """Scenes among the photos."""
+        """The number of scenes among the photos."""
         return int(self.scene.max()) + 1
 
     @property

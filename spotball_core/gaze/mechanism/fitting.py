@@ -1,4 +1,4 @@
-"""Maximum-likelihood fits of the cue model and of its special cases."""
+"""Fit the cue model and its special cases by maximum likelihood."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Structure:
     """A special case of the cue model.
 
     Attributes:
-        name: `mixed` is the full model.
+        name: name of the structure; `mixed` is the full model.
         fixed: parameters that are not estimated, with their values.
         complexity: structures with a smaller number are simpler.
     """
@@ -72,15 +72,15 @@ MIXED: Final = STRUCTURES[-1]
 
 
 class ModelData(Protocol):
-    """What fits and comparisons need of the data of a likelihood."""
+    """The data of a likelihood, as needed for fits and comparisons."""
 
     @property
     def n_trials(self) -> int:
-        """Number of trials."""
+        """The number of trials."""
 
     @property
     def n_scenes(self) -> int:
-        """Number of scenes."""
+        """The number of scenes."""
 
     @property
     def scene(self) -> IntArray:
@@ -113,10 +113,10 @@ class CueFit(Generic[ModelT]):
     """A fit.
 
     Attributes:
-        structure: what was estimated.
+        structure: the estimated structure.
         model: the likelihood, with its data and kernel.
         parameters: shape (7,), as in `PARAMETERS`.
-        log_likelihood: at the parameters.
+        log_likelihood: log likelihood at the parameters.
     """
 
     structure: Structure
@@ -130,9 +130,9 @@ def fit(model: ModelT, structure: Structure, start: FloatArray, *, used: FloatAr
 
     Args:
         model: the likelihood.
-        structure: what to estimate.
+        structure: the structure to estimate.
         start: parameters to start from, shape (7,); those that the structure fixes are replaced.
-        used: a weight for each photo, shape (n_photos,); all 1 by default.
+        used: a weight for each photo, shape (n_photos,) (default: all 1).
     """
     from scipy.optimize import minimize
 
@@ -164,7 +164,7 @@ def fit(model: ModelT, structure: Structure, start: FloatArray, *, used: FloatAr
 
 
 def starts(model: CueModel) -> list[FloatArray]:
-    """Return the most likely points of a coarse grid, those of the best few combinations of w and q."""
+    """Return the most likely points of a coarse grid, for the best few combinations of w and q."""
     points: dict[tuple[float, float], tuple[float, FloatArray]] = {}
     for values in product(*_STARTS.values()):
         x = np.zeros(len(PARAMETERS))
@@ -179,7 +179,7 @@ def starts(model: CueModel) -> list[FloatArray]:
 
 
 def fit_kernels(data: ChoiceCounts) -> list[CueFit[CueLikelihood]]:
-    """Fit the full model with each kernel and return the fits, the most likely first.
+    """Fit the full model with each kernel, and return the fits, the most likely first.
 
     Args:
         data: the counts.
@@ -188,10 +188,10 @@ def fit_kernels(data: ChoiceCounts) -> list[CueFit[CueLikelihood]]:
 
 
 def fit_each(models: Sequence[ModelT]) -> list[CueFit[ModelT]]:
-    """Fit the full model with each of several likelihoods and return the fits, the most likely first.
+    """Fit the full model with each of several likelihoods, and return the fits, the most likely first.
 
     Args:
-        models: likelihoods of the same data; the fits of the others start at the first one's.
+        models: likelihoods of the same data; later fits start at the first fit's parameters.
     """
     best = _best([fit(models[0], MIXED, start) for start in starts(models[0])])
     fits = [best, *(fit(model, MIXED, best.parameters) for model in models[1:])]
@@ -214,11 +214,11 @@ def fit_structures(full: CueFit[ModelT]) -> dict[StructureName, CueFit[ModelT]]:
             [fit(full.model, structure, start) for start in _around(full.parameters, structure)]
         )
     better = [fits[name] for name in fits if fits[name].log_likelihood > full.log_likelihood]
-    return {**fits, "mixed": _best([full, *(fit(full.model, MIXED, one.parameters) for one in better)])}
+    return {**fits, "mixed": _best([full, *(fit(full.model, MIXED, fitted.parameters) for fitted in better)])}
 
 
 def _around(parameters: FloatArray, structure: Structure) -> Sequence[FloatArray]:
-    """Where to start a special case: at the full fit, and at half the noise and a quarter of lapses."""
+    """Return starting points for a special case: the full fit, and half the noise with a quarter of lapses."""
     if not structure.complexity:
         return (parameters,)
     other = parameters.copy()

@@ -1,4 +1,4 @@
-"""Profile likelihood intervals of the cue model's parameters."""
+"""Compute profile likelihood intervals of the cue model's parameters."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from spotball_core.gaze.mechanism.fitting import BOUNDS, CueFit, ModelT, Structu
 _Z95: Final = 1.959963984540054
 _MOST_STEPS: Final = 12
 _PRECISE: Final = 0.03
-"""How far the signed root of the deviance may be from that of the limit."""
+"""Tolerance for the signed root of the deviance at the limit."""
 
 
 def profile_interval(fits: Sequence[CueFit[ModelT]], index: int) -> tuple[float, float]:
     """Return the 95% profile likelihood interval of a parameter.
 
-    The interval holds the values that a likelihood-ratio test does not reject, with the other parameters and the kernel
-    at their most likely choices. It ends at a parameter's bound if the bound is not rejected.
+    The interval contains the values that a likelihood-ratio test does not reject, with the other parameters and the
+    kernel at their most likely choices. It ends at a parameter's bound if the bound is not rejected.
 
     Args:
         fits: a fit for each kernel, the most likely first, in which the parameter is free.
-        index: place of the parameter in `PARAMETERS`.
+        index: index of the parameter in `PARAMETERS`.
     """
     ends = []
     for fitted in fits:
@@ -35,7 +35,7 @@ def profile_interval(fits: Sequence[CueFit[ModelT]], index: int) -> tuple[float,
 
 
 def _first_step(best: CueFit[ModelT], index: int) -> float:
-    """About how far an end is away, from the curvature of the likelihood with the other parameters fixed."""
+    """Return the approximate distance of an end, from the likelihood's curvature with the other parameters fixed."""
     low, high = BOUNDS[index]
     h = 1e-3 * (high - low)
     change = np.zeros(len(BOUNDS))
@@ -46,7 +46,7 @@ def _first_step(best: CueFit[ModelT], index: int) -> float:
 
 
 def _end(best: CueFit[ModelT], index: int, step: float, limit: float) -> float:
-    """The value at which the signed root of the deviance reaches a limit, in the direction of a step."""
+    """Return the value at which the signed root of the deviance reaches a limit, in the direction of a step."""
     estimate, bound = float(best.parameters[index]), float(BOUNDS[index][1 if step > 0 else 0])
     structure = best.structure
     inside, beyond = (estimate, 0.0), None
@@ -66,7 +66,7 @@ def _end(best: CueFit[ModelT], index: int, step: float, limit: float) -> float:
         else:
             beyond = (value, root)
         if beyond is None:
-            # Expand, but not faster than by a factor of 3.
+            # Expand, but by at most a factor of 3.
             growth = min(3.0, 1.1 * limit / max(root, 1e-3))
             value = estimate + growth * (value - estimate)
         else:

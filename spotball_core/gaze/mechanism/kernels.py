@@ -1,6 +1,6 @@
-"""Shapes of the noise around the internal position, each scaled to mean 0 and standard deviation 1.
+"""Define shapes of the noise around the internal position, scaled to mean 0 and standard deviation 1.
 
-No shape is assumed: the cue model is fitted with each of them and the likelihood chooses.
+No shape is assumed: the cue model is fitted with each of them, and the likelihood selects one.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ _ROOT2: Final = float(np.sqrt(2))
 _LOGISTIC: Final = float(np.pi / np.sqrt(3))
 _SOFT: Final = 0.12
 _HALF: Final = float(np.sqrt(3 * (1 - (_SOFT * np.pi) ** 2 / 3)))
-"""Half the width of the flat shape: a uniform distribution whose edges a logistic one of scale `_SOFT` rounds off."""
+"""Half the width of the flat shape: a uniform distribution with edges smoothed by a logistic one of scale `_SOFT`."""
 
 Function = Callable[[FloatArray], FloatArray]
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """The noise of the internal position, and what happens beyond the ends of the row.
+    """The noise of the internal position, and its treatment beyond the ends of the row.
 
     Attributes:
-        shape: of the noise.
-        ends: `clip` gives all noise beyond an end to the object at that end; `truncate` excludes it, as if the
+        shape: shape of the noise.
+        ends: `clip` assigns all noise beyond an end to the object at that end; `truncate` excludes it, as if the
             respondent repeated the attempt.
 
     Examples:
@@ -52,11 +52,11 @@ KERNELS: Final = tuple(
     for ends in ("clip", "truncate")
     for shape in ("normal", "logistic", "laplace", "student", "flat")
 )
-"""Every kernel; the first is where fits start."""
+"""Every kernel; fits start with the first one."""
 
 
 def functions(shape: Shape) -> tuple[Function, Function]:
-    """Return the distribution function and the density of a shape, both of standardized values.
+    """Return the distribution function and the density of a shape, for standardized values.
 
     Args:
         shape: `student` has 3 degrees of freedom.

@@ -1,13 +1,13 @@
-r"""The likelihood of the cue model and its gradient.
+r"""Compute the likelihood of the cue model and its gradient.
 
-Objects stand at 0, 1, ..., n - 1, the gaze target at g and the head target at h. On a trial the internal position is
+Objects are at 0, 1, ..., n - 1, the gaze target at g and the head target at h. On a trial the internal position is
 
-- g or h, one of them alone, with probability q: h with probability w, else g;
-- with probability 1 - q in between, at $g + w (h - g)$.
+- with probability q at one of them alone: at h with probability w, else at g;
+- with probability 1 - q between them, at $g + w (h - g)$.
 
-Noise of scale $\sigma = \exp(\log\sigma_0 + a\,\mathrm{closeness} + s\,\mathrm{side})$ is added, a part of it shared by
-all trials with a photo, and the closest object is chosen. With probability `lapse` each object is equally likely.
-The noise per photo is integrated over a grid of its standard deviations; it is normal.
+Noise of scale $\sigma = \exp(\log\sigma_0 + a\,\mathrm{closeness} + s\,\mathrm{side})$ is added, a part of which is
+shared by all trials with a photo, and the closest object is chosen. With probability `lapse`, each object is equally
+likely. The noise per photo is normal; it is integrated over a grid of its standard deviations.
 """
 
 from __future__ import annotations
@@ -23,9 +23,11 @@ from spotball_core.gaze.mechanism.kernels import Kernel, functions
 from spotball_core.typing import FloatArray
 
 PARAMETERS: Final = ("w", "q", "log_noise", "closeness", "side", "log_photo_noise", "lapse")
-"""The parameters in the order of a vector: w, q and lapse from 0 to 1, the logs of two standard deviations in steps
-between neighboring objects at proximity 1 from the front, and how the log of both grows with each step of proximity and
-for photos from a side."""
+"""The parameters in the order of a vector. w, q and lapse are from 0 to 1.
+
+The noise parameters are logs of two standard deviations in steps between neighboring objects, at proximity 1 from the
+front. `closeness` and `side` state how the log of both changes with each step of proximity, and for photos from a side.
+"""
 
 W, Q, LOG_NOISE, CLOSENESS, SIDE, LOG_PHOTO, LAPSE = range(len(PARAMETERS))
 
@@ -39,7 +41,7 @@ class CueLikelihood:
 
     Attributes:
         data: the counts.
-        kernel: shape of the noise, and what happens at the ends of the row.
+        kernel: shape of the noise, and its treatment at the ends of the row.
     """
 
     data: ChoiceCounts
@@ -67,7 +69,7 @@ class CueLikelihood:
 
         Args:
             parameters: shape (7,), as in `PARAMETERS`.
-            used: shape (n_photos,), a weight for each photo; all 1 by default.
+            used: a weight for each photo, shape (n_photos,) (default: all 1).
         """
         counts, photo = self.data.blocks
         shares = self._shares(parameters)
@@ -79,7 +81,7 @@ class CueLikelihood:
         return -float(values.sum()), -self._gradient(parameters, shares, expected / (shares.total + _FLOOR))
 
     def _integrated(self, counts: FloatArray, logs: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Log likelihoods (c, m), and each node's posterior weight for each photo (c, m, j)."""
+        """Return log likelihoods (c, m), and each node's posterior weight for each photo (c, m, j)."""
         given = np.matmul(counts, logs.transpose(0, 2, 1)) + np.log(self._weights)
         top = given.max(axis=-1, keepdims=True)
         scaled = np.exp(given - top)
@@ -97,7 +99,7 @@ class CueLikelihood:
 
     @cached_property
     def _objects(self) -> FloatArray:
-        """Which places are objects, shape (n_configurations, 1, most_objects)."""
+        """Which positions have objects, shape (n_configurations, 1, most_objects)."""
         places = np.arange(self.data.counts.shape[1])
         return (places < self.data.n_objects[:, None])[:, None, :].astype(float)
 
@@ -122,7 +124,7 @@ class CueLikelihood:
         return _Shares(cells, core, total, scale, shift)
 
     def _gradient(self, parameters: FloatArray, shares: _Shares, adjoint: FloatArray) -> FloatArray:
-        """The gradient of the log likelihood from its derivatives by the shares, shape (c, j, k)."""
+        """Return the gradient of the log likelihood from its derivatives by the shares, shape (c, j, k)."""
         w, q, lapse = parameters[[W, Q, LAPSE]]
         data, (eye, head, between) = self.data, shares.cells
         gradient = np.zeros(len(PARAMETERS))
@@ -145,7 +147,7 @@ class CueLikelihood:
 
 @dataclass(frozen=True)
 class _Cells:
-    """The shares of the objects around one place, and what their gradient needs."""
+    """The shares of the objects around one position, and the values that their gradient needs."""
 
     shares: FloatArray
     u: FloatArray
@@ -153,7 +155,7 @@ class _Cells:
     total: FloatArray | None
 
     def back(self, adjoint: FloatArray) -> FloatArray:
-        """Derivatives by the standardized borders, from those by the shares."""
+        """Return derivatives by the standardized borders, from those by the shares."""
         if self.total is not None:
             adjoint = (adjoint - np.sum(adjoint * self.shares, axis=-1, keepdims=True)) / self.total
         by_border = np.zeros_like(self.u)
@@ -186,5 +188,5 @@ def _cells(
         slope[..., 0] = 0.0
         return _Cells(np.maximum(np.diff(below), 0.0), u, slope, None)
     total = np.maximum(below[..., -1:] - below[..., :1], _FLOOR)
-    # Rounding errors of the differences are negative at times, and would be magnified by a small total.
+    # Rounding errors of the differences may be negative, and would be magnified by a small total.
     return _Cells(np.maximum(np.diff(below), 0.0) / total, u, slope, total)

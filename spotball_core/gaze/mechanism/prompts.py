@@ -1,4 +1,4 @@
-"""Variation over prompts, with partial pooling."""
+"""Estimate variation over prompts, with partial pooling."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ class PromptSpread:
 
     Attributes:
         spread: standard deviation over prompts of the share's log odds.
-        by_prompt: each prompt's share, drawn towards the mean of all prompts the more, the less its trials say.
+        by_prompt: each prompt's share, shrunk toward the mean of all prompts, more strongly for prompts with less
+            information.
     """
 
     spread: float
@@ -36,16 +37,17 @@ class PromptSpread:
 def prompt_spread(rows: pl.DataFrame, fitted: CueFit[CueLikelihood], index: int) -> PromptSpread | None:
     """Estimate how a parameter varies over prompts, with the other parameters at their values for all prompts.
 
-    The log odds of the parameter are normally distributed over prompts; their mean and standard deviation maximize the
-    marginal likelihood, and the values of prompts are posterior means. Trials count as independent given their photo.
+    The log odds of the parameter are normally distributed over prompts. Their mean and standard deviation maximize the
+    marginal likelihood, and the values of prompts are posterior means. Trials are treated as independent given their
+    photo.
 
     Args:
         rows: a respondent's trials.
         fitted: the fit to all of them.
-        index: place of w or the lapse rate in `PARAMETERS`.
+        index: index of w or the lapse rate in `PARAMETERS`.
 
     Returns:
-        None if there are fewer than three prompts.
+        The variation; None if there are fewer than three prompts.
     """
     prompts = rows["prompt_id"].unique().sort().to_list()
     if len(prompts) < 3:
@@ -60,7 +62,7 @@ def prompt_spread(rows: pl.DataFrame, fitted: CueFit[CueLikelihood], index: int)
 
 
 def _log_likelihoods(rows: pl.DataFrame, fitted: CueFit[CueLikelihood], index: int) -> FloatArray:
-    """The log likelihood of one prompt's trials at each value of the grid."""
+    """Return the log likelihood of one prompt's trials at each value of the grid."""
     model = CueLikelihood(count_choices(rows), fitted.model.kernel)
     values = np.empty(len(_GRID))
     for place, odds in enumerate(_GRID):
@@ -71,7 +73,7 @@ def _log_likelihoods(rows: pl.DataFrame, fitted: CueFit[CueLikelihood], index: i
 
 
 def _pooled(logs: FloatArray) -> tuple[float, FloatArray]:
-    """The spread that maximizes the marginal likelihood, and each prompt's posterior over the grid."""
+    """Return the spread that maximizes the marginal likelihood, and each prompt's posterior over the grid."""
     likelihoods = np.exp(logs - logs.max(axis=1, keepdims=True))
     best = (-np.inf, 0.0, likelihoods)
     for spread in _SPREADS:

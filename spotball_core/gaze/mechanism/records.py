@@ -1,4 +1,4 @@
-"""What the cue model says of one respondent."""
+"""The records of the cue model of one respondent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 class Estimate(Record):
-    """A parameter.
+    """A parameter of the cue model.
 
     Attributes:
         value: the most likely value; None if the choices do not determine it.
@@ -32,7 +32,7 @@ class PromptVariation(Record):
 
     Attributes:
         spread: standard deviation over prompts of its log odds.
-        by_prompt: each prompt's share, partially pooled: drawn towards the mean of all prompts.
+        by_prompt: each prompt's share, partially pooled: shrunk toward the mean of all prompts.
     """
 
     spread: float
@@ -43,10 +43,9 @@ class Candidate(Record):
     """One structure in the comparison.
 
     Attributes:
-        structure: `mixed` is the full model.
-        held_out: log likelihood of held-out scenes; None if the structure fits far too badly to be
-            cross-validated.
-        behind: how much lower that is than the best structure's.
+        structure: name of the structure; `mixed` is the full model.
+        held_out: log likelihood of held-out scenes; None if the structure fits far too badly to be cross-validated.
+        behind: how much lower it is than the best structure's.
         se: standard error of that difference over scenes.
     """
 
@@ -57,11 +56,11 @@ class Candidate(Record):
 
 
 class CurvePoint(Record):
-    """What the model expects at one distance between eyes and head.
+    """The expected share of head choices at one distance between eyes and head.
 
     Attributes:
-        n_objects: how many objects there are.
-        offset: the place of the head target less that of the gaze target, in steps.
+        n_objects: number of objects.
+        offset: position of the head target minus that of the gaze target, in steps.
         head: expected share of choices of the head target.
     """
 
@@ -75,7 +74,7 @@ class Check(Record):
 
     Attributes:
         distance: total variation distance between observed and expected shares of the objects, mean over trials.
-        expected: the same of data simulated from the model.
+        expected: mean distance of data simulated from the model.
         excess: share of choices that the model places wrongly beyond what sampling explains.
         margin: largest excess at which the model still counts as fitting.
         p: share of simulated data with at least the observed distance.
@@ -92,29 +91,29 @@ class Mechanism(Record):
     """The cue model of one respondent.
 
     Attributes:
-        kind: `eye` or `head`: that cue alone; `compromise`: a position between both; `coin`: one of both on each trial;
-            `guess`: neither; `none`: no model fits.
+        kind: `eye` or `head`: that cue alone; `compromise`: a position between both; `coin`: one of the two on each
+            trial; `guess`: neither; `none`: no model fits.
         w: weight of the head, from 0 (eyes) to 1 (head).
         q: probability that a trial follows one cue alone, from 0 (compromise) to 1 (coin).
         noise: standard deviation of the internal position from trial to trial, in steps between neighboring objects at
-            proximity 1, from the front; with one trial per photo it includes the noise per photo.
-        photo_noise: the same from photo to photo.
+            proximity 1, from the front; with one trial per photo, it includes the noise per photo.
+        photo_noise: standard deviation of the internal position from photo to photo, in the same unit.
         closeness: factor by which the noise grows with each step of proximity.
-        side: factor by which it is larger for photos from the left or right.
+        side: factor by which the noise is larger for photos from the left or right.
         lapse: share of trials answered uniformly at random.
         fits: whether a model fits; false exactly for `none`.
         w_over_prompts: how w varies over prompts; None with fewer than three prompts.
-        lapse_over_prompts: the same of the lapse rate.
-        shape: of the noise.
+        lapse_over_prompts: how the lapse rate varies over prompts; None with fewer than three prompts.
+        shape: shape of the noise.
         ends: how noise beyond the ends of the row is treated.
-        structure: the structure that the comparison chose.
+        structure: the structure selected by the comparison.
         candidates: all structures, simple ones first.
-        check: of the fit.
+        check: check of the fit.
         curve: expected shares of the head target, by number of objects and offset.
-        says: one sentence for people.
-        n_trials: trials with a head target and a choice.
-        n_photos: their photos.
-        n_scenes: scenes among which cross-validation divides them.
+        says: one sentence that describes the mechanism.
+        n_trials: number of trials with a head target and a choice.
+        n_photos: number of their photos.
+        n_scenes: number of scenes that cross-validation divides into folds.
     """
 
     kind: Kind

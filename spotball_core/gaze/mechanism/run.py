@@ -1,4 +1,4 @@
-"""The cue model of one respondent, from trials to the record."""
+"""Fit the cue model of one respondent, from trials to the record."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 LEAST_SCENES: Final = 5
-"""Scenes that cross-validation needs."""
+"""Minimum number of scenes for cross-validation."""
 
 _COIN: Final = 0.5
-"""If neither compromise nor coin alone is enough, respondents with q from here on are coins."""
+"""If neither compromise nor coin alone is enough, respondents with at least this q are coins."""
 
 _NOT_DETERMINED: Final[Mapping[StructureName, str]] = {
     "guess": "the choices do not depend on eyes or head",
@@ -49,7 +49,7 @@ def fit_mechanism(rows: pl.DataFrame, *, seed: int = 0) -> Mechanism:
 
     Args:
         rows: trials, with the columns of `Trials.frame`.
-        seed: of the folds and of the simulations of the check.
+        seed: seed of the folds and of the simulations in the check.
 
     Raises:
         OptionError: for fewer than 5 scenes with such trials.
@@ -99,7 +99,7 @@ def mechanism_or_reason(rows: pl.DataFrame, *, seed: int = 0) -> tuple[Mechanism
 
     Args:
         rows: one respondent's trials.
-        seed: of the folds and of the simulations of the check.
+        seed: seed of the folds and of the simulations in the check.
     """
     try:
         return fit_mechanism(rows, seed=seed), None
@@ -122,11 +122,12 @@ def _kind(chosen: StructureName, full: CueFit[CueLikelihood], check: FitCheck) -
 
 
 def _estimates(chosen: StructureName, by_kernel: Sequence[CueFit[CueLikelihood]]) -> dict[str, Estimate]:
-    """Each parameter of the full model, as far as the chosen structure determines it."""
+    """Return each parameter of the full model that the chosen structure determines."""
     full = by_kernel[0]
 
     def estimate(index: int, scale: np.ufunc | None = None) -> Estimate:
-        # The shape of the noise matters for w and q; for the rest it is part of what they mean.
+        # For w and q, intervals cover all shapes of the noise. The meaning of the other parameters depends on the
+        # shape.
         low, high = profile_interval(by_kernel if index in (W, Q) else by_kernel[:1], index)
         values = np.array([full.parameters[index], low, high])
         value, low, high = (scale(values) if scale else values).tolist()
@@ -156,15 +157,15 @@ def _over_prompts(rows: pl.DataFrame, full: CueFit[CueLikelihood], index: int) -
 
 
 def _curve(fitted: CueFit[CueLikelihood]) -> tuple[CurvePoint, ...]:
-    """The expected share of the head target for each offset, over the respondent's photos."""
+    """Return the expected share of the head target for each offset, over the respondent's photos."""
     data = fitted.model.data
     expected = fitted.model.predicted(fitted.parameters)[np.arange(len(data.head)), data.head]
     trials = np.bincount(data.configuration, weights=data.counts.sum(axis=1), minlength=len(expected))
     offset = data.head - data.gaze
     points = []
     for n_objects, step in sorted(set(zip(data.n_objects.tolist(), offset.tolist(), strict=True))):
-        here = (data.n_objects == n_objects) & (offset == step)
-        head = float(np.average(expected[here], weights=trials[here]))
+        cells = (data.n_objects == n_objects) & (offset == step)
+        head = float(np.average(expected[cells], weights=trials[cells]))
         points.append(CurvePoint(n_objects=n_objects, offset=step, head=head))
     return tuple(points)
 

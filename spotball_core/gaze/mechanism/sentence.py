@@ -1,4 +1,4 @@
-"""One sentence about a respondent's mechanism."""
+"""Describe a respondent's mechanism in one sentence."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from spotball_core.gaze.mechanism.records import Estimate, Kind
 
 
 def sentence(kind: Kind, w: Estimate, q: Estimate, lapse: Estimate, excess: float) -> str:
-    """Return one sentence for people.
+    """Return one sentence that describes a mechanism.
 
     Args:
-        kind: of the mechanism.
+        kind: the mechanism's kind.
         w: weight of the head.
         q: probability of following one cue alone.
         lapse: share of random answers.

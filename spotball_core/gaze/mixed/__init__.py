@@ -1,4 +1,4 @@
-"""Binomial models with crossed random intercepts: fits, tests, and what the fitted model says on average."""
+"""Fit binomial models with crossed random intercepts, test them, and compute marginal means."""
 
 from spotball_core.gaze.mixed.designs import Design, design
 from spotball_core.gaze.mixed.fitting import Fit, fit

@@ -1,4 +1,4 @@
-"""Columns of fixed effects from a table: numbers, factors in treatment coding, and their interactions."""
+"""Build columns of fixed effects from a table: numbers, factors in treatment coding, and their interactions."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _FACTOR = re.compile(r"(?:(C|center)\()?\s*(\w+)\s*(\))?")
 
 @dataclass(frozen=True)
 class Variable:
-    """A column of the table as it enters a design.
+    """A column of the table in a design.
 
     Attributes:
-        name: of the column.
-        levels: of a factor, the reference level first; None of a number.
-        mean: of a number over the table's rows.
-        shift: what is taken from a number before it enters: its mean if it is centered, else 0.
-        values: distinct values of a number, in order.
+        name: name of the column.
+        levels: levels of a factor, the reference level first; None for a number.
+        mean: mean of a number over the table's rows.
+        shift: value that is subtracted from a number: its mean if it is centered, else 0.
+        values: sorted distinct values of a number.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Variable:
     values: tuple[float, ...] = ()
 
     def columns(self, table: pl.DataFrame) -> tuple[tuple[str, ...], FloatArray]:
-        """Its columns (n, c) over a table's rows, and their names."""
+        """Return its columns (n, c) for a table's rows, and their names."""
         column = table[self.name]
         if self.levels is None:
             values = column.cast(pl.Float64).to_numpy() - self.shift
@@ -52,13 +52,13 @@ class Variable:
 
 @dataclass(frozen=True)
 class Design:
-    """Fixed effects: the matrix of a table, and how to make that of another.
+    """Fixed effects: the matrix of a table, and a method that computes the matrix of other rows.
 
     Attributes:
-        names: of the columns: "intercept", "proximity", "view[left]", "view[left]:proximity".
-        matrix: (n, p).
-        variables: that enter, by name.
-        terms: which variables each term multiplies, in the columns' order; the intercept's is empty.
+        names: names of the columns: "intercept", "proximity", "view[left]", "view[left]:proximity".
+        matrix: the matrix (n, p).
+        variables: the variables by name.
+        terms: the variables that each term multiplies, in the order of the columns; the intercept's term is empty.
     """
 
     names: tuple[str, ...]
@@ -67,25 +67,25 @@ class Design:
     terms: tuple[tuple[str, ...], ...]
 
     def rows(self, table: pl.DataFrame) -> FloatArray:
-        """The matrix (m, p) of other rows, which have all variables."""
+        """Return the matrix (m, p) of other rows, which need all variables."""
         return _matrix(table, self.variables, self.terms)[1]
 
 
 def design(table: pl.DataFrame, terms: Sequence[str] = ()) -> Design:
     """Build the fixed effects of a table, always with an intercept.
 
-    A term is a variable or several joined by `*`, which stands for each of them and all their interactions. A column
-    of strings, categories or truth values is a factor: 0 and 1 columns for all levels but the first, in the order of
-    an Enum, else sorted. `C(x)` makes a number a factor; `center(x)` takes its mean over the table's rows away.
-    Columns are ordered as R orders them: main effects, then interactions.
+    A term is a variable, or several joined by `*`, which stands for each of them and all their interactions. A column
+    of strings, categories or truth values is a factor: it has 0/1 columns for all levels except the first, in the order
+    of an Enum, else sorted. `C(x)` treats a number as a factor; `center(x)` subtracts its mean over the table's rows.
+    Columns are ordered as in R: main effects, then interactions.
 
     Args:
-        table: a row an observation.
-        terms: as above.
+        table: one row per observation.
+        terms: the terms of the fixed effects.
 
     Raises:
-        OptionError: for a term that cannot be read, an unknown column, missing values, a variable in two forms, a
-            factor with one level, or columns that are combinations of others.
+        OptionError: for a malformed term, an unknown column, missing values, a variable in two forms, a factor with one
+            level, or columns that are linear combinations of others.
 
     Examples:
         >>> table = pl.DataFrame({"view": ["front", "left", "front", "left"], "proximity": [1, 1, 2, 3]})
@@ -151,7 +151,7 @@ def _matrix(
 
 
 def _product(parts: Sequence[tuple[tuple[str, ...], FloatArray]], n: int) -> tuple[tuple[str, ...], FloatArray]:
-    """All products of one column of each part, the first part's columns changing fastest."""
+    """Return all products of one column of each part; the first part's columns change fastest."""
     if not parts:
         return (INTERCEPT,), np.ones((n, 1))
     names, columns = parts[0]

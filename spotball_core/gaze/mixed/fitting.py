@@ -1,4 +1,4 @@
-"""Fitting a binomial model with crossed random intercepts."""
+"""Fit a binomial model with crossed random intercepts."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from spotball_core.gaze.mixed.search import SINGULAR, Search
 from spotball_core.typing import FloatArray, IntArray
 
 UNBOUNDED = 30.0
-"""Logits that nobody can tell from infinity: of a standard error a standard deviation of its column, and of an sd."""
+"""Logits that are practically infinite: for a standard error per standard deviation of its column, and for an sd."""
 
 AFAR = 0.2
-"""The smallest standard deviation that a search starts from: 0 is a stationary point."""
+"""Smallest standard deviation at the start of a search, because 0 is a stationary point."""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted model. Everything is on the logit scale.
+    """A fitted model. All values are on the logit scale.
 
     Attributes:
-        coefficients: (p,) of the design's columns.
-        covariance: (p, p) of the coefficients: from the inverse of the Hessian by the coefficients and the standard
-            deviations together, as glmer's.
-        sds: the random intercepts' standard deviation by group; 0 where it is singular.
-        log_likelihood: Laplace's approximation, with the binomial coefficients.
-        n: rows.
+        coefficients: coefficients of the design's columns (p,).
+        covariance: covariance (p, p) of the coefficients, from the inverse of the Hessian by coefficients and standard
+            deviations together, as in glmer.
+        sds: standard deviation of the random intercepts by group; 0 if it is singular.
+        log_likelihood: log likelihood by Laplace's approximation, with the binomial coefficients.
+        n: number of rows.
         converged: whether the maximum was found and the data bounds every coefficient.
         singular: whether a standard deviation is 0.
-        message: what is wrong, empty if nothing.
+        message: description of a problem; empty if there is none.
         design: the fixed effects.
-        modes: (levels,) a group: the random intercepts' modes, in the order of the data's levels.
-        data: what was fitted.
-        linear_predictor: (n,) at the coefficients and the modes.
+        modes: modes of the random intercepts (levels,) by group, in the order of the data's levels.
+        data: the fitted data.
+        linear_predictor: linear predictor (n,) at the coefficients and the modes.
     """
 
     coefficients: FloatArray
@@ -58,42 +58,42 @@ class Fit:
 
     @property
     def standard_errors(self) -> FloatArray:
-        """(p,) of the coefficients."""
+        """Standard errors (p,) of the coefficients."""
         return np.sqrt(np.diag(self.covariance))
 
     @property
     def z(self) -> FloatArray:
-        """(p,) coefficients over their standard errors."""
+        """Coefficients divided by their standard errors (p,)."""
         return self.coefficients / self.standard_errors
 
     @property
     def p_values(self) -> FloatArray:
-        """(p,) two-sided, of Wald's test that a coefficient is 0."""
+        """Two-sided p values (p,) of Wald's test that a coefficient is 0."""
         return np.asarray(2 * norm.sf(np.abs(self.z)))
 
     @property
     def parameters(self) -> int:
-        """How many were estimated: coefficients and standard deviations."""
+        """The number of estimated parameters: coefficients and standard deviations."""
         return len(self.coefficients) + len(self.sds)
 
     def intervals(self, level: float = 0.95) -> FloatArray:
-        """(p, 2) Wald's intervals of the coefficients."""
+        """Return Wald's intervals (p, 2) of the coefficients."""
         reach = norm.ppf((1 + level) / 2) * self.standard_errors
         return np.column_stack([self.coefficients - reach, self.coefficients + reach])
 
     def coefficient(self, name: str) -> float:
-        """That of the design's column so named."""
+        """Return the coefficient of the design's column with this name."""
         names = self.design.names
         if name not in names:
             raise OptionError(f"the design has no column {name}, only {', '.join(names)}")
         return float(self.coefficients[names.index(name)])
 
     def effects(self, group: str) -> dict[object, float]:
-        """The random intercepts' modes by label."""
+        """Return the modes of a group's random intercepts by label."""
         return dict(zip(self.data.levels[self._place(group)], self.modes[group].tolist(), strict=True))
 
     def codes(self, group: str) -> IntArray:
-        """(n,) each row's level of a group, from 0."""
+        """Return each row's level of a group (n,), from 0."""
         return self.data.codes[self._place(group)]
 
     def _place(self, group: str) -> int:
@@ -112,23 +112,24 @@ def fit(
 ) -> Fit:
     r"""Fit a binomial model with logit link and crossed random intercepts by Laplace's approximation.
 
-    The maximum is over the coefficients and the standard deviations together, as glmer with `nAGQ = 1` seeks it.
-    Without groups it is an ordinary logistic regression. What goes wrong is said in `converged` and `message`:
-    answers that are all the same, coefficients without bound since some column tells all answers apart, a search that
-    does not end. Several fits at once may run in threads of their own.
+    The maximum is over the coefficients and the standard deviations together, as in glmer with `nAGQ = 1`. Without
+    groups, this is an ordinary logistic regression. Problems are reported in `converged` and `message`: answers that
+    are all the same, unbounded coefficients because some column separates all answers, or a search that does not end.
+    Several fits may run at once in separate threads.
 
     Args:
-        y: (n,) answers: 0 or 1, or the share of `weights` trials that were yes.
+        y: answers (n,): 0 or 1, or the share of `weights` trials that were yes.
         design: the fixed effects.
-        groups: names to (n,) labels: rows with the same label share a random intercept.
-        weights: (n,) whole numbers of trials, at least 1; 1 by default.
-        offset: (n,) added to the linear predictor.
+        groups: labels (n,) by the group's name: rows with the same label share a random intercept.
+        weights: integer numbers of trials (n,), at least 1 (default: 1).
+        offset: values (n,) added to the linear predictor.
 
     Raises:
-        OptionError: for arrays of other lengths, values that are no shares of whole trials, or a group with one level.
+        OptionError: for arrays of different lengths, values that are not shares of whole trials, or a group with one
+            level.
 
     Examples:
-        A table of synthetic answers: 30 stimuli, of which each is shown 16 times.
+        A table of synthetic answers: 30 stimuli, each shown 16 times.
 
         >>> import polars as pl
         >>> from spotball_core.gaze.mixed import design
@@ -146,7 +147,7 @@ def fit(
 
 
 def refit(larger: Fit, groups: Sequence[str]) -> Fit:
-    """Fit the same with some of the groups, from where the larger fit ended if it converged."""
+    """Fit the same model with some of the groups, starting from the larger fit if it converged."""
     data = larger.data
     indices = [k for k, name in enumerate(data.names) if name in groups]
     smaller = replace(
@@ -260,7 +261,7 @@ def _constant(data: Data) -> str:
 
 
 def _unbounded(data: Data, covariance: FloatArray, names: Sequence[str], groups: Sequence[str]) -> str:
-    """Which coefficients and which of the groups' intercepts no answers bound; a constant column counts as it is."""
+    """Describe which coefficients and group intercepts the answers do not bound; constant columns are not scaled."""
     spread = data.matrix.std(axis=0)
     errors = np.sqrt(np.diag(covariance)) * np.where(spread > 0, spread, 1.0)
     far = [name for name, error in zip(names, errors, strict=True) if not error < UNBOUNDED]

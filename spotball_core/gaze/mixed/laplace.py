@@ -1,4 +1,4 @@
-r"""The marginal likelihood of a binomial model with crossed random intercepts, by Laplace's approximation.
+r"""Compute the marginal likelihood of a binomial model with crossed random intercepts, by Laplace's approximation.
 
 Answers are $y_i \sim \mathrm{Binomial}(m_i, \mu_i)$ with
 $\mathrm{logit}\,\mu_i = o_i + x_i\beta + \sum_k \theta_k u_{k, g_k(i)}$ and standard normal $u$: group k's random
@@ -7,9 +7,9 @@ and $A$ the columns that multiply u, its logarithm is
 
 $$\ell(\theta, \beta) = \log f(y \mid \hat u) - \tfrac12 |\hat u|^2 - \tfrac12 \log |I + A^\top W A|$$
 
-This is what lme4's glmer maximizes (Bates et al. 2015, doi:10.18637/jss.v067.i01); its gradient follows from the
+lme4's glmer maximizes the same function (Bates et al. 2015, doi:10.18637/jss.v067.i01); its gradient follows from the
 implicit function theorem (Skaug and Fournier 2006, doi:10.1016/j.csda.2006.03.005). The largest group's block of the
-Hessian is diagonal. It is eliminated, and what remains is small and dense.
+Hessian is diagonal. It is eliminated, and the remaining matrix is small and dense.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from spotball_core.gaze.mixed.products import across, along, dot
 from spotball_core.typing import FloatArray, IntArray
 
 SMALL_DECREMENT = 1e-7
-"""A Newton step that gains less than this has converged: the next would gain about its square."""
+"""A Newton step with a smaller gain has converged: the next one would gain about its square."""
 MAX_STEPS = 100
 
 
 class NoModeError(ArithmeticError):
-    """The random effects' mode was not found at these parameters."""
+    """Raised if the mode of the random effects is not found at some parameters."""
 
 
 @dataclass(frozen=True)
 class Data:
-    """What a model is fitted to.
+    """The data of a model.
 
     Attributes:
-        successes: (n,) how often each row's answer was yes, of so many:
-        trials: (n,) at least 1.
-        matrix: (n, p) columns of the fixed effects.
-        offset: (n,) added to the linear predictor.
-        names: of the groups, the largest first.
-        codes: a (n,) array a group: each row's level, from 0.
+        successes: how often each row's answer was yes (n,).
+        trials: number of each row's trials (n,), at least 1.
+        matrix: columns of the fixed effects (n, p).
+        offset: values added to the linear predictor (n,).
+        names: names of the groups, the largest group first.
+        codes: for each group, an array (n,) of each row's level, from 0.
         levels: each group's labels.
     """
 
@@ -57,7 +57,7 @@ class Data:
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """How many levels each group has."""
+        """The number of levels of each group."""
         return tuple(len(group_levels) for group_levels in self.levels)
 
     @property
@@ -67,7 +67,7 @@ class Data:
         return float(np.sum(gammaln(all_ + 1) - gammaln(yes + 1) - gammaln(all_ - yes + 1)))
 
     def sums(self, values: FloatArray) -> list[FloatArray]:
-        """Each group's sums of values (n,) over its levels."""
+        """Return each group's sums of values (n,) over its levels."""
         return [
             np.bincount(code, values, size).astype(float, copy=False)
             for code, size in zip(self.codes, self.sizes, strict=True)
@@ -80,7 +80,7 @@ class _Mode:
 
     residual: FloatArray
     working: FloatArray
-    """W."""
+    """The weights W."""
     third: FloatArray
     """Derivative of W by the linear predictor."""
     value: float
@@ -88,7 +88,7 @@ class _Mode:
 
 
 class Hessian:
-    """I + A'WA in two blocks: the first group's diagonal, and all others' dense after the first is eliminated."""
+    """The matrix I + A'WA in two blocks: the first group's diagonal, and the dense rest after its elimination."""
 
     def __init__(self, data: Data, theta: FloatArray, working: FloatArray) -> None:
         first, *other_codes = data.codes
@@ -114,12 +114,12 @@ class Hessian:
 
     @property
     def log_determinant(self) -> float:
-        """Of the whole."""
+        """The log determinant of the whole matrix."""
         dense = 2 * np.log(np.diag(self._factor[0])).sum() if self._factor else 0.0
         return float(np.log(self.diagonal).sum() + dense)
 
     def solve(self, vectors: FloatArray) -> FloatArray:
-        """H^-1 v, of one vector (q,) or of several (q, r)."""
+        """Return H^-1 v, for one vector (q,) or several (q, r)."""
         q = len(self.diagonal)
         top, bottom = vectors[:q], vectors[q:]
         over = top.T / self.diagonal
@@ -129,7 +129,7 @@ class Hessian:
         return np.concatenate([over.T - self._scaled @ low, low])
 
     def inverse(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """What the gradient needs of H^-1: the first block's diagonal, the cross block and the dense block."""
+        """Return the parts of H^-1 in the gradient: the first block's diagonal, the cross and the dense block."""
         if self._factor is None:
             return 1 / self.diagonal, self.cross, np.empty((0, 0))
         dense = cho_solve(self._factor, np.eye(self.cross.shape[1]))
@@ -137,7 +137,7 @@ class Hessian:
         return 1 / self.diagonal - np.einsum("ij,ij->i", cross, self._scaled), cross, dense
 
     def leverages(self) -> tuple[FloatArray, FloatArray]:
-        """Each row's (A H^-1 A')_ii, and the diagonal of H^-1."""
+        """Return each row's (A H^-1 A')_ii, and the diagonal of H^-1."""
         first, *other_codes = self._data.codes
         theta, starts = self._theta, self._starts
         top, cross, dense = self.inverse()
@@ -153,7 +153,7 @@ class Hessian:
 
 
 class Likelihood:
-    """The marginal log likelihood as a function of (theta, beta). The last mode is where the next search starts."""
+    """The marginal log likelihood as a function of (theta, beta). The next search starts at the last mode."""
 
     def __init__(self, data: Data) -> None:
         self.data = data
@@ -161,17 +161,17 @@ class Likelihood:
         self._constant = data.constant
 
     def __call__(self, theta: FloatArray, beta: FloatArray) -> tuple[float, FloatArray]:
-        """Value and gradient (k + p,) by theta, then beta.
+        """Return the value and the gradient (k + p,) by theta, then beta.
 
         Raises:
-            NoModeError: if the search for the mode does not end, or leaves what floating point can hold.
+            NoModeError: if the search for the mode does not end, or leaves the range of floating point numbers.
         """
         point, hessian = self.at_mode(theta, beta)
         value = point.value - hessian.log_determinant / 2 + self._constant
         return value, self._gradient(theta, point, hessian)
 
     def at_mode(self, theta: FloatArray, beta: FloatArray) -> tuple[_Mode, Hessian]:
-        """The integrand at its mode, which is kept."""
+        """Return the integrand at its mode, which is stored."""
         fixed = self.data.offset + self.data.matrix @ beta
         u = self.mode
         point = self._at(theta, fixed, u)
@@ -194,7 +194,7 @@ class Likelihood:
         raise NoModeError("the random effects' mode was not found")
 
     def information(self, theta: FloatArray, beta: FloatArray) -> FloatArray:
-        """Of the fixed effects, at fixed theta: X'WX - X'WA H^-1 A'WX."""
+        """Return the information of the fixed effects at fixed theta: X'WX - X'WA H^-1 A'WX."""
         point, hessian = self.at_mode(theta, beta)
         matrix = self.data.matrix
         weighted = matrix * point.working[:, None]
@@ -206,7 +206,7 @@ class Likelihood:
         eta = fixed.copy()
         for t, code, part in zip(theta, data.codes, self.parts(u), strict=True):
             eta += t * part[code]
-        tail = np.exp(-np.abs(eta))  # one exponential is most of what a step costs
+        tail = np.exp(-np.abs(eta))  # one exponential is most of the cost of a step
         mean = np.where(eta < 0, tail, 1.0) / (1 + tail)
         softplus = np.maximum(eta, 0) + np.log(1 + tail)
         value = dot(data.successes, eta) - dot(data.trials, softplus) - dot(u, u) / 2
@@ -214,17 +214,17 @@ class Likelihood:
         return _Mode(data.successes - data.trials * mean, working, working * (1 - 2 * mean), value)
 
     def parts(self, u: FloatArray) -> list[FloatArray]:
-        """u by group."""
+        """Split u by group."""
         return np.split(u, np.cumsum(self.data.sizes)[:-1])
 
     def _by_effects(self, theta: FloatArray, values: FloatArray) -> FloatArray:
-        """A' v."""
+        """Return A' v."""
         return np.concatenate([t * sums for t, sums in zip(theta, self.data.sums(values), strict=True)])
 
     def _gradient(self, theta: FloatArray, point: _Mode, hessian: Hessian) -> FloatArray:
         data = self.data
         leverage, diagonal = hessian.leverages()
-        pull = leverage * point.third  # twice what log|H|/2 changes by with each row's predictor
+        pull = leverage * point.third  # twice the change of log|H|/2 with each row's predictor
         moved = hessian.solve(self._by_effects(theta, pull))
         indirect = np.zeros(len(pull))  # A H^-1 A' pull
         for t, code, part in zip(theta, data.codes, self.parts(moved), strict=True):
@@ -247,5 +247,5 @@ class Likelihood:
 
 
 def _trace(theta: float, inverse: FloatArray) -> float:
-    """Half of log|H|'s derivative by one theta as a factor of A: tr(I - H^-1) / theta over its block, 0 at 0."""
+    """Return half of the derivative of log|H| by one theta as a factor of A: tr(I - H^-1) / theta; 0 at 0."""
     return float(np.sum(1 - inverse) / theta) if theta else 0.0

@@ -1,4 +1,4 @@
-"""Ordinary logistic regression: what is left of a mixed model without groups, and where a mixed one starts."""
+"""Fit an ordinary logistic regression: a model without groups, and the starting point of mixed models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_STEPS = 50
 
 @dataclass(frozen=True)
 class Logistic:
-    """A fit: coefficients (p,), their covariance (p, p), the log likelihood, and what is wrong."""
+    """A fit: coefficients (p,), their covariance (p, p), the log likelihood, and a message about problems."""
 
     coefficients: FloatArray
     covariance: FloatArray
@@ -25,7 +25,7 @@ class Logistic:
 
 
 def logistic(data: Data) -> Logistic:
-    """Fit by Newton's method, halving steps that lose likelihood; random effects are left out."""
+    """Fit by Newton's method, halving steps that reduce the likelihood; random effects are ignored."""
     matrix, beta = data.matrix, np.zeros(data.matrix.shape[1])
     value, slope, information = _at(data, beta)
     message = "the logistic regression did not converge"
@@ -45,7 +45,7 @@ def logistic(data: Data) -> Logistic:
 
 
 def _at(data: Data, beta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-    """Log likelihood, its gradient, and the information."""
+    """Return the log likelihood, its gradient, and the information."""
     eta = data.offset + data.matrix @ beta
     mean = expit(eta)
     value = dot(data.successes, eta) - dot(data.trials, np.logaddexp(0, eta))

@@ -1,11 +1,11 @@
-"""What a fit says on average: estimated marginal means, their differences, and slopes, all on the logit scale.
+"""Compute estimated marginal means, their differences, and slopes, all on the logit scale.
 
 As in emmeans, a fit is evaluated on a grid: all combinations of the factors' levels, with numbers at their means.
 Averages over the grid give all levels the same weight, and are taken before anything is transformed back.
 
-emmeans by default treats numbers that take at most two values like factors (its option `cov.keep`, "2"): it averages
-over both values with equal weights. Here numbers are held at their means by default, `cov_keep=0`; `cov_keep=2` is
-emmeans' default.
+By default, emmeans treats numbers with at most two values like factors (its option `cov.keep`, "2"): it averages over
+both values with equal weights. In this module numbers are held at their means by default, `cov_keep=0`; `cov_keep=2` is
+the default of emmeans.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from spotball_core.typing import FloatArray
 
 Adjustment = Literal["holm", "tukey", "none"]
 MANY = 12
-"""A number with more values than these is not spread out by itself."""
+"""A number with more values than this needs explicit values."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,12 @@ class MarginalMeans:
     """Estimated marginal means.
 
     Attributes:
-        table: a row a mean: the columns of `by`; `estimate`, `se`, `low` and `high` on the logit scale, with the
-            offset; and `response`, `response_low` and `response_high`, those transformed back to a probability.
-        by: what tells the means apart.
-        covariance: (m, m) of the estimates.
-        cov_keep: numbers with at most so many values were averaged over these values; others were held at their means.
+        table: one row per mean: the columns of `by`; `estimate`, `se`, `low` and `high` on the logit scale, with the
+            offset; and `response`, `response_low` and `response_high`, transformed back to probabilities.
+        by: the variables that distinguish the means.
+        covariance: covariance (m, m) of the estimates.
+        cov_keep: numbers with at most this many values were averaged over these values; others were held at their
+            means.
     """
 
     table: pl.DataFrame
@@ -68,20 +69,20 @@ def marginal_means(
     cov_keep: int = 0,
     level: float = 0.95,
 ) -> MarginalMeans:
-    """Means of the linear predictor at each combination of `by`, the random intercepts being 0.
+    """Return means of the linear predictor at each combination of `by`, with random intercepts of 0.
 
     Args:
         fit: a fit.
-        by: variables of its design; none for the grand mean. A number takes its values in the data, if they are not
-            more than 12.
-        at: values of numbers, whether in `by` or not, in place of those or of the mean; more than one only in `by`.
-        offset: added to all; by default the mean offset of the data, as in emmeans. 0 gives means beyond the offset.
-        cov_keep: average over the values of numbers that take at most so many, with equal weights, in place of their
-            mean; 2 is emmeans' default.
-        level: of the intervals, which are Wald's.
+        by: variables of its design; empty for the grand mean. A number uses its values in the data, at most 12 of them.
+        at: values of numbers, whether in `by` or not, that replace their values or mean; several values only in `by`.
+        offset: added to all means; by default the mean offset of the data, as in emmeans. 0 gives means beyond the
+            offset.
+        cov_keep: numbers with at most this many values are averaged over their values, with equal weights, instead of
+            being held at their mean; 2 is the default of emmeans.
+        level: confidence level of Wald's intervals.
 
     Raises:
-        OptionError: for a variable that the design has not, or a number with too many values.
+        OptionError: for a variable that is not in the design, or a number with too many values.
 
     Examples:
         >>> from spotball_core.gaze.mixed import design, fit
@@ -112,12 +113,12 @@ def marginal_means(
 
 
 def pairwise(means: MarginalMeans, *, adjust: Adjustment = "holm", level: float = 0.95) -> pl.DataFrame:
-    """Differences between all pairs of means, first minus second, with two-sided z tests.
+    """Return differences between all pairs of means, first minus second, with two-sided z tests.
 
     Args:
-        means: at least two.
-        adjust: p for the number of pairs: Holm's, Tukey's (the studentized range) or not.
-        level: of the intervals, which are widened by Tukey's method only.
+        means: at least two means.
+        adjust: adjustment of p for the number of pairs: Holm, Tukey (the studentized range) or none.
+        level: confidence level of the intervals, which only Tukey's method widens.
 
     Returns:
         Columns first, second (labels), estimate, se, low, high, z, p, p_adjusted.
@@ -172,27 +173,27 @@ def slopes(
     cov_keep: int = 0,
     level: float = 0.95,
 ) -> pl.DataFrame:
-    """What the logit changes by as a number grows by 1, averaged over the grid.
+    """Return the change of the logit when a number increases by 1, averaged over the grid.
 
     Args:
         fit: a fit.
         variable: a number in its design.
-        by: as in `marginal_means`: a slope for each combination.
+        by: as in `marginal_means`; one slope for each combination.
         at: as in `marginal_means`.
-        cov_keep: as in `marginal_means`; for the numbers other than `variable`.
-        level: of the intervals.
+        cov_keep: as in `marginal_means`, for numbers other than `variable`.
+        level: confidence level of the intervals.
 
     Returns:
         The columns of `by`, then estimate, se, low, high, z and the two-sided p.
 
     Raises:
-        OptionError: as `marginal_means` does, or for a factor.
+        OptionError: in the cases of `marginal_means`, or for a factor.
     """
     design_variable = fit.design.variables.get(variable)
     if design_variable is None or design_variable.levels is not None or variable in by:
         raise OptionError(f"{variable} is no number in the design, or stands in `by`")
     grid = _grid(fit, by, at or {}, cov_keep, variable)
-    # The predictor is linear in each number: a difference of 1 is the derivative.
+    # The predictor is linear in each number, so a difference of 1 gives the derivative.
     rise = fit.design.rows(grid.with_columns(pl.col(variable) + 1)) - fit.design.rows(grid)
     contrast, cells = _averages(grid, by, rise)
     estimates = contrast @ fit.coefficients
@@ -238,7 +239,10 @@ def _grid(
 
 
 def _averages(grid: pl.DataFrame, by: Sequence[str], rows: FloatArray) -> tuple[FloatArray, dict[str, pl.Series]]:
-    """Mean rows (m, p) of the grid's cells, and the cells: `by` comes first in the grid, and changes slowest."""
+    """Return the mean rows (m, p) of the grid's cells, and the cells.
+
+    `by` comes first in the grid and changes slowest.
+    """
     cells = grid.select(by).unique(maintain_order=True).to_dict() if by else {}
     m = len(cells[by[0]]) if by else 1
     return rows.reshape(m, -1, rows.shape[1]).mean(axis=1), cells

@@ -1,4 +1,4 @@
-"""Do the levels of a group fall in two clusters? Then a normal distribution of random intercepts describes neither."""
+"""Test whether the levels of a group form two clusters, which a normal distribution of intercepts does not describe."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from spotball_core.gaze.mixed.fitting import Fit
 from spotball_core.typing import FloatArray
 
 NODES = np.linspace(-10, 10, 101)
-"""Random intercepts, in logits, at which likelihoods are taken: beyond them all answers are the same anyway."""
+"""Random intercepts, in logits, at which likelihoods are evaluated: beyond them, all answers are the same."""
 LEAST_SD = 0.2
 EVIDENCE = 10.0
-"""A difference of BIC from which evidence is called very strong (Kass and Raftery 1995)."""
+"""Difference of BIC from which evidence is called very strong (Kass and Raftery 1995)."""
 TROUGH = 0.75
-"""Two modes count where the density between them falls below this share of the lower one."""
+"""Two modes count if the density between them falls below this share of the lower one."""
 GAIN = 2.0
-"""How much log likelihood two components must gain over any distribution with one mode."""
+"""Minimum gain in log likelihood of two components over any distribution with one mode."""
 DECIDED = 0.6
-"""Levels of which so many have only one kind of answer leave nothing for a normal distribution to describe."""
+"""If this share of the levels has only one kind of answer, a normal distribution cannot describe them."""
 LEAST_END = 0.1
 ROUNDS = 1000
 PEAKS = range(10, 91, 2)
-"""Nodes that are tried as the one mode."""
+"""Nodes that are tried as the only mode."""
 
 
 @dataclass(frozen=True)
 class Bimodality:
-    """Whether a group's levels fall in two clusters, and by what that is seen.
+    """Whether a group's levels form two clusters, and the evidence for it.
 
     Attributes:
         bimodal: the verdict.
-        group: whose intercepts.
-        evidence: how much better, in BIC, two normal components of one width describe the intercepts than one does.
-        modes: the components' means on the logit scale, less than the fit's linear predictor without the intercepts.
-        shares: of the levels in each component; they sum to 1.
-        sd: of each component.
+        group: the group.
+        evidence: improvement in BIC of two normal components of equal width over one.
+        modes: the components' means on the logit scale, minus the fit's linear predictor without the intercepts.
+        shares: shares of the levels in each component; they sum to 1.
+        sd: standard deviation of each component.
         always: share of levels whose answers are all yes.
         never: share of levels whose answers are all no.
     """
@@ -52,23 +52,23 @@ class Bimodality:
 
 
 def bimodal(fit: Fit, group: str) -> Bimodality:
-    """Look for two clusters among the levels of a group, such as stimuli that a respondent always or never solves.
+    """Test for two clusters among the levels of a group, such as stimuli that a respondent always or never solves.
 
-    A mixed model takes random intercepts to be normal, and its coefficients then speak of the median level. With two
-    clusters there is nobody at the median. They are seen in either of two ways:
+    A mixed model assumes normal random intercepts, and its coefficients then describe the median level. With two
+    clusters, no level is near the median. Clusters are detected in two ways:
 
-    - Given all else in the fit, each level's likelihood as a function of its intercept is taken, and two normal
-      distributions of one width describe the intercepts far better (BIC lower by 10) than one, with a trough between
-      two modes; and they describe them better than any distribution with one mode, however skewed. This allows for
-      how little a few answers say about a level, unlike a histogram of rates.
-    - Six in ten of the levels or more have only one kind of answer, at least a tenth always and a tenth never.
+    - Given everything else in the fit, each level's likelihood is computed as a function of its intercept. Two normal
+      distributions of equal width must describe the intercepts far better than one (BIC lower by 10), with a trough
+      between two modes, and better than any distribution with one mode, however skewed. Unlike a histogram of rates,
+      this accounts for how little a few answers reveal about a level.
+    - At least six in ten of the levels have only one kind of answer, at least a tenth always and a tenth never.
 
     Args:
-        fit: converged or not; `Chosen.full` is one with all groups.
-        group: one of those it was fitted with.
+        fit: a fit, converged or not; `SelectedFit.full` has all groups.
+        group: one of the fit's groups.
 
     Raises:
-        OptionError: for a group that the fit has not.
+        OptionError: for a group that is not in the fit.
     """
     code, levels = fit.codes(group), len(fit.modes[group])
     curves = _curves(fit, group)
@@ -123,7 +123,7 @@ class _Components:
 
 
 def _curves(fit: Fit, group: str) -> FloatArray:
-    """Each level's likelihood (levels, nodes) of its intercept, up to a factor of each level."""
+    """Return each level's likelihood (levels, nodes) of its intercept, up to a factor per level."""
     code, levels = fit.codes(group), len(fit.modes[group])
     without = fit.linear_predictor - fit.modes[group][code]
     yes = np.bincount(code, fit.data.successes, levels)
@@ -137,7 +137,7 @@ def _curves(fit: Fit, group: str) -> FloatArray:
 
 
 def _fit_components(curves: FloatArray, means: FloatArray, sd: float) -> _Components:
-    """Normal components of one width on the nodes, by expectation maximization from a start."""
+    """Fit normal components of equal width on the nodes, by expectation maximization from a start."""
     shares = np.full(len(means), 1 / len(means))
     before = -np.inf
     for _ in range(ROUNDS):
@@ -157,7 +157,7 @@ def _fit_components(curves: FloatArray, means: FloatArray, sd: float) -> _Compon
 
 
 def _one_mode(curves: FloatArray) -> float:
-    """The highest log likelihood of a distribution of any shape with one mode: a mixture of steps that end in it."""
+    """Return the highest log likelihood of any distribution with one mode: a mixture of steps that end in it."""
     totals = np.concatenate([np.zeros((len(curves), 1)), np.cumsum(curves, axis=1)], axis=1)
     best = -np.inf
     for peak in PEAKS:

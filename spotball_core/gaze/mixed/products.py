@@ -1,7 +1,7 @@
-"""Products of long arrays, in pieces so small that BLAS does not start threads for them.
+"""Multiply long arrays in pieces that are too small for BLAS to start threads.
 
-Its threads wait for each other longer than products of this size take, ten times as long where all cores are busy; and
-fits of several respondents run beside each other anyway.
+For products of this size, BLAS threads wait for each other longer than the product takes, up to ten times as long if
+all cores are busy. Fits of several respondents run in parallel anyway.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ import numpy as np
 from spotball_core.typing import FloatArray
 
 PIECE = 200_000
-"""Multiplications in one call of BLAS: OpenBLAS starts threads from 262,144."""
+"""Multiplications in one call of BLAS; OpenBLAS starts threads from 262,144."""
 
 
 def dot(a: FloatArray, b: FloatArray) -> float:
-    """The sum of products of two long vectors."""
+    """Return the sum of products of two long vectors."""
     return float(np.einsum("i,i->", a, b))
 
 
 def across(a: FloatArray, b: FloatArray) -> FloatArray:
-    """a'b of two tall arrays (n, p) and (n, r): shape (p, r)."""
+    """Return a'b of two tall arrays (n, p) and (n, r): shape (p, r)."""
     rows = PIECE // max(1, a.shape[1] * b.shape[1])
     if rows < 16 or len(a) <= rows:
         return np.asarray(a.T @ b)
@@ -30,7 +30,7 @@ def across(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def along(a: FloatArray, b: FloatArray) -> FloatArray:
-    """ab of a tall array (n, p) and a small one (p, r): shape (n, r)."""
+    """Return ab of a tall array (n, p) and a small one (p, r): shape (n, r)."""
     rows = PIECE // max(1, a.shape[1] * b.shape[1])
     if rows < 16 or len(a) <= rows:
         return np.asarray(a @ b)

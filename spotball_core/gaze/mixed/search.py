@@ -1,4 +1,4 @@
-"""The search for the maximum of the marginal likelihood."""
+"""Search for the maximum of the marginal likelihood."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ from spotball_core.gaze.mixed.laplace import Likelihood
 from spotball_core.typing import FloatArray
 
 SINGULAR = 1e-4
-"""A standard deviation below this, in logits, is none: lme4's tolerance."""
+"""A standard deviation below this, in logits, counts as 0 (lme4's tolerance)."""
 NEAR = 0.05
-"""Below this it is tried whether none is as good."""
+"""Below this standard deviation, the search tests whether 0 is as good."""
 ROUGH = 1e-3
-"""The gradient that ends the quasi-Newton search, in log likelihood a unit of scaled parameters."""
+"""The gradient that ends the quasi-Newton search, in log likelihood per unit of scaled parameters."""
 FINE = 1e-10
-"""What a last Newton step may be expected to gain, in log likelihood."""
+"""Expected gain of the last Newton step, in log likelihood."""
 ACCEPTED = 1e-6
-"""What a fit that converged may leave to be gained: less than a hundredth of a standard error."""
+"""Largest remaining gain of a converged fit: less than a hundredth of a standard error."""
 DIFFERENCE = 1e-4
 """Step of finite differences, in scaled parameters."""
 POLISHES = 10
 
 
 class Search:
-    """Maximizes over the standard deviations and the coefficients together.
+    """Maximizes the likelihood over the standard deviations and the coefficients together.
 
-    A quasi-Newton search on parameters scaled so that all matter about as much, then Newton's with a Hessian from
-    differences of the gradient. The likelihood is even in each standard deviation, so that the search needs no bound.
+    A quasi-Newton search on parameters of similar scale is followed by Newton's method, with a Hessian from differences
+    of the gradient. The likelihood is even in each standard deviation, so the search needs no bound.
 
     Attributes:
-        theta: (k,) standard deviations at the maximum.
-        beta: (p,) coefficients.
-        value: the log likelihood there.
-        covariance: (p, p) of the coefficients; NaN where the Hessian has no inverse.
+        theta: standard deviations at the maximum (k,).
+        beta: coefficients at the maximum (p,).
+        value: log likelihood at the maximum.
+        covariance: covariance of the coefficients (p, p); NaN if the Hessian has no inverse.
     """
 
     def __init__(
         self, likelihood: Likelihood, none: FloatArray, start: tuple[FloatArray, FloatArray] | None = None
     ) -> None:
-        """Start from deviations and coefficients, else from 1 and those of `none`, which a model without groups has."""
+        """Start from given deviations and coefficients, else from 1 and `none`, the coefficients without groups."""
         self._likelihood, self._none = likelihood, none
         self.theta, self.beta = start or (np.ones(len(likelihood.data.sizes)), none)
         self.value = -np.inf
@@ -48,10 +48,10 @@ class Search:
         self._free = np.ones(len(self.theta), dtype=bool)
 
     def run(self) -> str:
-        """Search, and say what is wrong: nothing is an empty message.
+        """Search, and return a message about problems, which is empty if there are none.
 
         Raises:
-            NoModeError: if the random effects' mode cannot be found on the way.
+            NoModeError: if the mode of the random effects cannot be found during the search.
         """
         self._scale()
         self._quasi_newton()
@@ -63,7 +63,7 @@ class Search:
         return message
 
     def _scale(self) -> None:
-        """Take as units what one standard error will be, roughly."""
+        """Set the units to the approximate standard errors."""
         hessian = self._likelihood.at_mode(self.theta, self.beta)[1]
         inverse = self._likelihood.parts(hessian.leverages()[1])
         self._theta_units = np.array([1 / np.sqrt(2 * np.sum((1 - part) ** 2) + 1) for part in inverse])
@@ -72,7 +72,7 @@ class Search:
         self._beta_units = solve_triangular(lower, np.eye(len(lower)), lower=True).T
 
     def _at(self, x: FloatArray) -> tuple[float, FloatArray]:
-        """Minus log likelihood and gradient by the scaled steps from theta and beta; fixed ones have no part in x."""
+        """Return the negative log likelihood and its gradient by scaled steps; fixed deviations are not part of x."""
         theta, beta = self._moved(x)
         value, slope = self._likelihood(theta, beta)
         k = len(theta)
@@ -94,7 +94,7 @@ class Search:
         self.value = -float(result.fun)
 
     def _drop_zeros(self) -> None:
-        """Fix at 0 what is a maximum there; search again from afar if the search only stuck there."""
+        """Fix deviations at 0 where that is a maximum; search again from a distance if it was only stuck there."""
         for k in np.flatnonzero(np.abs(self.theta) < NEAR):
             trial = self.theta.copy()
             trial[k] = 0.0
@@ -109,14 +109,17 @@ class Search:
                 self._quasi_newton()
 
     def _compare_with_none(self) -> None:
-        """Where answers are few, none of the groups may be likelier than the maximum that was found."""
+        """With few answers, no random effects may be more likely than the maximum that was found."""
         zero = np.zeros(len(self.theta))
         value, _ = self._likelihood(zero, self._none)
         if value > self.value:
             self.theta, self.beta, self.value, self._free = zero, self._none, value, zero.astype(bool)
 
     def _newton(self) -> str:
-        """Newton's steps, by absolute eigenvalues where the Hessian has negative ones; one Hessian serves for three."""
+        """Take Newton steps, by absolute eigenvalues if the Hessian has negative ones.
+
+        If all eigenvalues are positive, up to three steps use the same Hessian.
+        """
         decrement, positive = np.inf, False
         for _ in range(POLISHES):
             value, slope = self._at(self._origin())
@@ -152,7 +155,7 @@ class Search:
         return (hessian + hessian.T) / 2
 
     def _descend(self, value: float, step: FloatArray) -> tuple[float, FloatArray] | None:
-        """Go a step, or that part of it that loses nothing; what is found there, or None where no part does."""
+        """Take the longest part of a step that loses nothing; return the result, or None if there is no such part."""
         for _ in range(30):
             reached = self._at(step)
             if reached[0] <= value + 1e-12 * abs(value):

@@ -1,4 +1,4 @@
-"""Which random intercepts, and does a term matter?"""
+"""Select random intercepts, and test whether a term matters."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from spotball_core.gaze.mixed.fitting import Fit, fit, refit
 from spotball_core.gaze.mixed.search import SINGULAR
 
 AS_GOOD = 1e-4
-"""A structure whose log likelihood is this near to that of a larger one cannot be beaten by others of its size."""
+"""If a structure's log likelihood is this close to that of a larger one, others of its size cannot be better."""
 
 
 @dataclass(frozen=True)
 class Dropped:
-    """A random structure that was tried and not kept.
+    """A random structure that was tried and rejected.
 
     Attributes:
-        groups: whose intercepts it had.
-        reason: why it was dropped.
-        log_likelihood: that it came to.
+        groups: the groups with intercepts.
+        reason: why it was rejected.
+        log_likelihood: its log likelihood.
     """
 
     groups: tuple[str, ...]
@@ -37,13 +37,13 @@ class Dropped:
 
 @dataclass(frozen=True)
 class SelectedFit:
-    """A fit with the most complex random structure that can be had, and what was tried before.
+    """A fit with the most complex feasible random structure, and the structures tried before.
 
     Attributes:
-        fit: as chosen.
-        full: with all groups, whether or not it is what was chosen.
-        groups: whose intercepts the chosen one has; none of an ordinary logistic regression.
-        dropped: what was tried and not kept, in order.
+        fit: the selected fit.
+        full: the fit with all groups, whether or not it was selected.
+        groups: groups with intercepts in the selected fit; empty for an ordinary logistic regression.
+        dropped: rejected structures, in order.
     """
 
     fit: Fit
@@ -60,20 +60,21 @@ def choose(
     weights: ArrayLike | None = None,
     offset: ArrayLike | None = None,
 ) -> SelectedFit:
-    """Fit with as many random intercepts as converge and are not singular.
+    """Fit with as many random intercepts as converge without singularity.
 
-    All groups first, then all sets of one fewer, and so on; of sets of one size the likeliest is taken. Without any
-    group left it is an ordinary logistic regression, which may not converge either: its own fit says so.
+    All groups are tried first, then all sets with one group fewer, and so on; among sets of one size, the most likely
+    is selected. Without groups this is an ordinary logistic regression, which may also fail to converge; its fit then
+    reports this.
 
     Args:
-        y: as for `fit`, as are the others.
-        design: fixed effects, the same in all.
-        groups: of the most complex structure.
+        y: answers, as for `fit`.
+        design: fixed effects, the same in all fits.
+        groups: groups of the most complex structure.
         weights: numbers of trials.
-        offset: added to the linear predictor.
+        offset: values added to the linear predictor.
 
     Raises:
-        OptionError: as `fit` does.
+        OptionError: in the cases of `fit`.
     """
     full = fit(y, design, groups, weights=weights, offset=offset)
     dropped: list[Dropped] = []
@@ -96,7 +97,7 @@ def choose(
 
 
 def _by_promise(full: Fit, size: int) -> list[tuple[str, ...]]:
-    """All sets of so many groups, first those that leave out the groups with the smallest intercepts."""
+    """Return all sets of this many groups, starting with those that omit the groups with the smallest intercepts."""
     sets = itertools.combinations(full.sds, size)
     return sorted(sets, key=lambda names: sum(sd**2 for name, sd in full.sds.items() if name not in names))
 
@@ -119,17 +120,17 @@ class LikelihoodRatio(NamedTuple):
 
 
 def likelihood_ratio(smaller: Fit, larger: Fit) -> LikelihoodRatio:
-    """Test whether a model says more than one that is part of it.
+    """Test whether a larger model fits better than a model nested in it.
 
-    The models must be nested, which is not looked at. For a random intercept more, the test is conservative, since a
-    standard deviation cannot be below 0.
+    The models must be nested; this is not checked. For an additional random intercept, the test is conservative,
+    because a standard deviation cannot be below 0.
 
     Args:
         smaller: fit with fewer parameters.
         larger: fit to the same answers.
 
     Raises:
-        OptionError: for different answers, or a larger model that has no more parameters.
+        OptionError: for different answers, or if the larger model does not have more parameters.
     """
     same_data = all(
         np.array_equal(a, b)

@@ -1,1 +1,1 @@
-"""The page of a gaze analysis: its sections, charts and photos."""
+"""Write the page of a gaze analysis: its sections, charts and photos."""

@@ -1,4 +1,4 @@
-"""The photo browser: targets and all choices of every photo, those with the most disagreement first."""
+"""Write the photo browser: targets and all choices of every photo, sorted by disagreement."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _LEAD = (
 def disagreement(trials: Trials) -> pl.DataFrame:
     """Return each photo with its disagreement, the largest first.
 
-    Disagreement is 1 - sum of squared shares of the objects, where the shares are means over respondents. Unmatched
-    choices are excluded.
+    Disagreement is 1 minus the sum of squared shares of the objects, where the shares are means over respondents.
+    Unmatched choices are excluded.
 
     Args:
-        trials: of one respondent or several.
+        trials: trials of one or more respondents.
 
     Returns:
         One row per photo: `stimulus_id`, `condition`, `view`, `proximity`, `objects`, `gaze`, `head`, `disagreement`.
@@ -48,9 +48,9 @@ def browser(trials: Trials, source: PhotoSource | None, colors: Mapping[str, str
     """Return the section of the photo browser; None if no choice could be matched.
 
     Args:
-        trials: what was chosen.
-        source: photos with files, the most disputed of which are shown; None for the table alone.
-        colors: of respondents, as #rrggbb.
+        trials: the trials.
+        source: photos with files, of which those with the most disagreement are shown; None for the table alone.
+        colors: colors of respondents, as #rrggbb.
     """
     photos = disagreement(trials)
     if photos.is_empty():
@@ -81,7 +81,7 @@ def _row(photo: Mapping[str, Any], names: list[str], choices: Mapping[tuple[str,
 
 
 def _choices(trials: Trials) -> dict[tuple[str, str], str]:
-    """By photo and respondent: the objects chosen and how often."""
+    """Return the chosen objects and their counts, by photo and respondent."""
     import polars as pl
 
     counts = trials.frame.group_by("stimulus_id", "respondent", "objects", "choice").len()

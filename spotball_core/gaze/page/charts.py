@@ -1,4 +1,4 @@
-"""Lines over steps, a panel for each respondent or number of objects."""
+"""Draw lines over steps, with one panel per respondent or number of objects."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _HEAD: Final = 0.5
 _BELOW: Final = 0.42
 _LEFT: Final = 0.5
 _SPREAD: Final = 0.06
-"""How far the lines of a panel stand apart at a step, so that their intervals can be told apart."""
+"""Horizontal distance between the lines of a panel at a step, so that their intervals are distinguishable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +47,10 @@ class TrendLine:
     """Points that belong together.
 
     Attributes:
-        name: what the key at its end says; empty for no key.
+        name: the label at its end; empty for none.
         color: as #rrggbb.
-        marker: matplotlib's.
-        points: by step.
+        marker: a Matplotlib marker.
+        points: the points by step.
         dashed: whether it is a baseline or a model, drawn without markers.
         joined: whether a line joins the markers.
     """
@@ -65,7 +65,7 @@ class TrendLine:
 
 @dataclass(frozen=True, slots=True)
 class TrendPanel:
-    """One panel's lines."""
+    """The lines of one panel."""
 
     title: str
     under: str
@@ -78,11 +78,11 @@ class TrendChart:
 
     Attributes:
         panels: at least one.
-        across: what the steps are.
-        up: what the values are, with their unit.
+        across: label of the steps.
+        up: label of the values, with their unit.
         percent: whether values are shares.
-        start: where the upright scale begins; None for where the values do.
-        step: how a step is written.
+        start: start of the vertical scale; None to start at the lowest value.
+        step: formats a step.
     """
 
     panels: tuple[TrendPanel, ...]
@@ -96,11 +96,11 @@ class TrendChart:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each panel is of."""
+        """The title of each panel."""
         return tuple(panel.title for panel in self.panels)
 
     def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
-        """Some of the panels, as they are on a page, or framed for a file."""
+        """Draw some of the panels, alone or framed for a file."""
         selected = [self.panels[place] for place in places]
         names = [line.name for panel in self.panels for line in panel.lines]
         right = max(text_width(name, SMALL) for name in names) + 0.12
@@ -144,7 +144,7 @@ class TrendChart:
         headline(axes, panel.title, f"{panel.under}, {self.up}" if panel.under else self.up, box)
 
     def _name_lines(self, axes: Axes, panel: TrendPanel) -> None:
-        """Each line's name at its end, moved apart where they would touch."""
+        """Write each line's name at its end, moved apart if names would touch."""
         low, high = self._scale()
         inch = (high - low) / _HIGH
         named = [line for line in panel.lines if line.points and line.name]
@@ -166,7 +166,7 @@ class TrendChart:
 
 
 def trend_alts(panels: Sequence[TrendPanel], *, percent: bool) -> tuple[str, ...]:
-    """What each panel says, in numbers."""
+    """Describe each panel with its numbers."""
 
     def told(value: float) -> str:
         return f"{value:.0%}" if percent else f"{value:.2f}"
@@ -182,7 +182,7 @@ def trend_alts(panels: Sequence[TrendPanel], *, percent: bool) -> tuple[str, ...
 
 
 def _edge(axes: Axes) -> Any:
-    """Shares of the axes across, data up."""
+    """Return a transform with x in shares of the axes and y in data coordinates."""
     return axes.get_yaxis_transform()
 
 

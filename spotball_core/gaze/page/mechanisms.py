@@ -1,4 +1,4 @@
-"""The section of the cue model: its parameters, and psychometric curves."""
+"""Write the section of the cue model: its parameters, and psychometric curves."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ def mechanisms(report: GazeReport) -> Section | None:
 
 
 def split_cell(text: str) -> TableCell:
-    """Return a table's cell from a value and, in a second line, its interval.
+    """Split a table cell's text into a value and, on a second line, its interval.
 
     Args:
-        text: of one line or two.
+        text: text of one or two lines.
     """
     value, _, small = text.partition("\n")
     return TableCell(value, small)
 
 
 def _panel(result: RespondentResult) -> TrendPanel:
-    """Observed and expected shares of one respondent."""
+    """Return the panel of one respondent's observed and expected shares."""
     cells = [cell for cell in result.cells if cell.measure == "head" and "offset" in cell.by]
     lines = []
     for n, (color, marker) in _LOOKS.items():

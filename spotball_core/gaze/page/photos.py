@@ -1,4 +1,4 @@
-"""Photos for the report, with where eyes and head point and what was chosen (as in the paper's Figure 3)."""
+"""Prepare photos for the report, with the targets of eyes and head and the choices (as in the paper's Figure 3)."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     import polars as pl
 
 MOST_RESPONDENTS: Final = 6
-"""Whose choices are shown, at most: the first of the file."""
+"""Maximum number of respondents whose choices are shown: the first ones in the file."""
 
 MOST_DISPUTED: Final = 12
-"""Photos with the most disagreement that are shown, at most."""
+"""Maximum number of photos in the list of those with the most disagreement."""
 
 _MARK: Final = 0.045
-"""Half the width of a target's mark, as a share of the photo's; below it are the choices, of half as much at most."""
+"""Half the width of a target's mark, as a share of the photo's. The discs of choices have at most half this size."""
 
 
 @dataclass(frozen=True, slots=True)
 class PhotoSource:
-    """What photos are shown from.
+    """The source of the photos shown.
 
     Attributes:
-        trials: what was chosen.
-        stimuli: what is on the photos, with the paths of their files.
-        folder: to which the paths are relative, and out of which they do not lead.
+        trials: the trials.
+        stimuli: descriptions of the photos, with the paths of their files.
+        folder: the folder that the paths are relative to, and must not leave.
     """
 
     trials: Trials
@@ -43,14 +43,14 @@ class PhotoSource:
 
 
 def photo_sheet(source: PhotoSource, colors: Mapping[str, str]) -> PhotoSheet | None:
-    """A photo of each condition and view, proximity going round; those with most objects first.
+    """Return one photo of each condition and view, with alternating proximity; photos with most objects are preferred.
 
     Args:
-        source: photos, and choices.
-        colors: of respondents, as #rrggbb.
+        source: the photos and choices.
+        colors: colors of respondents, as #rrggbb.
 
     Returns:
-        None where no photo that was answered has a file that can be read.
+        The photos; None if no answered photo has a readable file.
     """
     names = source.trials.respondents[:MOST_RESPONDENTS]
     choices = _chosen(source.trials.frame, names)
@@ -72,15 +72,15 @@ def photo_sheet(source: PhotoSource, colors: Mapping[str, str]) -> PhotoSheet | 
 
 
 def disputed_sheet(source: PhotoSource, order: Sequence[str], colors: Mapping[str, str]) -> PhotoSheet | None:
-    """Return the first photos of an order, at most `MOST_DISPUTED`.
+    """Return the first photos of a list, at most `MOST_DISPUTED`.
 
     Args:
-        source: photos, and choices.
+        source: the photos and choices.
         order: names of photos, those with the most disagreement first.
-        colors: of respondents, as #rrggbb.
+        colors: colors of respondents, as #rrggbb.
 
     Returns:
-        None if none of the photos has a file that can be read.
+        The photos; None if none of them has a readable file.
     """
     names = source.trials.respondents[:MOST_RESPONDENTS]
     choices = _chosen(source.trials.frame, names)
@@ -105,7 +105,7 @@ def _sheet(
 
 
 def _chosen(frame: pl.DataFrame, names: Sequence[str]) -> dict[tuple[str, str], dict[int | None, int]]:
-    """By photo and respondent: how often each place was chosen; None where no choice could be matched."""
+    """Return how often each position was chosen, by photo and respondent; None stands for unmatched choices."""
     import polars as pl
 
     counts = frame.filter(pl.col("respondent").is_in(names)).group_by("stimulus_id", "respondent", "choice").len()
@@ -123,7 +123,7 @@ def _card(
     choices: Mapping[tuple[str, str], Mapping[int | None, int]],
     colors: Mapping[str, str],
 ) -> PhotoCard | None:
-    """A photo's card; None where its file is not there or cannot be read."""
+    """Return a photo's card; None if its file is missing or unreadable."""
     path = find_file([folder], stimulus.image)
     image = upright(path) if path else None
     if image is None:
@@ -144,7 +144,7 @@ def _card(
 
 
 def _said(objects: Sequence[str], counts: Mapping[int | None, int]) -> str:
-    """What was chosen, most often first, out of how many."""
+    """Describe the choices, the most frequent first, with their total."""
     ordered = sorted(counts.items(), key=lambda pair: (pair[0] is None, -pair[1]))
     parts = [f"{'unmatched' if place is None else objects[place]} {n}" for place, n in ordered]
     return f"{', '.join(parts)} of {sum(counts.values())}"
@@ -156,7 +156,7 @@ def _marks(
     by_respondent: Mapping[str, Mapping[int | None, int]],
     colors: Mapping[str, str],
 ) -> Iterator[PhotoMark]:
-    """Outlines at the targets; beneath each object (above, at the edge) a disc for each respondent, by how often."""
+    """Yield outlines at the targets, and below each object (above it at the edge) a disc per respondent."""
     width, height = size
     points = stimulus.points or (None,) * len(stimulus.objects)
     radius = _MARK * width

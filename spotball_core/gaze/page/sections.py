@@ -1,4 +1,4 @@
-"""The sections of the report's page: Tables 1 and 2, and figures for whatever data comes."""
+"""Write the sections of the report's page: Tables 1 and 2, and figures for the available data."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _SIZE_LOOKS = {"3": ("model-1", "o"), "4": ("people", "s")}
 def all_sections(
     report: GazeReport, photos: PhotoSource | None = None, trials: Trials | None = None
 ) -> tuple[Section, ...]:
-    """Return every section, in order; those without data are excluded.
+    """Return every section, in order; sections without data are excluded.
 
     Args:
-        report: what is shown.
+        report: the report.
         photos: photos with their files.
-        trials: for the photo browser; those of `photos` by default.
+        trials: trials for the photo browser (default: those of `photos`).
     """
     looks = _looks(report)
     trials = trials or (photos.trials if photos else None)

@@ -1,4 +1,4 @@
-"""Response times against accuracy: the report's section of those whose trials have times (A.4, Figure 9)."""
+"""Write the section on response times and accuracy, for respondents whose trials have times (A.4, Figure 9)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ROOM = 24
 
 
 def times(report: GazeReport) -> Section | None:
-    """The section; None where no trial has a time."""
+    """Return the section; None if no trial has a response time."""
     timed = [
         (result.respondent, cells)
         for result in report.respondents
@@ -44,10 +44,10 @@ def times(report: GazeReport) -> Section | None:
 
 
 def said_of(effect: Effect) -> str:
-    """The effect of response times in a sentence."""
+    """Describe the effect of response times in a sentence."""
 
     def factor(value: float) -> str:
-        # Of a model's log odds as the time grows e-fold: as it doubles.
+        # A model's log odds change per e-fold increase of time; convert this to a doubling.
         return f"{math.exp(value if effect.method == 't-test' else value * math.log(2)):.2f}"
 
     ends = f" (95% interval {factor(effect.ci95[0])} to {factor(effect.ci95[1])})" if effect.ci95 else ""
@@ -67,7 +67,7 @@ def _lines(cells: Sequence[Mean]) -> tuple[TrendLine, ...]:
 
 
 def _named(step: float) -> str:
-    """A kind of response times on the axis, by the logarithm of where it begins."""
+    """Return the axis label of a class of response times, from the binary logarithm of its lower bound."""
     start = 2.0**step
     if start == SECONDS[-1]:
         return f"{start:g}+"

@@ -1,4 +1,4 @@
-"""The report of an analysis as files: the page, its figures and its numbers, whole or not there."""
+"""Write the report of an analysis as files: the page, its figures and its numbers. The folder is never partial."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ GENERATOR: Final = "spotball gaze analyze"
 
 
 def check_report(out: Path) -> None:
-    """Raise before the work is done if the report could not be written.
+    """Raise an error early if the report cannot be written.
 
     Raises:
-        OptionError: if `out` holds anything but an earlier report of this kind.
-        MissingExtraError: without matplotlib or Jinja2.
+        OptionError: if `out` contains anything other than an earlier report of this kind.
+        MissingExtraError: if matplotlib or Jinja2 is not installed.
     """
     check_installed()
     check_replaceable(out.resolve(), GENERATOR)
@@ -40,15 +40,15 @@ def write_gaze_report(
     """Write report.html, report.json and figures/ into a folder; an earlier report there is replaced.
 
     Args:
-        report: what is shown.
+        report: the report.
         out: the folder.
-        trials: for the photo browser; those of `photos` by default, and no browser without either.
-        photos: of which some are shown on the page, where their files are there; none without.
-        tell: called with what is being done.
+        trials: trials for the photo browser (default: those of `photos`); without either, there is no browser.
+        photos: photos, some of which are shown on the page if their files exist; None for no photos.
+        tell: called with a description of the current step.
 
     Raises:
-        OptionError: if `out` holds anything but an earlier report of this kind, or cannot be written.
-        MissingExtraError: without matplotlib or Jinja2.
+        OptionError: if `out` contains anything other than an earlier report of this kind, or cannot be written.
+        MissingExtraError: if matplotlib or Jinja2 is not installed.
     """
     out = Path(out).resolve()
     check_report(out)

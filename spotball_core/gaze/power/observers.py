@@ -1,17 +1,18 @@
-r"""Made-up observers whose cue weights are known, to try the tests on.
+r"""Simulate observers whose cue weights are known, to test the battery.
 
-Objects stand at the places 0, 1, ..., n - 1. An observer has a place x in mind, with noise of its own for each photo
-and for each trial, and chooses the object that is closest:
+Objects are at the positions 0, 1, ..., n - 1. An observer has an internal position x, with noise for each photo and for
+each trial, and chooses the closest object:
 
 - `eye`: x is the gaze target.
 - `head`: x is where the head points.
-- `compromise`: x is between the two, $w$ of the way from the eyes to the head.
-- `coin`: on a share $w$ of the trials `head`, on the others `eye`.
-- `shift`: on a share $w$ of the trials `head`; on the others something else than the head target: the gaze target, or a
-  neighbor of the head target where the two are one. So the head target is chosen as often whatever the eyes do.
+- `compromise`: x is between the two, at $w$ of the way from the eyes to the head.
+- `coin`: on a share $w$ of the trials like `head`, on the others like `eye`.
+- `shift`: on a share $w$ of the trials like `head`; on the others an object that is not the head target: the gaze
+  target, or a neighbor of the head target if both targets are the same. The head target is therefore chosen equally
+  often, wherever the eyes look.
 - `guess`: each object is equally likely.
 
-Where the head was left free (natural condition), it goes a part of the way from the middle of the table to the target.
+If the head was free (natural condition), it turns a part of the way from the middle of the table to the target.
 """
 
 from __future__ import annotations
@@ -34,24 +35,24 @@ Cue = Literal["eye", "head", "compromise", "coin", "shift", "guess"]
 CUES: Final[tuple[Cue, ...]] = get_args(Cue)
 
 TURN: Final = 0.4
-"""How far a head that is left free goes from the middle of the table to the target; the eyes do the rest."""
+"""How far a free head turns from the middle of the table to the target, as a share; the eyes do the rest."""
 
 PROMPTS: Final = 16
 
 
 @dataclass(frozen=True)
 class Observer:
-    """Somebody who answers by a rule.
+    """A simulated observer that answers by a rule.
 
     Attributes:
         cue: the rule.
-        weight: of the head, where both cues count; from 0 to 1.
+        weight: weight of the head, if both cues count; from 0 to 1.
         noise: standard deviation from trial to trial, in distances between neighboring objects at proximity 1.
-        stimulus_noise: the same from photo to photo: all trials with a photo share it.
-        closeness: by which share both noises grow with each step of proximity.
-        side: by which share they grow where the photo was taken from a side.
+        stimulus_noise: standard deviation from photo to photo; all trials with a photo share this noise.
+        closeness: relative increase of both kinds of noise with each step of proximity.
+        side: relative increase of both kinds of noise for photos from a side.
         lapse: share of trials that are answered at random.
-        prompt_spread: standard deviation over prompts of the lapses' log odds.
+        prompt_spread: standard deviation over prompts of the log odds of lapses.
     """
 
     cue: Cue
@@ -82,14 +83,14 @@ def simulate(
     respondent: str | None = None,
     seed: int | np.random.Generator = 0,
 ) -> Trials:
-    """One respondent's trials: each photo with each prompt, attention checks left out.
+    """Simulate one respondent's trials: each photo with each prompt, without attention checks.
 
     Args:
-        observer: who answers.
+        observer: the observer.
         stimuli: the photos.
-        prompts: how many there are, at least 1.
-        respondent: its name; the cue's if left out.
-        seed: of all that is drawn.
+        prompts: number of prompts, at least 1.
+        respondent: name of the respondent (default: the cue).
+        seed: seed of all random draws.
     """
     import polars as pl
 
@@ -123,11 +124,11 @@ def simulate(
 
 
 def factorial_design() -> tuple[Stimulus, ...]:
-    """A design of the main study's shape, without photos: four sets of four objects, three of three, six of two.
+    """Return a design of the main study's shape, without photos: four sets of four objects, three of three, six of two.
 
-    Each set at three proximities from three views; the head free, and towards each object while the eyes go to each:
-    1,368 stimuli, of which the study lost 2 and used 6 as attention checks. Objects of the two sites are different
-    ones.
+    Each set has three proximities and three views. The head is free, or points to each object, while the eyes look at
+    each object. This gives 1,368 stimuli, of which the study lost 2 and used 6 as attention checks. The two sites have
+    different objects.
     """
     sizes = [4, 4, 4, 4, 3, 3, 3, 2, 2, 2, 2, 2, 2]
     sites = [0, 0, 1, 1, 0, 0, 1, 0, 0, 0, 1, 1, 1]
@@ -153,7 +154,7 @@ def factorial_design() -> tuple[Stimulus, ...]:
 
 
 def _choices(observer: Observer, frame: pl.DataFrame, prompts: int, generator: np.random.Generator) -> IntArray:
-    """The places chosen, shape (n_stimuli, prompts)."""
+    """Return the chosen positions, shape (n_stimuli, prompts)."""
     n, gaze = (frame[name].to_numpy()[:, None] for name in ("n_objects", "gaze"))
     middle = (n - 1) / 2
     head = frame["head"].to_numpy()[:, None]
@@ -164,7 +165,7 @@ def _choices(observer: Observer, frame: pl.DataFrame, prompts: int, generator: n
     spread = spread * (1 + observer.side * (frame["view"] != "front").to_numpy()[:, None])
     noise = observer.noise * generator.standard_normal(shape)
     noise = noise + observer.stimulus_noise * generator.standard_normal((len(frame), 1))
-    # A tie goes either way.
+    # Ties are broken at random.
     tie = 1e-9 * generator.choice([-1, 1], size=shape)
     nearest = np.clip(np.rint(in_mind + spread * noise + tie), 0, n - 1).astype(int)
     guessed = np.asarray(generator.integers(0, np.broadcast_to(n, shape)))
@@ -181,7 +182,7 @@ def _in_mind(
     shape: tuple[int, int],
     generator: np.random.Generator,
 ) -> FloatArray:
-    """The place in mind before noise, shape (n_stimuli, prompts)."""
+    """Return the internal position before noise, shape (n_stimuli, prompts)."""
     if observer.cue in ("eye", "guess"):
         return np.broadcast_to(gaze.astype(float), shape)
     if observer.cue == "head":
@@ -196,7 +197,7 @@ def _in_mind(
 
 
 def _lapses(observer: Observer, prompts: int, generator: np.random.Generator) -> FloatArray:
-    """The share of lapses with each prompt, shape (prompts,)."""
+    """Return the share of lapses for each prompt, shape (prompts,)."""
     if observer.lapse in (0, 1):
         return np.full(prompts, observer.lapse)
     odds = np.log(observer.lapse / (1 - observer.lapse)) + observer.prompt_spread * generator.standard_normal(prompts)

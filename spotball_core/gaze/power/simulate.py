@@ -1,4 +1,4 @@
-"""How often the battery is right: simulated respondents whose cues are known."""
+"""Estimate how often the battery is correct, with simulated respondents whose cues are known."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ Tests = Literal["all", "deciding"] | tuple[Key, ...]
 
 @dataclass(frozen=True)
 class Population:
-    """Observers of one kind, each with noise of its own.
+    """Observers of one kind, each with its own noise.
 
     Attributes:
-        name: of the kind.
-        type: what the battery should say.
-        cue: the rule they go by.
-        weight: of the head, from where to where.
-        noise: from trial to trial.
-        stimulus_noise: from photo to photo.
-        lapse: share of trials answered at random.
+        name: name of the kind.
+        type: the type that the battery should return.
+        cue: their rule.
+        weight: range of the head's weight.
+        noise: range of the noise from trial to trial.
+        stimulus_noise: range of the noise from photo to photo.
+        lapse: range of the share of trials answered at random.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Population:
     lapse: Range = (0.0, 0.03)
 
     def draw(self, generator: np.random.Generator) -> Observer:
-        """One of them."""
+        """Draw one observer."""
         ranges = {
             "weight": self.weight,
             "noise": self.noise,
@@ -96,17 +96,17 @@ POPULATIONS: Final = (
         lapse=(0.1, 0.3),
     ),
 )
-"""Kinds of observers that each type should be found in."""
+"""Kinds of observers for each type that the battery should find."""
 
 
 class Rate(Record):
-    """How often a test says yes.
+    """How often a test answers yes.
 
     Attributes:
-        yes: how often its verdict was true.
-        no_answer: how often it had none.
-        n: of how many respondents.
-        share: yes of n.
+        yes: number of respondents with a positive verdict.
+        no_answer: number of respondents without a verdict.
+        n: number of respondents.
+        share: yes / n.
         ci95: Wilson's interval of the share.
     """
 
@@ -118,16 +118,16 @@ class Rate(Record):
 
 
 class Power(Record):
-    """What simulated respondents of one kind were taken for.
+    """The battery's results for simulated respondents of one kind.
 
     Attributes:
-        name: of the kind.
-        expected: type that they should get; None where none is known.
-        n: how many.
-        n_trials: of each.
-        types: how often each type was given.
-        tests: how often each test said yes, among those that it was made for.
-        supports: how often Test 4 spoke for each type, likewise.
+        name: name of the kind.
+        expected: the correct type; None if none is known.
+        n: number of respondents.
+        n_trials: number of trials of each respondent.
+        types: how often each type was found.
+        tests: how often each test answered yes, among the respondents it was run for.
+        supports: how often Test 4 supported each type, among the respondents it was run for.
     """
 
     name: str
@@ -140,7 +140,7 @@ class Power(Record):
 
     @property
     def right(self) -> float:
-        """The share with the expected type."""
+        """The share of respondents with the expected type."""
         return self.types.get(self.expected or "", 0) / self.n
 
 
@@ -172,18 +172,18 @@ def power(
     """Run the battery on simulated respondents.
 
     Args:
-        make: the observer, or the population that each is drawn from.
+        make: the observer, or the population that each respondent is drawn from.
         stimuli: the design.
-        simulations: how many respondents, at least 1.
-        prompts: how many trials each photo has.
-        policy: of the battery.
-        tests: all of them; no more of each respondent's than decide its type; or those named, and no types.
-        seed: the k-th respondent is drawn with (seed, k): more simulations add to fewer.
-        jobs: processes.
-        on_progress: called with how many respondents are done, and of how many.
+        simulations: number of respondents, at least 1.
+        prompts: number of trials of each photo.
+        policy: policy of the battery.
+        tests: all tests; or only those that decide each respondent's type; or the named tests, without types.
+        seed: the k-th respondent is drawn with (seed, k), so a larger number of simulations extends a smaller one.
+        jobs: number of processes.
+        on_progress: called with the number of finished respondents, and their total.
 
     Raises:
-        OptionError: for no simulations, or some tests with an adjustment that needs all.
+        OptionError: for no simulations, or for some tests with an adjustment that needs all tests.
     """
     policy, photos = policy or TestPolicy(), tuple(stimulus for stimulus in stimuli if not stimulus.attention_check)
     if simulations < 1:

@@ -1,1 +1,1 @@
-"""Charts that only a score report's page has."""
+"""Draw the charts that only a score report's page has."""

@@ -1,4 +1,4 @@
-"""Cues drawn on photos: the reference's guesses and the maps of some cues, a panel for each image."""
+"""Draw cues on photos: the reference's guesses and the maps of some cues, one panel per image."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class CuePhoto:
     Attributes:
         scene: the scene.
         maps: title, key of the cue (empty for guesses) and values of each map, shape (n_cells,).
-        pixels: of the photo; None draws a plain ground.
+        pixels: pixels of the photo; None for a plain background.
     """
 
     scene: Scene
@@ -35,7 +35,7 @@ class CuePhoto:
 
 @dataclass(frozen=True)
 class CuePhotoChart:
-    """A panel for each image, in it the maps side by side.
+    """One panel per image, with the maps side by side.
 
     Attributes:
         photos: at least one; all have the same number of maps.

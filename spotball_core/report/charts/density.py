@@ -1,4 +1,4 @@
-"""How crowded images are: players, and how much of the image they cover."""
+"""Draw how crowded images are: the number of players, and the share of the image that they cover."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """One sport's images: the value of each, and their mean with its interval."""
+    """One sport's images: the value of each image, and their mean with its interval."""
 
     name: str
     values: tuple[float, ...]
@@ -40,10 +40,10 @@ class Strip:
 
 @dataclass(frozen=True)
 class StripChart:
-    """A panel for each measure, a row for each sport, a dot for each image.
+    """One panel per measure, one row per sport, one dot per image.
 
     Attributes:
-        measures: title, strips and whether the values are shares, of each panel.
+        measures: for each panel, the title, the strips, and whether the values are shares.
     """
 
     measures: tuple[tuple[str, tuple[Strip, ...], bool], ...]
@@ -52,11 +52,11 @@ class StripChart:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each panel is of."""
+        """The title of each panel."""
         return tuple(title for title, _, _ in self.measures)
 
     def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
-        """Some of the panels, as they are on a page, or framed for a file."""
+        """Draw some of the panels, alone or framed for a file."""
         names = [strip.name for _, strips, _ in self.measures for strip in strips]
         left = max(text_width(name, LABEL) for name in names) + 0.15
         rows = max(len(strips) for _, strips, _ in self.measures)
@@ -75,7 +75,8 @@ def _draw_strips(axes: Axes, title: str, strips: Sequence[Strip], percent: bool,
     axes.set_xticks(*scale(0, end, percent=percent, n=5))
     axes.set_yticks([])
     for y, strip in enumerate(strips):
-        # Spread by a fixed pattern, so that equal values do not hide each other and the figure is always the same.
+        # Spread the dots by a fixed pattern, so that equal values do not hide each other and the figure is
+        # reproducible.
         spread = (np.arange(len(strip.values)) * 0.618034 % 1 - 0.5) * 0.4
         axes.plot(strip.values, y + 0.12 + spread, "o", color=FAINT, alpha=0.45, markersize=3.2, markeredgewidth=0)
         if strip.ends:

@@ -1,4 +1,4 @@
-"""What explains a respondent: the weight of each part of a mixture, a column for each part."""
+"""Draw the mixtures that explain respondents: the weight of each part, with one column per part."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_PART, _ROW, _GAP = 1.0, 0.21, 0.08  # a part's column, at most; a row; space
+_PART, _ROW, _GAP = 1.0, 0.21, 0.08  # maximum width of a part's column; height of a row; space
 
 Weight = tuple[float, tuple[float, float] | None]
 
@@ -44,7 +44,7 @@ class Mix:
 
 @dataclass(frozen=True, slots=True)
 class MixPanel:
-    """One sport's rows."""
+    """The rows of one sport."""
 
     title: str
     under: str
@@ -53,11 +53,11 @@ class MixPanel:
 
 @dataclass(frozen=True)
 class MixtureChart:
-    """A panel for each sport, in it a column for each part, from 0 to 100%.
+    """One panel per sport, with one column per part, from 0 to 100%.
 
     Attributes:
         panels: at least one.
-        parts: the columns, in order; a row need not have all.
+        parts: the columns, in order; a row may lack some of them.
     """
 
     panels: tuple[MixPanel, ...]
@@ -67,11 +67,11 @@ class MixtureChart:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each panel is of."""
+        """The title of each panel."""
         return tuple(panel.title for panel in self.panels)
 
     def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
-        """Some of the panels, as they are on a page, or framed for a file."""
+        """Draw some of the panels, alone or framed for a file."""
         chosen = [self.panels[place] for place in places]
         rows = max(len(panel.mixes) for panel in chosen)
         mixes = [mix for panel in self.panels for mix in panel.mixes]
@@ -87,7 +87,7 @@ class MixtureChart:
 
     def _draw(self, axes: Axes, panel: MixPanel, rows: int, box: PanelBox) -> None:
         quiet_axes(axes)
-        # The columns stand side by side on one axis, each as wide as 1 and a gap.
+        # The columns are side by side on one axis; each has width 1 plus a gap.
         axes.set_xlim(0, len(self.parts))
         axes.set_ylim(rows - 0.5, -0.5)
         axes.set_yticks([])

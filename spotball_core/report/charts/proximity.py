@@ -1,4 +1,4 @@
-"""How near the players guesses fall: near-player rate against overlap rate."""
+"""Draw how near guesses are to players: near-player rate against overlap rate."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _LEFT, _RIGHT = 0.65, 0.15
 _SIDE = COLUMN - _LEFT - _RIGHT
 _TRUTH = THEME["truth"][0]
 _MARK, _CLEAR = 0.06, 0.02
-"""Half the side of the square that a point takes, and the distance that labels keep from lines, in inches."""
+"""Half the side of a point's square, and the distance between labels and lines, in inches."""
 
 _TRIES = 60
-"""Positions of a label that are compared, across and up."""
+"""Number of label positions that are compared, horizontally and vertically."""
 
 _FAR = 0.25
-"""A label farther from its point than this has a line to it, in inches."""
+"""A label farther from its point than this is connected to it by a line, in inches."""
 
 
 Box = tuple[float, float, float, float]
@@ -53,7 +53,7 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class ProximityPoint:
-    """One respondent and prompt: near-player rate across, overlap rate up, with their intervals."""
+    """One respondent and prompt: near-player rate on x, overlap rate on y, with their intervals."""
 
     respondent: str
     prompt: str
@@ -67,7 +67,7 @@ class ProximityPoint:
 
 @dataclass(frozen=True, slots=True)
 class ProximityPanel:
-    """One sport's points, and where the truth is."""
+    """One sport's points, and the point of the truth."""
 
     title: str
     under: str
@@ -85,11 +85,11 @@ class ProximityChart:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each panel is of."""
+        """The title of each panel."""
         return tuple(panel.title for panel in self.panels)
 
     def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
-        """Some of the panels, as they are on a page, or framed for a file."""
+        """Draw some of the panels, alone or framed for a file."""
         box = PanelBox(_SIDE, _SIDE, _LEFT, _RIGHT, 0.5, 0.45 + LINE)
         figure, axes = panels(len(places), box, frame)
         for panel_axes, place in zip(axes, places, strict=True):
@@ -98,7 +98,7 @@ class ProximityChart:
 
     @cached_property
     def _ends(self) -> tuple[Interval, Interval]:
-        """Where the scales begin and end."""
+        """Start and end of both scales."""
         near = [v for panel in self.panels for p in panel.points for v in (p.near, *(p.near_ends or ()))]
         overlap = [v for panel in self.panels for p in panel.points for v in (p.overlap, *(p.overlap_ends or ()))]
         for panel in self.panels:
@@ -166,7 +166,7 @@ class ProximityChart:
         return (near - left) / (right - left) * _SIDE, (overlap - low) / (high - low) * _SIDE
 
     def _obstacles(self, panel: ProximityPanel) -> list[Box]:
-        """The boxes of points and interval lines, which labels must not cover."""
+        """Return the boxes of points and interval lines, which labels must not cover."""
         boxes = []
         for point in panel.points:
             x, y = self._inches(point.near, point.overlap)
@@ -185,7 +185,7 @@ class ProximityChart:
     def _placed(
         self, labels: Sequence[tuple[str, float, float]], panel: ProximityPanel
     ) -> Iterator[tuple[str, float, float, tuple[float, float]]]:
-        """Place each label, in inches: as near to its point as it covers no point, interval or other label."""
+        """Yield a position for each label, in inches: as near to its point as possible without covering anything."""
         taken = self._obstacles(panel)
         for name, near, overlap in labels:
             x, y = self._inches(near, overlap)
@@ -199,7 +199,8 @@ class ProximityChart:
             wide = np.minimum(middle + half, others[2]) - np.maximum(middle - half, others[0])
             high = np.minimum(base + LINE / 2, others[3]) - np.maximum(base - LINE / 2, others[1])
             covered = (wide.clip(0) * high.clip(0)).sum(axis=0)
-            # The distance from the label's nearest edge: one to the right of its point is no farther than one above.
+            # Measure from the label's nearest edge, so that a label to the right of its point is as near as one above
+            # it.
             away = np.hypot((np.abs(middle - x) - half).clip(0), np.abs(base - y))
             best = int(np.argmin(1e3 * covered + away))
             spot = float(middle[best]), float(base[best])
@@ -207,7 +208,7 @@ class ProximityChart:
             yield name, *spot, (x, y)
 
     def _draw_key(self, axes: Axes, panel: ProximityPanel) -> None:
-        """Which marker is which prompt, under the axis."""
+        """Draw the key of prompts and markers below the axis."""
         key = {p.prompt: p.marker for p in panel.points if p.prompt}
         x = 0.0
         for prompt, marker in key.items() if len(key) > 1 else ():
@@ -222,7 +223,7 @@ class ProximityChart:
 
 
 def _cross(point: ProximityPoint) -> Iterator[tuple[Point, Point]]:
-    """The interval of each rate, as a line through the point."""
+    """Yield the interval of each rate, as a line through the point."""
     if point.near_ends:
         left, right = point.near_ends
         yield (left, point.overlap), (right, point.overlap)
@@ -232,5 +233,5 @@ def _cross(point: ProximityPoint) -> Iterator[tuple[Point, Point]]:
 
 
 def _ends_of_respondents(points: Sequence[ProximityPoint]) -> list[tuple[str, float, float]]:
-    """A label for each respondent, at its last prompt's point."""
+    """Return a label for each respondent, at its last prompt's point."""
     return list({point.respondent: (point.respondent, point.near, point.overlap) for point in points}.values())

@@ -1,4 +1,4 @@
-"""The threshold fit's surface: what its objective says of every pair of thresholds."""
+"""Draw the surface of the threshold fit: its objective for every pair of thresholds."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _COLORS = "viridis"
-_WHITE, _BLACK = "#fefefe", "#000000"  # on the surface itself, whose colors no theme changes
+_WHITE, _BLACK = "#fefefe", "#000000"  # colors on the surface, whose colors do not depend on the theme
 
 
 @dataclass(frozen=True)
 class SurfaceChart:
-    """One panel: tau across, theta up, the objective as color, its plateau outlined.
+    """One panel: tau on x, theta on y, the objective as color, its plateau outlined.
 
     Attributes:
-        surface: what is drawn.
+        surface: the surface.
         chosen: the policy's tau and theta.
     """
 
@@ -39,11 +39,11 @@ class SurfaceChart:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each panel is of."""
+        """The title of each panel."""
         return ("all sports",)
 
     def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
-        """The panel, as it is on a page, or framed for a file."""
+        """Draw the panel, alone or framed for a file."""
         box = PanelBox(COLUMN - 1.6, COLUMN - 1.6, 0.6, 1.0, 0.5 + LINE, 0.45)
         figure, (axes,) = panels(len(places), box, frame)
         self._draw(axes, figure, box)
@@ -79,7 +79,7 @@ class SurfaceChart:
         self._draw_key(axes)
 
     def _draw_key(self, axes: Axes) -> None:
-        """What the marks mean, above the plot."""
+        """Draw the key of the marks above the plot."""
         from matplotlib.lines import Line2D
 
         mark: dict[str, Any] = {"color": _WHITE, "markeredgecolor": _BLACK, "markeredgewidth": 0.8, "linestyle": "none"}
@@ -103,7 +103,7 @@ class SurfaceChart:
 
 
 def _edges(values: FloatArray) -> FloatArray:
-    """Edges of the cells whose middles are these values, shape (n + 1,)."""
+    """Return the edges of the cells with these centers, shape (n + 1,)."""
     if len(values) == 1:
         return np.array([values[0] - 0.5, values[0] + 0.5])
     middles = (values[1:] + values[:-1]) / 2
@@ -111,7 +111,7 @@ def _edges(values: FloatArray) -> FloatArray:
 
 
 def _outline(surface: ThresholdFit, across: FloatArray, up: FloatArray) -> LineCollection:
-    """The plateau's border: every edge between a cell of it and one that is not."""
+    """Return the plateau's border: every edge between a cell inside and a cell outside."""
     from matplotlib.collections import LineCollection
 
     inside = np.pad(np.array(surface.near_largest), 1)

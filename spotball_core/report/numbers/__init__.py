@@ -1,1 +1,1 @@
-"""The numbers of a report's page: computed here, written to report.json, and rendered by `spotball_core.report`."""
+"""Compute the numbers of a report's page, which are written to report.json and rendered by `spotball_core.report`."""

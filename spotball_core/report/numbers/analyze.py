@@ -48,7 +48,7 @@ from spotball_core.service.parallel import THIS_PROCESS, Workers
 from spotball_core.typing import BoolArray, FloatArray
 
 RESAMPLES = 200
-"""Resamples for the intervals of mixtures, at most: each is a fit of its own."""
+"""Maximum number of resamples for the intervals of mixtures, because each one is a separate fit."""
 
 
 def analyze(
@@ -64,24 +64,24 @@ def analyze(
     """Compute everything that the report shows.
 
     Args:
-        scoring: of groups by sport, respondent and prompt; with participants, for the noise ceiling. Its seed and its
-            resamples are used for everything random.
+        scoring: groups by sport, respondent and prompt; with participants if the noise ceiling is wanted. Its seed and
+            number of resamples are used for all random draws.
         reasoning: the categories of rationales, to be part of the report.
         rationales: some of each group's rationales for an image, to be shown with it.
-        most_images: images that are shown, at most; None for all.
+        most_images: maximum number of shown images; None for all.
         before: an earlier run, to state what changed since; see `run_changes`.
-        workers: compute the noise ceiling, the scores and the mixtures.
-        tell: called with what is being computed.
+        workers: workers that compute the noise ceiling, the scores and the mixtures.
+        tell: called with a description of the current step.
 
     Raises:
-        OptionError: for groups made in another way, if nothing is left to score, or if the earlier run cannot be
-            compared.
+        OptionError: if groups are not by sport, respondent and prompt, if there is nothing to score, or if the earlier
+            run cannot be compared.
     """
     from spotball_core.scoring.ceiling import start_noise_ceiling
 
     if tuple(scoring.policy.by) != PARTS:
         raise OptionError(f"the report's groups are by {', '.join(PARTS)}, not by {', '.join(scoring.policy.by)}")
-    # Runs that cannot be compared are refused before the long computations.
+    # Check the runs before the long computations.
     changes = None
     if before is not None:
         tell("what changed")
@@ -89,14 +89,14 @@ def analyze(
     answered = [group for group in scoring.groups if scoring.images(group)]
     if not answered:
         raise OptionError("no images are left to score; see --images")
-    # Workers get everything at once, the longest work first, so that none of them waits.
+    # Give all work to the workers at once, the longest first, so that none of them waits.
     reference, seed = scoring.policy.reference, scoring.policy.seed
     ceiling_results = start_noise_ceiling(scoring, seed=seed, workers=workers) if reference is not None else iter(())
     score_results = workers.map_with(_scored, scoring, scoring.groups)
     of_reference = [group for group in answered if group.respondent == reference]
     mixture_results = workers.map_with(_mixture, scoring, [*compared(answered, reference), *of_reference])
     difference_results = workers.map_with(paired_differences, scoring, answered)
-    # This process does what needs none of these results in the meantime.
+    # In the meantime, this process does the work that does not need these results.
     tell("image by image")
     gallery = gallery_numbers(scoring, compared(answered, reference), most=most_images, rationales=rationales)
     page = _page_of_answers(scoring, answered, gallery, reasoning, tell)
@@ -138,7 +138,7 @@ def _page_of_answers(
     reasoning: ReasoningReport | None,
     tell: Callable[[str], None],
 ) -> partial[PageNumbers]:
-    """Compute the page's numbers that come from the answers alone; the scores' are filled in later."""
+    """Compute the page's numbers that come from the answers alone; those from the scores are added later."""
     arrays = scoring.arrays
     places = sorted(set().union(*(scoring.images(group) for group in groups)))
     inside, grid = center_window(scoring), arrays.grids[0]
@@ -215,7 +215,7 @@ def _sport_numbers(
 
 
 def _mean(values: Sequence[float] | FloatArray) -> float | None:
-    """The mean of the values that are known; None if none is."""
+    """Return the mean of the known values; None if there are none."""
     known = np.asarray(values, dtype=float)
     known = known[np.isfinite(known)]
     return float(known.mean()) if len(known) else None
@@ -225,17 +225,17 @@ def _prompt_means(scores: Iterable[GroupScore]) -> Iterator[PromptMeans]:
     prompts: dict[tuple[str | None, str | None], list[GroupScore]] = {}
     for score in scores:
         prompts.setdefault((score.sport, score.respondent), []).append(score)
-    for (sport, respondent), asked in prompts.items():
-        if len(asked) > 1:
+    for (sport, respondent), of_respondent in prompts.items():
+        if len(of_respondent) > 1:
             means = {}
             for key in MEAN_OVER_PROMPTS:
-                values = [value for score in asked if (value := score.metrics[key].value) is not None]
-                means[key] = sum(values) / len(values) if len(values) == len(asked) else None
+                values = [value for score in of_respondent if (value := score.metrics[key].value) is not None]
+                means[key] = sum(values) / len(values) if len(values) == len(of_respondent) else None
             yield PromptMeans(sport=sport, respondent=respondent, metrics=means)
 
 
 def _mixture(scoring: Scoring, group: Group) -> Mixture | str:
-    """The group's mixture, or the reason why it has none."""
+    """Return the group's mixture, or the reason why it has none."""
     from spotball_core.cues.mixture import explain
 
     try:
@@ -245,7 +245,7 @@ def _mixture(scoring: Scoring, group: Group) -> Mixture | str:
 
 
 def _cues(scoring: Scoring, workers: Workers, tell: Callable[[str], None]) -> CueReport | None:
-    """Which cues the guesses follow, if any player of the scored images has keypoints."""
+    """Explain the guesses by cues if any player of the scored images has keypoints; else return None."""
     from spotball_core.cues.explanation import explain_with
 
     scored = {place for group in scoring.groups for place in scoring.images(group)}

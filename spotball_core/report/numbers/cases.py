@@ -1,4 +1,4 @@
-"""Cases: one group's answers to one image, how far they are from the reference's, and in which way they fail."""
+"""Compute cases: one group's answers to one image, their distance from the reference, and their failures."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from spotball_core.text.numbers import window_words
 from spotball_core.typing import BoolArray, FloatArray
 
 HALF = 0.5
-"""A respondent is near a player, or near the center, on an image where at least this share of its guesses is."""
+"""A respondent is near a player, or near the center, on an image if at least this share of its guesses is."""
 
 SURE_SHARE = 0.1
-"""A respondent is sure on an image where its guesses spread, in effect, over no more than this share of the cells."""
+"""A respondent is sure on an image if its guesses effectively spread over at most this share of the cells."""
 
 RIGHT_SHARE = 0.1
-"""A respondent is wrong on an image where less than this share of its guesses names a cell the ball is in."""
+"""A respondent is wrong on an image if less than this share of its guesses names a cell with the ball."""
 
 
 def modes(scoring: Scoring) -> tuple[FailureMode, ...]:
-    """The ways to fail that are told apart, as a scoring's policy and grid define them."""
+    """Return the failure modes, as defined by a scoring's policy and grid."""
     policy = scoring.policy
     half, right = f"{HALF:.0%}", f"{RIGHT_SHARE:.0%}"
     near = f"within {100 * policy.tau:g}% of the image's diagonal of a player"
@@ -62,16 +62,16 @@ class Case:
     """One group's answers to one image.
 
     Attributes:
-        group: whose.
+        group: the group.
         scene: the image's position among the scenes.
         distance: Wasserstein distance to the reference on this image.
-        uniform: what guessing every cell alike would get there.
+        uniform: the distance of uniform guessing on this image.
         near: share of guesses near a player; NaN without player boxes.
-        center: share in the center window; NaN where the grid has none.
-        spread: over how many cells the guesses spread, in effect.
-        right: share that names a cell the ball is in; NaN where that is not known.
+        center: share of guesses in the center window; NaN if the grid has none.
+        spread: effective number of cells that the guesses spread over.
+        right: share of guesses that name a cell with the ball; NaN if the ball's cells are not known.
         mass: how often each cell was named, shape (n_cells,).
-        failures: keys of the modes it fails in.
+        failures: keys of the failure modes that apply.
     """
 
     group: Group
@@ -87,7 +87,7 @@ class Case:
 
 
 def cases(scoring: Scoring, groups: Sequence[Group]) -> list[Case]:
-    """Every image of some groups that can be compared with the reference, in the order of the groups."""
+    """Return every image of some groups that can be compared with the reference, in the order of the groups."""
     arrays = scoring.arrays
     uniform = uniform_distances(scoring)
     out = []
@@ -97,7 +97,7 @@ def cases(scoring: Scoring, groups: Sequence[Group]) -> list[Case]:
         if not len(places) or estimator.answers.reference is None or estimator.answers.is_reference:
             continue
         statistic = estimator.statistic(METRICS["wasserstein"], mass, estimator.answers.unparsed)
-        assert statistic.values is not None  # it is a mean over images
+        assert statistic.values is not None  # It is a mean over images.
         window = center_window(scoring)
         has_truth = arrays.has_truth[places]
         near = where_known(share(mass, arrays.near[places]), arrays.has_players[places])
@@ -105,7 +105,7 @@ def cases(scoring: Scoring, groups: Sequence[Group]) -> list[Case]:
         ball_at_center = arrays.truth[places][:, window].any(axis=-1) if window is not None else np.zeros(len(places))
         spread = np.exp(normalized_entropy(mass) * np.log(mass.shape[-1]))
         right = where_known(share(mass, arrays.truth[places]), has_truth)
-        # A comparison with NaN, for what is not known, is false: nothing fails for want of data.
+        # A comparison with NaN (unknown) is false, so missing data is never a failure.
         failing = {
             "far": (statistic.values >= uniform[places]) & (near >= HALF),
             "center": (center >= HALF) & has_truth & ~ball_at_center.astype(bool),
@@ -130,7 +130,7 @@ def cases(scoring: Scoring, groups: Sequence[Group]) -> list[Case]:
 
 
 def uniform_distances(scoring: Scoring) -> FloatArray:
-    """Distance of the uniform distribution to the reference on each image, shape (n_scenes,); NaN where undefined."""
+    """Return each image's distance from uniform to the reference, shape (n_scenes,); NaN if undefined."""
     arrays, unit = scoring.arrays, scoring.policy.wasserstein_unit
     mass = scoring.reference_mass(range(len(arrays.keys)))
     out = np.full(len(arrays.keys), np.nan)
@@ -143,9 +143,9 @@ def uniform_distances(scoring: Scoring) -> FloatArray:
 
 
 def uniform_sums(scoring: Scoring) -> FloatArray:
-    """What each image adds to the matched distance of uniform guessing to the reference, shape (n_scenes, 7).
+    """Return each image's sums for the matched distance from uniform to the reference, shape (n_scenes, 7).
 
-    Zeros for images without enough answers of the reference, and without a reference.
+    They are 0 for images without enough answers of the reference, and without a reference.
     """
     arrays, policy = scoring.arrays, scoring.policy
     mass = scoring.reference_mass(range(len(arrays.keys)))
@@ -162,7 +162,7 @@ def uniform_sums(scoring: Scoring) -> FloatArray:
 
 
 def center_window(scoring: Scoring) -> BoolArray | None:
-    """The center window; None for a grid that has none."""
+    """Return the center window; None for a grid without one."""
     try:
         return window_mask(scoring.arrays.grids[0], scoring.policy.window)
     except OptionError:
@@ -170,5 +170,5 @@ def center_window(scoring: Scoring) -> BoolArray | None:
 
 
 def ranked(some: Sequence[Case]) -> list[Case]:
-    """Cases by their distance to the reference, farthest first; of equal ones, in the order they came."""
+    """Return cases by their distance to the reference, farthest first; ties keep their order."""
     return sorted(some, key=lambda case: -case.distance)

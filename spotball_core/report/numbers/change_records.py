@@ -1,4 +1,4 @@
-"""The records of a comparison of two runs: part of a report's record."""
+"""The records of a comparison of two runs, which are part of a report's record."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class Change(GroupKey):
 
     Attributes:
         metric: its key.
-        before: in the earlier run.
-        after: in the later run.
+        before: the value in the earlier run.
+        after: the value in the later run.
         difference: after - before.
         ci95: 95% bootstrap interval of the difference over images; None without resamples.
-        p: two-sided permutation p value: the runs' labels swapped within images.
-        p_holm: the same after Holm's adjustment over all changes of this metric, those of groups with the same answers
-            in both runs excluded: these have p 1, whichever way the runs are swapped.
+        p: two-sided permutation p value, from the runs' labels swapped within images.
+        p_holm: the p value after Holm's adjustment over all changes of this metric. Groups with the same answers in
+            both runs are excluded from the adjustment; their p is 1.
         real: whether the adjusted p value is at most 0.05 and the interval, if there is one, excludes 0.
-        n_images: images that enter.
+        n_images: number of images used.
     """
 
     metric: str
@@ -43,11 +43,11 @@ class Change(GroupKey):
 
 
 class ComparedGroup(GroupKey):
-    """The answers of a group that both runs have, on the images that are compared.
+    """The answers of a group in both runs, on the compared images.
 
     Attributes:
-        n_images: images that are compared.
-        responses_before: responses to them in the earlier run, unparsed ones included.
+        n_images: number of compared images.
+        responses_before: responses to them in the earlier run, including unparsed ones.
         responses_after: responses to them in the later run.
         unparsed_before: unparsed responses among those of the earlier run.
         unparsed_after: unparsed responses among those of the later run.
@@ -64,11 +64,11 @@ class ComparedGroup(GroupKey):
 
 
 class NotCompared(GroupKey):
-    """A group that both runs have, and what is not compared of it.
+    """A group in both runs that, entirely or for one metric, is not compared.
 
     Attributes:
-        metric: the metric that is not compared; None if no metric is.
-        reason: why.
+        metric: the metric that is not compared; None if the group is not compared at all.
+        reason: the reason.
     """
 
     metric: str | None
@@ -88,17 +88,17 @@ class ChangedScene(Record):
 
 
 class ImageChanges(Record):
-    """How the images that were answered differ between two runs. Images are named sport/image.
+    """How the answered images differ between two runs. Images are named sport/image.
 
-    Images with a visible ball are not among them, unless the policy scores these.
+    Images with a visible ball are excluded, unless the policy scores them.
 
     Attributes:
-        n_before: images that were answered in the earlier run.
-        n_after: images that were answered in the later run.
-        only_before: images that were answered in the earlier run only.
-        only_after: images that were answered in the later run only.
+        n_before: number of images answered in the earlier run.
+        n_after: number of images answered in the later run.
+        only_before: images answered in the earlier run only.
+        only_after: images answered in the later run only.
         excluded: images whose scene differs; they are not compared.
-        other_players: images that differ in their players only; they are compared, since no headline metric uses
+        other_players: images that differ only in their players; they are compared, because no headline metric uses
             players.
     """
 
@@ -111,25 +111,25 @@ class ImageChanges(Record):
 
 
 class RunChanges(Record):
-    """What changed from an earlier run to the run of the report.
+    """What changed from an earlier run to the report's run.
 
-    Both runs are scored by the version and under the policy of the report.
+    Both runs are scored with the version and the policy of the report.
 
     Attributes:
-        changes: one for each group that both runs have and each headline metric.
+        changes: one for each group in both runs and each headline metric.
         groups: the groups that are compared.
-        not_compared: groups that both runs have, and metrics of them, that are not compared.
-        only_before: groups of the earlier run only.
-        only_after: groups of the later run only.
-        n_images: images that any group is compared on.
+        not_compared: groups in both runs, or metrics of them, that are not compared.
+        only_before: groups in the earlier run only.
+        only_after: groups in the later run only.
+        n_images: number of images on which any group is compared.
         images: differences between the images of the runs.
-        same_reference: whether the reference's responses to the images that can be compared are the same in both runs;
-            None without a reference. Distances of both runs are to those of the later run.
-        n_tests: for each metric, how many changes Holm's adjustment is over.
-        smallest_p: for each metric, the smallest adjusted p value that so few images and permutations allow.
-        permutations: how many ways to swap the runs are drawn; all ways if there are no more.
-        data_before: SHA-256 over the scenes and counts of the earlier run.
-        parse_policies_before: the policies that replies of the earlier run were parsed under, if they are known.
+        same_reference: whether the reference's responses to the compared images are the same in both runs; None without
+            a reference. Distances of both runs are to the reference of the later run.
+        n_tests: for each metric, the number of changes in Holm's adjustment.
+        smallest_p: for each metric, the smallest adjusted p value possible with these images and permutations.
+        permutations: number of random ways to swap the runs; if there are fewer ways, all are used.
+        data_before: SHA-256 of the scenes and counts of the earlier run.
+        parse_policies_before: the policies that replies of the earlier run were parsed under, if known.
         warnings_before: signs that files of the earlier run were misread.
     """
 

@@ -1,4 +1,4 @@
-"""What changed from an earlier run to a later one: paired differences of the groups that both runs have."""
+"""Compute what changed from an earlier run to a later one: paired differences of the groups in both runs."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ from spotball_core.stats.permutation import Swaps, holm
 from spotball_core.text.p_values import ALPHA
 
 _BEFORE, _AFTER = "1:", "2:"
-"""Respondents of the two runs get these prefixes, so that the counts of both can be scored together."""
+"""Prefixes of the respondents in the two runs, so that the counts of both can be scored together."""
 
 _SCORED_FIELDS = {"ball_cells": "ball cells", "grid": "grid", "width": "size", "height": "size", "control": "control"}
-"""The fields of a scene that change a headline metric, and what the report calls them."""
+"""The scene fields that affect a headline metric, and their names in the report."""
 
 ImageKey = tuple[str, str]
 
 
 def run_changes(before: Scoring, after: Scoring) -> RunChanges:
-    """Compare the groups that two runs have in common, by the headline metrics, on the same images.
+    """Compare the groups in both runs, by the headline metrics, on the same images.
 
     A group is compared on the images that it is scored on in the later run, that it answered in the earlier run, and
-    whose scene is the same in both. P values swap the runs' labels within images, as `spotball compare` does. Holm's
-    adjustment is over all changes of a metric, those of groups with the same answers in both runs excluded. Intervals
-    resample images.
+    whose scene is the same in both. P values come from swapping the runs' labels within images, as in `spotball
+    compare`. Holm's adjustment covers all changes of a metric, except those of groups with the same answers in both
+    runs. Intervals come from a bootstrap over images.
 
     Args:
-        before: the earlier run. Its responses and scenes are used; its reference and its choice of images are not.
+        before: the earlier run. Its responses and scenes are used, but not its reference or its choice of images.
         after: the later run. Both runs are scored under its policy and against its reference's responses.
 
     Raises:
-        OptionError: if the runs' grids differ, if groups are made in another way than the report's, or if no group
-            has an image that can be compared.
+        OptionError: if the runs' grids differ, if groups are not by sport, respondent and prompt, or if no group has an
+            image that can be compared.
     """
     if any(tuple(run.policy.by) != PARTS for run in (before, after)):
         raise OptionError(f"runs are compared by {', '.join(PARTS)}; make the groups of both by these")
@@ -106,9 +106,9 @@ class _ComparedPair:
     """A group of the later run with its answers in both runs.
 
     Attributes:
-        group: of the later run.
+        group: the group of the later run.
         scenes: positions of the images among the scenes of both runs.
-        answers: of the earlier run and of the later run, on these images.
+        answers: answers of the earlier run and of the later run, on these images.
     """
 
     group: Group
@@ -135,10 +135,10 @@ def _parts(key: _Key) -> dict[str, str | None]:
 
 
 def _images(before: Scoring, after: Scoring) -> tuple[ImageChanges, list[ImageKey]]:
-    """Return how the answered images differ, and those that can be compared."""
+    """Return how the answered images differ, and the images that can be compared."""
     earlier, later = _answered(before), _answered(after)
     if after.policy.controls == "out":
-        # An image that became a control, or is one no longer, is listed as a changed scene.
+        # An image that became a control, or stopped being one, is listed as a changed scene.
         controls = {key for run in (earlier, later) for key, scene in run.items() if scene.control}
         unscored = {key for key in controls if all(run[key].control for run in (earlier, later) if key in run)}
         earlier, later = ({key: run[key] for key in run if key not in unscored} for run in (earlier, later))
@@ -171,8 +171,8 @@ def _answered(scoring: Scoring) -> dict[ImageKey, Scene]:
     return {scoring.arrays.keys[place]: scoring.arrays.scenes[place] for place in places}
 
 
-def _differ(one: Scene, other: Scene, field: str) -> bool:
-    return bool(getattr(one, field) != getattr(other, field))
+def _differ(earlier: Scene, other: Scene, field: str) -> bool:
+    return bool(getattr(earlier, field) != getattr(other, field))
 
 
 def _scored_together(before: Scoring, after: Scoring, same: Sequence[ImageKey]) -> Scoring:
@@ -198,15 +198,15 @@ def _scored_together(before: Scoring, after: Scoring, same: Sequence[ImageKey]) 
 
 
 def _both_groups(both: Scoring, key: _Key) -> tuple[Group, Group] | None:
-    """Return a group of the earlier and of the later run; None if either answered no image that can be compared."""
+    """Return a group of the earlier and of the later run; None if either answered no comparable image."""
     sport, respondent, prompt = key
-    found = [
+    both_groups = [
         group
         for prefix in (_BEFORE, _AFTER)
         for group in both.groups
         if _key(group) == (sport, f"{prefix}{respondent}", prompt)
     ]
-    return (found[0], found[1]) if len(found) == 2 else None
+    return (both_groups[0], both_groups[1]) if len(both_groups) == 2 else None
 
 
 def _scenes(both: Scoring, after: Scoring, group: Group, pair: tuple[Group, Group]) -> list[int]:
@@ -249,27 +249,30 @@ def _compared_group(pair: _ComparedPair) -> ComparedGroup:
 
 
 def _changes(after: Scoring, compared: Iterable[_ComparedPair]) -> tuple[list[Change], list[NotCompared]]:
-    """Return each group's changes, not yet adjusted, and the metrics that a group has no value of."""
+    """Return each group's changes, not yet adjusted, and the metrics without a value."""
     changes: list[Change] = []
     undefined: list[NotCompared] = []
     reference, bootstrap, seed = after.policy.reference, after.policy.bootstrap, after.policy.seed
-    for one in compared:
-        group = _parts(_key(one.group))
+    for compared_pair in compared:
+        group = _parts(_key(compared_pair.group))
         for key in HEADLINE:
             metric = METRICS[key]
-            if "reference" in metric.needs and reference in (None, one.group.respondent):
+            if "reference" in metric.needs and reference in (None, compared_pair.group.respondent):
                 continue
-            pair = one.answers.pair(metric)
+            pair = compared_pair.answers.pair(metric)
             before_value, after_value = (float(total) for total in pair.totals)
             if not np.isfinite((before_value, after_value)).all():
-                undefined.append(NotCompared(**group, metric=key, reason=_why_undefined(one.answers, key)))
+                undefined.append(NotCompared(**group, metric=key, reason=_why_undefined(compared_pair.answers, key)))
                 continue
             ci95 = None
             difference = after_value - before_value
             if bootstrap:
-                drawn, left_out = pair.drawn(resample_weights(len(one.scenes), bootstrap, seed)), pair.left_out()
+                drawn, left_out = (
+                    pair.drawn(resample_weights(len(compared_pair.scenes), bootstrap, seed)),
+                    pair.left_out(),
+                )
                 ci95 = bootstrap_interval(difference, drawn[1] - drawn[0], left_out[1] - left_out[0])
-            p = pair.p_value(Swaps(len(one.scenes), PERMUTATIONS, seed))
+            p = pair.p_value(Swaps(len(compared_pair.scenes), PERMUTATIONS, seed))
             n_images = int(pair.enters.sum())
             changes.append(
                 Change(
@@ -304,7 +307,7 @@ def _why_undefined(answers: Matched, key: str) -> str:
 
 
 def _tested(changes: Sequence[Change], groups: Iterable[ComparedGroup]) -> dict[str, list[int]]:
-    """Return, for each metric, the places of the changes that Holm's adjustment is over.
+    """Return, for each metric, the indices of the changes in Holm's adjustment.
 
     Groups with the same answers in both runs are excluded; the p values of their changes are 1. Swapping the runs does
     not change which groups these are, so the p values of the others stay valid.
@@ -331,6 +334,6 @@ def _adjusted(changes: Sequence[Change], tested: Mapping[str, Sequence[int]]) ->
 
 def _smallest_p(tested: Mapping[str, Sequence[int]], compared: Sequence[_ComparedPair]) -> dict[str, float]:
     """Return, for each metric, the smallest adjusted p value that the images of any group allow."""
-    most = Swaps(max(len(one.scenes) for one in compared), PERMUTATIONS)
+    most = Swaps(max(len(pair.scenes) for pair in compared), PERMUTATIONS)
     smallest = 2 / len(most) if most.exact else 1 / (1 + len(most))
     return {metric: min(1.0, smallest * len(places)) for metric, places in tested.items()}

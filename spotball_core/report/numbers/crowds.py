@@ -1,4 +1,4 @@
-"""How crowded images are: the number of players, and how much of the image they cover."""
+"""Compute how crowded images are: the number of players, and the share of the image that they cover."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def crowd(scenes: Sequence[Scene], *, bootstrap: int, seed: int) -> Crowd | None
     """Count the players of each image, and the share of the image that they cover.
 
     Args:
-        scenes: those without a list of players are excluded.
-        bootstrap: resamples of images for the means' intervals; 0 for none.
+        scenes: the scenes; those without a list of players are excluded.
+        bootstrap: number of resamples of images for the means' intervals; 0 for none.
         seed: seed of the resamples.
 
     Returns:
-        None if players were looked for in no image.
+        None if no image has a list of players.
     """
     known = [scene for scene in scenes if scene.players is not None]
     if not known:
@@ -47,11 +47,11 @@ def crowd(scenes: Sequence[Scene], *, bootstrap: int, seed: int) -> Crowd | None
 
 
 def coverage(boxes: ArrayLike, grid: Grid) -> float:
-    """Share of the image that at least one of these boxes covers.
+    """Return the share of the image that at least one of these boxes covers.
 
     Args:
-        boxes: shape (n_boxes, 4), as (x1, y1, x2, y2) in pixels; what is outside the image does not count.
-        grid: gives the image's size.
+        boxes: shape (n_boxes, 4), as (x1, y1, x2, y2) in pixels; parts outside the image are ignored.
+        grid: provides the image's size.
 
     Examples:
         >>> coverage([[0, 0, 320, 180], [160, 0, 320, 360]], Grid.standard())  # a quarter, and an eighth more below
@@ -59,7 +59,7 @@ def coverage(boxes: ArrayLike, grid: Grid) -> float:
     """
     corners = np.asarray(boxes, dtype=float).reshape(-1, 4)
     corners = np.clip(corners, 0, [grid.width, grid.height, grid.width, grid.height])
-    # Between neighboring edges every box covers all or nothing.
+    # Between neighboring edges, a box covers either everything or nothing.
     xs, ys = np.unique(corners[:, ::2]), np.unique(corners[:, 1::2])
     if len(xs) < 2 or len(ys) < 2:
         return 0.0

@@ -1,4 +1,4 @@
-"""The numbers of the gallery: every image with all answers to it, and on how many images each failure happens."""
+"""Compute the numbers of the gallery: every image with all answers, and the number of images with each failure."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from spotball_core.scoring.groups import Group, Scoring
 from spotball_core.typing import FloatArray
 
 MOST = 240
-"""Images in a report, at most."""
+"""Maximum number of images in a report."""
 
 LISTED = 60
-"""Images that fail in one way that are named, at most."""
+"""Maximum number of listed images per failure mode."""
 
 CaseKey = tuple[str, str, str | None, str | None]
 """Sport, image, respondent and prompt."""
@@ -41,14 +41,14 @@ def gallery_numbers(
     """Collect the images with the answers of some groups, and count the groups' failures.
 
     Args:
-        scoring: what is scored.
-        groups: in the order in which they are shown.
-        most: images, at most; None for all. Where there are more, half are those on which respondents are farthest
-            from the reference, and the others are spread evenly over the rest.
+        scoring: the scored groups.
+        groups: groups in the order in which they are shown.
+        most: maximum number of images; None for all. If there are more, half of the shown images are those on which
+            respondents are farthest from the reference, and the others are spread evenly over the rest.
         rationales: some of each group's rationales for an image.
 
     Returns:
-        None without a reference, or if no group answered an image that the reference answered.
+        The numbers; None without a reference, or if no group answered an image that the reference answered.
     """
     all_cases = cases(scoring, groups) if scoring.policy.reference is not None else []
     if not all_cases:
@@ -79,12 +79,12 @@ def gallery_numbers(
 
 
 def _disagreement(some: Sequence[Case]) -> float:
-    """The mean distance of an image's answers to the reference's."""
+    """Return the mean distance of an image's answers to the reference's."""
     return float(np.mean([case.distance for case in some]))
 
 
 def _spread(far: Sequence[int], most: int | None) -> list[int]:
-    """Choose images from those sorted by disagreement: the first half of `most`, and as many of the rest, evenly."""
+    """Choose images sorted by disagreement: the first half of `most`, and as many of the rest, evenly."""
     if most is None or len(far) <= most:
         return list(far)
     first, rest = list(far[: most // 2]), far[most // 2 :]
@@ -132,7 +132,7 @@ def _shown(
 ) -> ShownImage:
     arrays, scene = scoring.arrays, scoring.arrays.scenes[place]
     mass = scoring.reference_mass([place])
-    assert mass is not None  # cases are compared with the reference
+    assert mass is not None  # Cases are compared with the reference.
     has_truth = bool(arrays.has_truth[place])
     right = float(share(mass, arrays.truth[[place]])[0]) if has_truth else None
     shares: FloatArray = np.nan_to_num(ratio(mass[0], mass[0].sum()))

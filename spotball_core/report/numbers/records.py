@@ -1,4 +1,4 @@
-"""The record of a report: the scores, and every other number that its page shows. report.json is this record."""
+"""The record of a report: the scores, and every other number that its page shows. It is written to report.json."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MEAN_OVER_PROMPTS = (
     *("center_ratio", "symmetric_center_bias", "normalized_entropy", "normalized_entropy_matched"),
     *("image_entropy", "image_entropy_matched"),
 )
-"""Metrics whose mean over a respondent's prompts is in the paper's Table 3, and those like them."""
+"""Metrics with a mean over a respondent's prompts in Table 3 of the paper, and similar metrics."""
 
 HEADLINE = ("accuracy", "euclidean_error", "wasserstein_matched")
 """Metrics that a report states first: with differences from the reference, ranks, and means over sports."""
@@ -29,14 +29,14 @@ class PairedDifference(Record):
     """One metric of a group and of the reference on the same images.
 
     Attributes:
-        sport: None for the means over all sports.
-        value: of the group, on the images that both answered.
-        reference: of the reference, on the same images.
+        sport: the sport; None for the means over all sports.
+        value: the group's value, on the images that both answered.
+        reference: the reference's value, on the same images.
         difference: value - reference.
         ci95: 95% bootstrap interval of the difference over images; None without resamples.
         p: two-sided permutation p value, with labels swapped within images; None over all sports.
-        p_holm: the same after Holm's adjustment over all differences of this metric.
-        n_images: images that enter.
+        p_holm: the p value after Holm's adjustment over all differences of this metric.
+        n_images: number of images used.
     """
 
     sport: str | None
@@ -56,10 +56,10 @@ class Standing(Record):
     """A group's rank among the groups of a sport.
 
     Attributes:
-        sport: None for the means over all sports.
+        sport: the sport; None for the means over all sports.
         rank: 1 for the best.
         rank_ci95: the ranks that the data support, jointly over the groups with 95% confidence; None without resamples.
-        n_ranked: how many groups are ranked.
+        n_ranked: number of ranked groups.
     """
 
     sport: str | None
@@ -72,11 +72,11 @@ class Standing(Record):
 
 
 class UniformGuessing(Record):
-    """What uniform guessing gets on a sport's images: the mean over those where it is defined, None if there are none.
+    """The scores of uniform guessing on a sport's images: means over images where defined, None if there are none.
 
     Attributes:
         accuracy: share of the cells that hold the ball.
-        euclidean_error: in pixels.
+        euclidean_error: Euclidean error in pixels.
         wasserstein_matched: matched distance to the reference, in the policy's unit.
     """
 
@@ -86,11 +86,11 @@ class UniformGuessing(Record):
 
 
 class CellMap(Record):
-    """Where some answers, or the ball's cells, are, pooled over images.
+    """The positions of answers, or of the ball's cells, pooled over images.
 
     Attributes:
-        n: how many answers or cells.
-        n_images: images that hold at least one of them.
+        n: number of answers or cells.
+        n_images: number of images with at least one of them.
         shares: the share of each cell, row by row; all 0 if there are none.
         in_window: the share in the center window; None if the grid has none.
     """
@@ -105,7 +105,7 @@ class GroupAnswers(Record):
     """The answers of one scored group.
 
     Attributes:
-        cells: where they are.
+        cells: the positions of the answers.
     """
 
     sport: str | None
@@ -115,7 +115,7 @@ class GroupAnswers(Record):
 
 
 class PromptMeans(Record):
-    """Means over the prompts of a respondent, as in the paper's Table 3; None where a prompt has no value."""
+    """Means over the prompts of a respondent, as in Table 3 of the paper; None if a prompt has no value."""
 
     sport: str | None
     respondent: str | None
@@ -123,7 +123,7 @@ class PromptMeans(Record):
 
 
 class ImageCrowd(Record):
-    """The players of one image: how many, and the share of the image that their boxes cover."""
+    """The players of one image: their number, and the share of the image that their boxes cover."""
 
     image: str
     n_players: int
@@ -142,13 +142,13 @@ class SportNumbers(Record):
     """What the page shows of a sport in addition to its groups' scores.
 
     Attributes:
-        n_images: images on which a group is scored.
-        n_with_players: how many of them have player boxes.
-        uniform: what uniform guessing gets on them.
+        n_images: number of images on which a group is scored.
+        n_with_players: number of them with player boxes.
+        uniform: the scores of uniform guessing on them.
         ball: where the ball is.
         ball_near_player: share of the ball's cells that are near a player, mean over images with players.
-        ball_on_player: share of the ball's cells that overlap with a player, likewise.
-        crowd: of the images where players were looked for; None if there are none.
+        ball_on_player: share of the ball's cells that overlap with a player, mean over images with players.
+        crowd: players of the images with a list of players; None if there are none.
     """
 
     sport: str | None
@@ -162,19 +162,19 @@ class SportNumbers(Record):
 
 
 class ThresholdFit(Record):
-    """The paper's fit of the player thresholds: its objective at each pair of tau and theta.
+    """The paper's fit of the player thresholds: its objective for each pair of tau and theta.
 
     Attributes:
-        taus: ascending, in shares of the image's diagonal.
-        thetas: ascending, in shares of the cell's area.
-        objective: mean of near-player and overlap rate, a row for each tau.
-        near_largest: whether the objective is within 1% of its maximum, a row for each tau.
+        taus: thresholds tau, ascending, in shares of the image's diagonal.
+        thetas: thresholds theta, ascending, in shares of the cell's area.
+        objective: mean of near-player and overlap rate, with a row for each tau.
+        near_largest: whether the objective is within 1% of its maximum, with a row for each tau.
         best: tau and theta of the maximum.
         largest: the maximum.
         at_policy: the objective at the pair nearest to the policy's thresholds.
-        n_near_largest: pairs within 1% of the maximum.
-        n_pairs: all pairs.
-        n_responses: parsed responses to images with player boxes.
+        n_near_largest: number of pairs within 1% of the maximum.
+        n_pairs: number of all pairs.
+        n_responses: number of parsed responses to images with player boxes.
     """
 
     taus: tuple[float, ...]
@@ -190,7 +190,7 @@ class ThresholdFit(Record):
 
 
 class FailureMode(Record):
-    """A way to fail on an image: its key, its name and its rule in words."""
+    """A failure mode: its key, its name and its rule in words."""
 
     key: str
     title: str
@@ -201,8 +201,8 @@ class FailedImages(Record):
     """The images on which a group fails in one way.
 
     Attributes:
-        n: how many there are.
-        images: the farthest from the reference, farthest first.
+        n: number of images.
+        images: the images with the largest distance from the reference, farthest first.
     """
 
     n: int
@@ -210,11 +210,11 @@ class FailedImages(Record):
 
 
 class GroupFailures(Record):
-    """On which images a group fails.
+    """The images on which a group fails.
 
     Attributes:
-        n_images: images compared with the reference.
-        failed: by the key of the failure mode.
+        n_images: number of images compared with the reference.
+        failed: the images, by the key of the failure mode.
     """
 
     sport: str | None
@@ -229,12 +229,12 @@ class CaseNumbers(Record):
 
     Attributes:
         distance: Wasserstein distance to the reference.
-        uniform: what uniform guessing gets.
+        uniform: the distance of uniform guessing.
         right: share of the answers that name a cell with the ball; None if the ball's cells are not known.
-        n_answers: parsed answers.
-        answers: how often each cell was named; cells that were not named are absent.
-        failures: keys of the failure modes that hold.
-        rationales: some of the group's rationales for this image, shortened; none if they were not given.
+        n_answers: number of parsed answers.
+        answers: how often each cell was named; cells that were not named are missing.
+        failures: keys of the failure modes that apply.
+        rationales: some of the group's rationales for this image, shortened; empty if none were given.
     """
 
     sport: str | None
@@ -254,13 +254,13 @@ class ShownImage(Record):
     """An image with all answers to it.
 
     Attributes:
-        n_reference: parsed answers of the reference.
+        n_reference: number of parsed answers of the reference.
         reference: the share of the reference's answers that name each cell.
         reference_right: the share that name a cell with the ball; None if the ball's cells are not known.
         disagreement: mean distance of the groups' answers to the reference's.
-        from_typical: how far that is from the median of the sport's images.
-        leak: how much more often the best group finds the ball than the reference does. A large value is a reason to
-            look for a trace of the ball in the picture. None if the ball's cells are not known.
+        from_typical: distance of the disagreement from the median of the sport's images.
+        leak: how much more often the best group finds the ball than the reference does. If it is large, check the
+            picture for a trace of the ball. None if the ball's cells are not known.
         cases: the answers of each group.
     """
 
@@ -278,10 +278,10 @@ class GalleryNumbers(Record):
     """The gallery: images with the answers of the reference and of all groups compared with it.
 
     Attributes:
-        modes: the ways to fail.
-        failures: on which images each group fails.
+        modes: the failure modes.
+        failures: the images on which each group fails.
         images: the images of each sport, those with the most disagreement first.
-        n_images: all images that could be shown.
+        n_images: number of images that could be shown.
     """
 
     modes: tuple[FailureMode, ...]
@@ -291,7 +291,7 @@ class GalleryNumbers(Record):
 
 
 class MapGrid(Record):
-    """The grid that maps are drawn on; a size in pixels gives them their shape."""
+    """The grid that maps are drawn on; its size in pixels determines their shape."""
 
     rows: int
     cols: int
@@ -300,26 +300,26 @@ class MapGrid(Record):
 
 
 class PageNumbers(Record):
-    """Every number of the page that is not a score.
+    """All numbers of the page that are not scores.
 
     Attributes:
-        n_images: images on which a group is scored.
-        n_responses: responses to them.
-        grid: of the maps.
-        window: rows and columns, first and last, of the center window; None if the grid has none.
-        sports: in the order of the groups.
+        n_images: number of images on which a group is scored.
+        n_responses: number of responses to them.
+        grid: the grid of the maps.
+        window: first and last row and column of the center window; None if the grid has none.
+        sports: the sports, in the order of the groups.
         groups: answers of each scored group.
-        differences: of each group from the reference.
-        overall: headline metrics as means over sports, each sport counting alike; none for a single sport.
+        differences: differences of each group from the reference.
+        overall: headline metrics as means over sports, with equal weight for each sport; empty for a single sport.
         standings: ranks in each sport, and over all sports.
-        prompt_means: of respondents with several prompts.
-        mixtures: what explains each respondent.
-        mixture_resamples: resamples that the mixtures' intervals rest on.
+        prompt_means: means for respondents with several prompts.
+        mixtures: the mixture that explains each respondent.
+        mixture_resamples: number of resamples for the mixtures' intervals.
         unexplained: why other groups have no mixture.
         cues: which cues the guesses follow; None if no player of the images has keypoints.
-        thresholds: None without players.
-        gallery: None without a reference, or if no other respondent answered its images.
-        reasoning: what rationales speak of, if it was given.
+        thresholds: the threshold fit; None without players.
+        gallery: the gallery; None without a reference, or if no other respondent answered its images.
+        reasoning: the categories of rationales, if given.
         changes: what changed from an earlier run, if one was given.
     """
 
@@ -344,10 +344,10 @@ class PageNumbers(Record):
 
 
 class PageReport(ScoreReport):
-    """Everything a report's page shows: the fields of `spotball score --format json`, and `page`.
+    """Everything that a report's page shows: the fields of `spotball score --format json`, and `page`.
 
     Attributes:
-        page: every other number.
+        page: all other numbers.
     """
 
     page: PageNumbers
@@ -366,7 +366,7 @@ _G = TypeVar("_G", bound=_OfKind)
 def compared(groups: Iterable[_G], reference: str | None) -> list[_G]:
     """Select the groups that are explained and shown image by image.
 
-    These are all groups but the reference's and baselines'; if no others exist, baselines are included.
+    These are all groups except the reference's and baselines'. If there are no others, baselines are included.
     """
     others = [group for group in groups if group.respondent != reference]
     return [group for group in others if group.kind != "baseline"] or others

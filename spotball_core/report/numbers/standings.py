@@ -1,4 +1,4 @@
-"""Who is better, and how sure is that: differences from the reference, ranks, and means over sports."""
+"""Compute differences from the reference, ranks, and means over sports, with their uncertainty."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ class ScoredGroup:
 def paired_differences(scoring: Scoring, group: Group) -> list[PairedDifference]:
     """Compare a group with its sport's reference on the same images, by the metrics that both have.
 
-    P values swap labels within images, as `spotball compare` does. Intervals resample images.
+    P values come from swapping labels within images, as in `spotball compare`. Intervals come from a bootstrap over
+    images.
     """
     reference = scoring.policy.reference
     references = [other for other in scoring.groups if other.sport == group.sport and other.respondent == reference]
@@ -92,7 +93,7 @@ def adjusted(paired: Sequence[PairedDifference]) -> Iterator[PairedDifference]:
 def overall_differences(
     means: Sequence[GroupScore], mean_draws: Mapping[tuple[str, str], Mapping[str, Draws]], reference: str | None
 ) -> Iterator[PairedDifference]:
-    """Compare the means over all sports with the reference's, where both are of as many images."""
+    """Compare the means over all sports with the reference's, if both use the same number of images."""
     references = [score for score in means if score.respondent == reference]
     if len(references) != 1:
         return
@@ -122,12 +123,12 @@ def overall_differences(
 
 
 def overall(scored: Sequence[ScoredGroup]) -> tuple[tuple[GroupScore, ...], dict[tuple[str, str], dict[str, Draws]]]:
-    """Average each respondent and prompt over sports, each sport counting alike.
+    """Average each respondent and prompt over sports, with equal weight for each sport.
 
-    Respondents without a value in some sport have none. Sports are resampled independently of each other.
+    A respondent without a value in some sport has no average. Sports are resampled independently of each other.
 
     Returns:
-        Nothing for fewer than two sports.
+        The averages and their draws; empty for fewer than two sports.
     """
     sports = list(dict.fromkeys(scored_group.group.sport for scored_group in scored))
     by_name: dict[tuple[str, str], list[ScoredGroup]] = {}
@@ -175,11 +176,11 @@ def _mean(values: Sequence[float], draws: Sequence[Draws]) -> MetricValue:
 
 
 def _pooled(draws: Sequence[Draws]) -> Draws:
-    """Return the draws of a mean over sports; each sport's are shifted, so that sports are drawn independently."""
+    """Return the draws of a mean over sports; each sport's draws are shifted, so that sports are independent."""
     n = len(draws)
     resampled = np.mean([np.roll(d.resampled, i * len(d.resampled) // n) for i, d in enumerate(draws)], axis=0)
     center = float(np.mean([d.left_out.mean() for d in draws]))
-    # Leaving an image out changes its own sport's value, and the mean by a share of that.
+    # Leaving an image out changes its sport's value, and the mean by a share of this change.
     left_out = np.concatenate([center + (d.left_out - d.left_out.mean()) / n for d in draws])
     return Draws(resampled, left_out)
 

@@ -1,1 +1,1 @@
-"""The sections of a score report's page."""
+"""Write the sections of a score report's page."""

@@ -1,4 +1,4 @@
-"""The section on what changed from an earlier run to the run of the report."""
+"""Write the section on what changed from an earlier run to the report's run."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from spotball_core.text.numbers import interval, listed, number, plural, quantit
 from spotball_core.text.p_values import ALPHA, say_p
 
 _MOST_SENTENCES = 20
-"""Real changes that have a sentence; the table marks all of them."""
+"""Maximum number of real changes with a sentence; the table marks all of them."""
 
 _MOST_NAMES = 5
-"""Images that a sentence names."""
+"""Maximum number of images that a sentence names."""
 
 _OPEN_ROWS = 24
-"""A longer table is folded."""
+"""A table with more rows is folded."""
 
 
 def changes(view: PageView, numbers: RunChanges) -> Section:
-    """State which changes are real, then what differs between the runs' data, then show every change."""
+    """Return the section: the real changes, the differences between the runs' data, and a table of every change."""
     points = (*change_sentences(view, numbers), *_data_sentences(view, numbers))
     signature = f"{view.report.signature}|before:{numbers.data_before[:8]}|perm:{numbers.permutations}"
     tables = ([_changes_table(view, numbers)] if numbers.changes else []) + [_answers_table(numbers)]
@@ -34,7 +34,7 @@ def changes(view: PageView, numbers: RunChanges) -> Section:
 
 
 def change_sentences(view: PageView, numbers: RunChanges) -> tuple[str, ...]:
-    """State each real change, and how many comparisons show none."""
+    """Return a sentence for each real change, and one for the number of comparisons without a real change."""
     real = [change for change in numbers.changes if change.real]
     sentences = [_sentence(view, numbers, change) for change in real[:_MOST_SENTENCES]]
     if left := len(real) - len(sentences):
@@ -46,7 +46,7 @@ def change_sentences(view: PageView, numbers: RunChanges) -> tuple[str, ...]:
         sentences.append(f"No other change is larger than chance explains ({plural(n_other, 'other comparison')}).")
     elif n_other:
         sentences.append(f"No change is larger than chance explains ({plural(n_other, 'comparison')}).")
-    # Few images cannot show that nothing changed.
+    # A small number of images cannot show that nothing changed.
     if blind := [key for key, smallest in numbers.smallest_p.items() if smallest > ALPHA]:
         titles = listed([within(METRICS[key].title_under(view.policy)) for key in blind])
         n_images = max(group.n_images for group in numbers.groups)
@@ -58,7 +58,7 @@ def change_sentences(view: PageView, numbers: RunChanges) -> tuple[str, ...]:
 
 
 def _sentence(view: PageView, numbers: RunChanges, change: Change) -> str:
-    """A real change in words."""
+    """Describe a real change in words."""
     unit = unit_of(change.metric, view.policy)
     name = _name(numbers, change)
     kinds = {group.kind for group in numbers.groups if group.respondent == change.respondent}
@@ -84,14 +84,14 @@ def _in(group: GroupKey) -> str:
 
 
 def _signed(text: str, value: float) -> str:
-    """Add the plus sign of a positive number, unless it is rounded to 0."""
+    """Add a plus sign to a positive number, unless it is rounded to 0."""
     return f"+{text}" if value > 0 and any(digit in text for digit in "123456789") else text
 
 
 def _name(numbers: RunChanges, group: GroupKey) -> str:
-    """A respondent, with the prompt if the runs have several prompts of it."""
+    """Return a respondent's name, with the prompt if the runs have several of its prompts."""
     known = (*numbers.groups, *numbers.not_compared, *numbers.only_before, *numbers.only_after)
-    prompts = {one.prompt for one in known if one.respondent == group.respondent}
+    prompts = {key.prompt for key in known if key.respondent == group.respondent}
     return f"{group.respondent} {group.prompt}" if len(prompts) > 1 else str(group.respondent)
 
 
@@ -114,7 +114,7 @@ def _lead(view: PageView, numbers: RunChanges) -> tuple[str, ...]:
 
 
 def _data_sentences(view: PageView, numbers: RunChanges) -> Iterator[str]:
-    """State what differs between the runs in addition to the answers."""
+    """Yield sentences about differences between the runs other than the answers."""
     same = [group for group in numbers.groups if group.same_answers]
     if same and len(same) < len(numbers.groups):
         yield f"The same answers in both runs: {_groups(numbers, same)}."
@@ -165,7 +165,7 @@ def _some(images: Sequence[str]) -> str:
 
 
 def _groups(numbers: RunChanges, groups: Iterable[GroupKey]) -> str:
-    """Names of groups, each with its sports."""
+    """List groups by name, each with its sports."""
     sports: dict[str, list[str]] = {}
     for group in groups:
         sports.setdefault(_name(numbers, group), []).append(group.sport or "")

@@ -1,4 +1,4 @@
-"""The section on cues: what places, players and bodies explain of the guesses, with maps on the photos."""
+"""Write the section on cues: how places, players and bodies explain the guesses, with maps on photos."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from spotball_core.service.paths import find_file
 from spotball_core.text.numbers import plural
 
 _SHOWN = ("feet", "head", "torso", "view")
-"""Cues whose maps are shown: each is a function of one scene."""
+"""Cues whose maps are shown; each depends on one scene only."""
 
 _N_PHOTOS, _PHOTO_WIDTH = 3, 200
-"""Photos on the page, and their width in pixels."""
+"""Number of photos on the page, and their width in pixels."""
 
 
 def cues(view: PageView, report: CueReport, folders: Sequence[Path] = ()) -> Section:
-    """Show which cues the guesses follow.
+    """Return the section on which cues the guesses follow.
 
     Args:
-        view: what is shown.
+        view: the report's view.
         report: the explanations.
-        folders: where the scenes' image files may be.
+        folders: folders that may contain the scenes' image files.
     """
     title = "Which cues do guesses follow?"
     groups = [group for group in report.groups if group.gain.value is not None]
@@ -50,21 +50,21 @@ def cues(view: PageView, report: CueReport, folders: Sequence[Path] = ()) -> Sec
     panels, alts = [], []
     for sport in view.sports:
         dots = tuple(
-            Dot(*view.labels(g), view.color(g), view.marker(g), found.body_gain.value, found.body_gain.ci95)
+            Dot(*view.labels(g), view.color(g), view.marker(g), explanation.body_gain.value, explanation.body_gain.ci95)
             for g in view.of_sport(sport)
-            for found in groups
-            if (found.sport, found.respondent, found.prompt) == (g.sport, g.respondent, g.prompt)
+            for explanation in groups
+            if (explanation.sport, explanation.respondent, explanation.prompt) == (g.sport, g.respondent, g.prompt)
         )
         if dots:
             panels.append(
                 DotPanel(sport, "gain of bodies over places and players", dots, (ReferenceLine(0.0, "no gain"),))
             )
-            alts.append("; ".join(_bits_of(found) for found in groups if found.sport == sport))
+            alts.append("; ".join(_bits_of(explanation) for explanation in groups if explanation.sport == sport))
     chart = DotChart(tuple(panels), "bits per guess", "bits", start=None)
     caption = "Dots: what bodies add to the prediction of guesses. Lines: 95% bootstrap intervals over images."
     pictures = [PagePicture("cues", "What bodies explain", caption, chart, tuple(alts))]
     pictures += _photos(view, folders)
-    points = tuple(f"{view.name(found)}, {found.sport}: {headline(found)}" for found in groups)
+    points = tuple(f"{view.name(explanation)}, {explanation.sport}: {headline(explanation)}" for explanation in groups)
     return Section(
         "cues",
         title,
@@ -76,13 +76,15 @@ def cues(view: PageView, report: CueReport, folders: Sequence[Path] = ()) -> Sec
     )
 
 
-def _bits_of(found: CueExplanation) -> str:
-    value = found.body_gain.value
-    return f"{found.respondent} {found.prompt or ''}: " + ("no value" if value is None else f"{value:.3f} bits")
+def _bits_of(explanation: CueExplanation) -> str:
+    value = explanation.body_gain.value
+    return f"{explanation.respondent} {explanation.prompt or ''}: " + (
+        "no value" if value is None else f"{value:.3f} bits"
+    )
 
 
 def _photos(view: PageView, folders: Sequence[Path]) -> list[PagePicture]:
-    """Maps on the photos that reveal most about the directions of heads."""
+    """Return maps on the photos that reveal most about the directions of heads."""
     shown = view.page.gallery.images if view.page.gallery else ()
     revealing = sorted(shown, key=lambda image: -float(head_directions(image.scene).reliability.sum()))
     photos = tuple(

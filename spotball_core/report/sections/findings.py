@@ -1,4 +1,4 @@
-"""The first section: what the report found, in sentences and in one table."""
+"""Write the first section: the main results, in sentences and in one table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ALL_SPORTS = "All sports (the mean over sports, each counting alike)"
 
 
 def findings(view: PageView) -> Section:
-    """State the main results, then show the table that they come from."""
+    """Return the section: the main results, and the table they come from."""
     sentences = [
         *(_of_sport(view, None, view.page.overall) if view.page.overall else ()),
         *(sentence for sport in view.sports for sentence in _of_sport(view, sport, view.of_sport(sport))),
@@ -40,7 +40,7 @@ def _of_sport(view: PageView, sport: str | None, scores: Sequence[GroupScore]) -
 
 
 def _accuracy(view: PageView, sport: str | None, of_reference: GroupScore | None, others: Sequence[GroupScore]) -> str:
-    """Who finds the ball how often."""
+    """Describe how often respondents find the ball."""
     valued = [(value, score) for score in others if (value := score.metrics["accuracy"].value) is not None]
     if not valued:
         return ""
@@ -63,14 +63,14 @@ def _accuracy(view: PageView, sport: str | None, of_reference: GroupScore | None
 
 
 def _said(paired: PairedDifference) -> str:
-    """A difference in accuracy in words."""
+    """Describe a difference in accuracy in words."""
     ends = f" [95% CI {interval(paired.ci95, 'share')[1:]}" if paired.ci95 else ""
     clear = "" if paired.p_holm is None or paired.p_holm <= ALPHA else ", which may be chance"
     return f"difference {100 * paired.difference:+.1f} points{ends}{clear}"
 
 
 def _closeness(view: PageView, sport: str | None, others: Sequence[GroupScore]) -> str:
-    """Who guesses most like the reference."""
+    """Describe which respondent guesses most like the reference."""
     key, unit = "wasserstein_matched", unit_of("wasserstein_matched", view.policy)
     valued = [
         (value, score) for score in others if key in score.metrics and (value := score.metrics[key].value) is not None
@@ -115,7 +115,7 @@ def _chance(view: PageView, sport: str | None) -> float | None:
 
 
 def _headline(view: PageView) -> PageTable:
-    """Scores, differences and ranks; how much was answered comes last."""
+    """Return the table of scores, differences and ranks; the numbers of answers come last."""
     keys = [key for key in HEADLINE if has_values(view, key)]
     paired = {record.metric for record in view.page.differences}
     ranked = {record.metric for record in view.page.standings}
@@ -168,7 +168,7 @@ def _rank_cell(view: PageView, score: GroupScore, key: str) -> TableCell:
 
 
 def _differences(view: PageView) -> PageTable:
-    """Every paired difference with its p values."""
+    """Return the table of all paired differences with their p values."""
     keys = [key for key in HEADLINE if any(difference.metric == key for difference in view.page.differences)]
     groups = []
     for sport in (*view.sports, None):

@@ -1,4 +1,4 @@
-"""The gallery's section: what the failures are, how many images they hold for, and the cards."""
+"""Write the gallery's section: the failure modes, their numbers of images, and the cards."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from spotball_core.text.numbers import plural
 
 
 def images(view: PageView, folders: Sequence[Path], workers: Workers = THIS_PROCESS) -> Section:
-    """Show image by image, those with the most disagreement first (Figure 8), and count the failures.
+    """Return the section with each image, sorted by disagreement (Figure 8), and the counts of failures.
 
     Args:
-        view: what is shown.
-        folders: where the scenes' image files may be.
-        workers: make the images small.
+        view: the report's view.
+        folders: folders that may contain the scenes' image files.
+        workers: workers that scale the images down.
     """
     title = "Image by image"
     if not view.reference:
@@ -49,7 +49,7 @@ def images(view: PageView, folders: Sequence[Path], workers: Workers = THIS_PROC
 
 
 def _counts(view: PageView, numbers: GalleryNumbers) -> PageTable:
-    """How many images of each group each failure holds for."""
+    """Return the table of how many of each group's images each failure mode applies to."""
     groups = []
     for sport in view.sports:
         rows = tuple(

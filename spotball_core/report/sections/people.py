@@ -1,4 +1,4 @@
-"""The sections on guesses beside people's: the noise ceiling, where guesses fall, what explains them."""
+"""Write the sections that compare with people: noise ceiling, heat maps of guesses, and mixtures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAPS = "guess-maps"
 
 
 def ceiling(view: PageView) -> Section:
-    """How close anyone can get to people, and how much of the way each respondent went."""
+    """Return the section on how close a respondent can get to people, and how close each respondent gets."""
     title = "How close can anyone get?"
     if not view.reference:
         return Section("ceiling", title, missing=NO_REFERENCE)
@@ -105,7 +105,7 @@ def _ceiling_table(view: PageView, unit: str) -> PageTable:
 
 
 def where(view: PageView) -> Section:
-    """Where guesses fall, pooled over images, next to where the ball is."""
+    """Return the section on where guesses fall, pooled over images, next to where the ball is."""
     sports = tuple(
         sport_maps(sport, numbers.ball, [(view.name(g), g.cells) for g in view.answers_of(sport)], view.grid)
         for sport, numbers in view.by_sport.items()
@@ -125,7 +125,7 @@ def where(view: PageView) -> Section:
 
 
 def mixture(view: PageView) -> Section:
-    """What mixture of simple guessers and people each respondent's guesses look like."""
+    """Return the section on the mixture of simple guessers and people that explains each respondent's guesses."""
     title = "What explains a respondent?"
     if not view.page.mixtures:
         why = "; ".join(view.page.unexplained)
@@ -178,7 +178,7 @@ def mixture(view: PageView) -> Section:
 
 
 def _largest(mixtures: Mapping[str, Mixture]) -> str:
-    """Whose largest part is which, with the range of its weights."""
+    """Describe which respondents have which largest part, with the range of its weights."""
     by_part: dict[str, dict[str, float]] = {}
     for name, mix in mixtures.items():
         values = {part: weight.value or 0.0 for part, weight in mix.weights.items()}

@@ -1,4 +1,4 @@
-"""The sections on players: how near them guesses fall, how many there are, and the thresholds of being near."""
+"""Write the sections on players: closeness of guesses, numbers of players, and the thresholds for closeness."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KEYS = ("near_player_rate", "overlap_rate")
 
 
 def proximity(view: PageView) -> Section:
-    """Near-player rate against overlap rate, with the truth's point (Figure 5)."""
+    """Return the section on near-player rate against overlap rate, with the truth's point (Figure 5)."""
     title = "Near the players, or on them?"
     if not view.has_players:
         return Section("players", title, missing=NO_PLAYERS)
@@ -55,7 +55,7 @@ def proximity(view: PageView) -> Section:
 
 
 def truth_point(view: PageView, sport: str) -> tuple[float, float] | None:
-    """Which share of the ball's cells is near a player, and on one; None where that is not known."""
+    """Return the shares of the ball's cells that are near a player, and on one; None if they are not known."""
     near, overlap = view.by_sport[sport].ball_near_player, view.by_sport[sport].ball_on_player
     return None if near is None or overlap is None else (near, overlap)
 
@@ -72,7 +72,7 @@ def _points(view: PageView, sport: str) -> tuple[ProximityPoint, ...]:
 
 
 def _words(view: PageView, sport: str, truth: tuple[float, float] | None) -> str:
-    """A sport's rates in words: the ball's, the reference's, the range of the others'."""
+    """Describe a sport's rates in words: the ball's, the reference's, and the range of the others'."""
     score = view.of_reference(sport)
     others = [other for other in view.compared if other.sport == sport]
     phrases = []
@@ -89,7 +89,7 @@ def _words(view: PageView, sport: str, truth: tuple[float, float] | None) -> str
 
 
 def density(view: PageView) -> Section:
-    """How many players there are, and how much of the image they cover (Figure 3)."""
+    """Return the section on the number of players and the share of the image that they cover (Figure 3)."""
     title = "Appendix: how crowded are the images?"
     if not view.has_players:
         return Section("density", title, missing=NO_PLAYERS)
@@ -136,7 +136,7 @@ def _strip(name: str, values: Sequence[float], mean: MetricValue) -> Strip:
 
 
 def thresholds(view: PageView) -> Section:
-    """The threshold fit (Figure 10)."""
+    """Return the section on the threshold fit (Figure 10)."""
     title = "Appendix: how were the thresholds chosen?"
     fit = view.page.thresholds
     if fit is None:

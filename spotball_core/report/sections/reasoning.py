@@ -1,4 +1,4 @@
-"""The section on what rationales speak of (Figure 7)."""
+"""Write the section on the categories of rationales (Figure 7)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spotball_core.text.numbers import interval, listed, number, plural, quantit
 
 
 def words(report: ReasoningReport) -> Section:
-    """The share of each category, how far to trust it, and what it goes with."""
+    """Return the section: the share of each category, its reliability, and its associations."""
     what = (
         f"Each rationale is embedded ({report.provenance.embedder}, {report.provenance.model}) and has the category "
         f"whose sentences it is closest to in the mean: {listed(report.categories)}. This tells which words are nearer "
@@ -46,8 +46,8 @@ def _offset_words(offset: Offset) -> str:
 
 
 def _points(report: ReasoningReport) -> Iterator[str]:
-    """A sentence for each panel, then for the template that matters most, then for contrasts without 0."""
-    # Of two categories the second is the rest.
+    """Yield a sentence for each panel, then for the most influential template, then for contrasts that exclude 0."""
+    # With two categories, the second share is the remainder.
     shown = report.categories[:1] if len(report.categories) == 2 else report.categories
     for panel in report.panels:
         groups = []
@@ -77,7 +77,7 @@ def _names(group: ReasoningGroup) -> tuple[TableCell, TableCell]:
 
 
 def _by_sport(report: ReasoningReport, cells: dict[int, tuple[TableCell, ...]]) -> tuple[TableRows, ...]:
-    """A table's rows, sport by sport; `cells` by the group's place."""
+    """Return a table's rows by sport; `cells` are by the group's index."""
     sports = dict.fromkeys(group.sport or "" for group in report.groups)
     return tuple(
         TableRows(sport, tuple(cells[place] for place, group in enumerate(report.groups) if group.sport == sport))

@@ -1,4 +1,4 @@
-"""The sections on single metrics: accuracy, distances, center and spread, each with its dot chart."""
+"""Write the sections on single metrics: accuracy, distances, center and spread, each with its dot chart."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spotball_core.schema.report import GroupScore
 from spotball_core.text.numbers import number, quantity, span, told, unit_of, within
 
 OFF_SCALE = 2.0
-"""The oracle's accuracy is written, not drawn, where it is this many times what anybody else reaches."""
+"""If the oracle's accuracy is this many times the best other value, it is stated in words and not drawn."""
 
 NO_REFERENCE = "No respondent was named to compare with; name one, such as `--reference human`."
 
@@ -20,18 +20,18 @@ UNIFORM = "uniform guessing"
 LIKE_THE_BALL = "like the ball"
 
 Chance = dict[str, float | None]
-"""By sport, what uniform guessing gets, or another value to read against."""
+"""By sport, the score of uniform guessing, or another value for orientation."""
 
 
 def accuracy(view: PageView) -> Section:
-    """How often the ball is found (Figure 4)."""
+    """Return the section on how often the ball is found (Figure 4)."""
     chance = {sport: numbers.uniform.accuracy for sport, numbers in view.by_sport.items()}
     lead = "How often a response names a cell the ball is in. A response that names no cell is wrong."
     return dots_section(view, "accuracy", "accuracy", "Is the ball found?", lead, chance, "highest")
 
 
 def error(view: PageView) -> Section:
-    """How far off the guesses are."""
+    """Return the section on how far off the guesses are."""
     chance = {sport: numbers.uniform.euclidean_error for sport, numbers in view.by_sport.items()}
     lead = (
         "How far a guessed cell's center is from that of the nearest cell with the ball: the mean over an image's "
@@ -41,7 +41,7 @@ def error(view: PageView) -> Section:
 
 
 def alignment(view: PageView) -> Section:
-    """How far a respondent's guesses are from the reference's (Figures 6 and 9)."""
+    """Return the section on the distance of guesses from the reference's (Figures 6 and 9)."""
     title = f"How close to {view.reference}?" if view.reference else "How close to people?"
     if not view.reference:
         return Section("alignment", title, missing=NO_REFERENCE)
@@ -63,12 +63,12 @@ def alignment(view: PageView) -> Section:
 
 
 def no_ceiling(view: PageView) -> str:
-    """Why there is no noise ceiling."""
+    """State why there is no noise ceiling."""
     return f"the responses of {view.reference} do not name two or more participants."
 
 
 def center(view: PageView) -> Section:
-    """Where on the image guesses gather, and how widely they spread (Table 3)."""
+    """Return the section on where in the image guesses gather, and how widely they spread (Table 3)."""
     lead = (
         "Center ratio: the share of the guesses in the center window over that of the ball's cells; above 1 is a lean "
         "to the center. The window, rows 2–4 and columns 3–7 of the paper's grid, is half a cell left of and above the "
@@ -100,7 +100,7 @@ def center(view: PageView) -> Section:
 
 
 def _with_means(view: PageView, sport: str, keys: tuple[str, ...]) -> tuple[tuple[TableCell, ...], ...]:
-    """A sport's rows, and behind the prompts of a respondent with several their mean, as in the paper's table."""
+    """Return a sport's rows, with the mean over prompts after each respondent that has several, as in the paper."""
     rows: list[tuple[TableCell, ...]] = []
     scores = view.of_sport(sport)
     for respondent in dict.fromkeys(score.respondent for score in scores):
@@ -126,19 +126,19 @@ def dots_section(
     chance_name: str = UNIFORM,
     from_zero: bool = True,
 ) -> Section:
-    """A section that is one metric's dot chart.
+    """Return a section with one metric's dot chart.
 
     Args:
-        view: what is shown.
-        key: the metric's.
-        name: of the section and the chart's files.
+        view: the report's view.
+        key: the metric's key.
+        name: name of the section and of the chart's files.
         title: its heading.
         lead: what is measured.
-        chance: what guessing every cell alike would get, or another value to read against.
-        best: what the respondent with the best value is called.
-        rules: by sport, a line and band to draw instead of the reference's own value.
-        chance_name: what `chance` is.
-        from_zero: whether the axis begins at zero.
+        chance: the score of uniform guessing, or another value for orientation.
+        best: how the text calls the best value, such as "highest".
+        rules: by sport, a line and band to draw instead of the reference's value.
+        chance_name: the name of `chance`.
+        from_zero: whether the axis starts at zero.
     """
     metric, unit = METRICS[key], unit_of(key, view.policy)
     if not has_values(view, key):
@@ -175,7 +175,7 @@ def dots_section(
 
 
 def _axis(key: str, view: PageView) -> str:
-    """What a metric's scale is; a share's unit is at its ticks."""
+    """Return the label of a metric's scale; the unit of a share is at its ticks."""
     return within(head(key, view).removesuffix(" (%)"))
 
 
@@ -199,7 +199,7 @@ def _is_oracle(group: GroupScore) -> bool:
 
 
 def _reference_rule(view: PageView, sport: str, key: str) -> list[ReferenceLine]:
-    """The reference's own value, to read the others against."""
+    """Return the reference's value as a line to compare the others with."""
     score = view.of_reference(sport)
     value = score.metrics[key] if score else None
     drawn = {dot.respondent: dot.value for dot in _dots(view, sport, key)}
@@ -210,7 +210,7 @@ def _reference_rule(view: PageView, sport: str, key: str) -> list[ReferenceLine]
 
 
 def _finding(view: PageView, sport: str, key: str, best: str) -> str:
-    """A sport's reference and extremes, in words."""
+    """Describe a sport's reference and extremes in words."""
     unit = unit_of(key, view.policy)
     parts = []
     score = view.of_reference(sport)
@@ -223,7 +223,7 @@ def _finding(view: PageView, sport: str, key: str, best: str) -> str:
     ]
     if others:
         ascending = best in ("lowest", "closest")
-        order = sorted(others, key=lambda one: one[0], reverse=not ascending)
+        order = sorted(others, key=lambda pair: pair[0], reverse=not ascending)
         first, last = order[0], order[-1]
         word = f"{best} of the others " if parts else f"{best} "
         parts.append(f"{word if len(order) > 1 else ''}{view.name(first[1])} {told(first[2], unit)}")

@@ -1,4 +1,4 @@
-"""The table of every number, and what the tables of other sections are made with."""
+"""Write the section with all numbers, and helpers for the tables of other sections."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spotball_core.text.numbers import interval, number, unit_of
 
 
 def everything(view: PageView) -> Section:
-    """Every metric of every group, one table a family."""
+    """Return the section with every metric of every group, one table per family."""
     tables = []
     for family, title in FAMILIES.items():
         keys = [key for key, m in METRICS.items() if m.family == family and has_values(view, key)]
@@ -31,17 +31,17 @@ def everything(view: PageView) -> Section:
 
 
 def by_sport(view: PageView, cells: Callable[[GroupScore], tuple[TableCell, ...]]) -> tuple[TableRows, ...]:
-    """A table's rows, sport by sport."""
+    """Return a table's rows by sport."""
     return tuple(TableRows(sport, tuple(map(cells, view.of_sport(sport)))) for sport in view.sports)
 
 
 def names(group: OfGroup) -> tuple[TableCell, TableCell]:
-    """The cells that name a group beside its sport."""
+    """Return the cells that name a group within its sport."""
     return TableCell(group.respondent or ""), TableCell(group.prompt or "")
 
 
 def head(key: str, view: PageView) -> str:
-    """A metric's column head, with its unit."""
+    """Return a metric's column head, with its unit."""
     title = METRICS[key].title_under(view.policy)
     sign = {"share": " (%)", "none": "", "ratio": ""}.get(unit_of(key, view.policy))
     if "reference" in METRICS[key].needs:
@@ -50,7 +50,7 @@ def head(key: str, view: PageView) -> str:
 
 
 def cell(key: str, score: GroupScore, view: PageView, *, sd: bool = False) -> TableCell:
-    """A metric's value in a table, its interval in small type."""
+    """Return the cell of a metric's value, with its interval in small type."""
     value, unit = score.metrics[key], unit_of(key, view.policy)
     if value.value is None:
         return TableCell("–")
@@ -59,12 +59,12 @@ def cell(key: str, score: GroupScore, view: PageView, *, sd: bool = False) -> Ta
 
 
 def caption(title: str, view: PageView, *, sd: bool = False) -> str:
-    """A table's caption: what it holds, and what stands beside its values."""
+    """Return a table's caption: its content, and an explanation of the numbers next to values."""
     parts = ["± standard deviation over images"] if sd else []
     parts += ["in brackets the 95% bootstrap interval over images"] if view.policy.bootstrap else []
     return title + (f": {', '.join(parts)}." if parts else ".")
 
 
 def has_values(view: PageView, key: str) -> bool:
-    """Whether any group has a value of a metric."""
+    """Return whether any group has a value of a metric."""
     return any(score.metrics[key].value is not None for score in view.scored)

@@ -73,7 +73,7 @@ def test_a_reply_is_as_the_prompts_ask_for_it() -> None:
     provider = BaselineProvider(Access("oracle", scenes=some_scenes()))
     found = answer(provider, replace(request(3), scene=some_scenes()[0]))
     (one,) = found.replies
-    assert one.text == "Reasoning: the ball's own cells\nCell: C2"
+    assert one.text == "Reasoning: the ball's cells\nCell: C2"
     assert (one.finish, found.input_tokens, found.output_tokens) == ("stop", 0, 0)
 
 

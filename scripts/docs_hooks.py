@@ -1,7 +1,7 @@
 """Hooks of the documentation's build: pages made from the code, formulas as MathML, and a folder to run commands in.
 
-Pages show commands by running them (markdown-exec). The commands run in a new folder that contains the demo dataset. Each
-notebook runs in a folder of its own.
+Pages show commands by running them (markdown-exec). The commands run in a new folder that contains the demo dataset.
+Each notebook runs in a folder of its own.
 """
 
 from __future__ import annotations
@@ -31,6 +31,17 @@ from scripts.docs_notebooks import notebook_page  # noqa: E402
 
 _FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
 
+_FAMILIES = {
+    "task": "Task: how close guesses are to the ball",
+    "alignment": "Alignment: Wasserstein distance (earth mover's distance, EMD)",
+    "strategy": "Strategy: players, center and entropy",
+    "scoring rules": "Scoring rules for probabilities",
+}
+"""The headings of the metrics' families."""
+
+_LAST_IN_SEARCH = "---\nsearch:\n  boost: 0.2\n---\n\n"
+"""Front matter of a page that mentions everything and explains little."""
+
 
 def on_startup(**_: Any) -> None:
     """Create the folder that the pages' commands run in, and put our command first in the PATH."""
@@ -51,7 +62,7 @@ def on_files(files: Any, config: Any) -> Any:
     """Add the pages that are made from the code and from other files of the repository."""
     pages = {
         "reference/metrics.md": metrics_page(),
-        "changelog.md": (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"),
+        "changelog.md": _LAST_IN_SEARCH + (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"),
         # On the site, the page is in the folder `docs`.
         "contributing.md": (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").replace("](docs/", "]("),
     }
@@ -92,8 +103,8 @@ def metrics_page() -> str:
         "- *responses*: the mean weighted by each image's number of responses;",
         "- *pool*: the metric of the guesses pooled over images.",
         "",
-        "*Equation* is the number in the paper. Metrics without one are not in the paper. The Wasserstein distance is also",
-        "called the earth mover's distance. The [glossary](../glossary.md) explains the other terms.",
+        "*Equation* is the number in the paper. Metrics without one are not in the paper. The",
+        "[glossary](../glossary.md) explains the terms.",
         "",
         "| Metric | Unit | Better | Equation | Needs | Over |",
         "| --- | --- | --- | --- | --- | --- |",
@@ -110,7 +121,7 @@ def metrics_page() -> str:
         lines.append("| " + " | ".join(cells) + " |")
     families = dict.fromkeys(metric.family for metric in METRICS.values())
     for family in families:
-        lines += ["", f"## {family.capitalize()}", ""]
+        lines += ["", f"## {_FAMILIES.get(family, family.capitalize())}", ""]
         for metric in METRICS.values():
             if metric.family == family:
                 lines += [f"::: {_anchor(metric.function)}", ""]

@@ -28,10 +28,10 @@ def stored() -> Replication:
 
 def summary(found: Replication) -> str:
     """Return how many figures agree, in a sentence."""
-    matches = sum(item.status == "match" for item in found.items)
+    n, matches = len(found.items), sum(item.status == "match" for item in found.items)
     return (
-        f"The public data can check **{len(found.items)}** published figures. **{matches}** agree to the printed precision, "
-        f"and **{len(found.items) - matches}** do not."
+        f"The public data can check **{n}** published figures. **{matches}** agree to the printed precision, and "
+        f"**{n - matches}** do not."
     )
 
 
@@ -58,8 +58,7 @@ def _shortened(published: str | None) -> str:
     """Return a published figure with at most six decimals, else with four: the release's files have up to 16."""
     if published is None:
         return ""
-    whole, point, digits = published.partition(".")
-    return f"{float(published):.4f}" if point and len(digits) > 6 else published
+    return f"{float(published):.4f}" if len(published.partition(".")[2]) > 6 else published
 
 
 def _as(value: float | None, published: str) -> str:

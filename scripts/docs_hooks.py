@@ -39,8 +39,18 @@ _FAMILIES = {
 }
 """The headings of the metrics' families."""
 
-_LAST_IN_SEARCH = "---\nsearch:\n  boost: 0.2\n---\n\n"
-"""Front matter of a page that mentions everything and explains little."""
+_SEARCH_BOOSTS = {
+    "changelog.md": 0.2,
+    "cite.md": 2,
+    "glossary.md": 2,
+    "how-to/custom-model.md": 2,
+    "how-to/resume.md": 2,
+    "reference/api.md": 0.5,
+    "reference/gaze.md": 0.5,
+    "tutorials/run-a-model.md": 2,
+    "tutorials/score-predictions.md": 2,
+}
+"""Pages that the search ranks higher, because readers look for them, or lower, because they mention everything."""
 
 
 def on_startup(**_: Any) -> None:
@@ -62,7 +72,7 @@ def on_files(files: Any, config: Any) -> Any:
     """Add the pages that are made from the code and from other files of the repository."""
     pages = {
         "reference/metrics.md": metrics_page(),
-        "changelog.md": _LAST_IN_SEARCH + (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"),
+        "changelog.md": (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"),
         # On the site, the page is in the folder `docs`.
         "contributing.md": (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").replace("](docs/", "]("),
     }
@@ -73,6 +83,13 @@ def on_files(files: Any, config: Any) -> Any:
     for path, content in pages.items():
         files.append(File.generated(config, path, content=content))
     return files
+
+
+def on_page_markdown(text: str, page: Any, **_: Any) -> str:
+    """Set how high the search ranks a page."""
+    if boost := _SEARCH_BOOSTS.get(page.file.src_uri):
+        page.meta["search"] = {"boost": boost}
+    return text
 
 
 def on_page_content(text: str, **_: Any) -> str:

@@ -39,6 +39,7 @@ SEARCHES = {
     "resume": "how-to/resume.html",
     "earth mover's distance": "reference/metrics.html",
     "normalized entropy": "reference/metrics.html",
+    "run a model": "tutorials/run-a-model.html",
     "glossary": "glossary.html",
     "supported models": "supported-models.html",
 }

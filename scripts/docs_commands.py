@@ -15,7 +15,7 @@ def command_page() -> str:
     sections = []
     for names, help_text in helps():
         text = "\n".join(line.rstrip() for line in help_text.strip().splitlines())
-        sections.append(f"{'#' * max(len(names), 2)} `{' '.join(names)}`\n\n```text\n{text}\n```\n")
+        sections.append(f"{'#' * max(len(names), 2)} `{' '.join(names)}`\n\n```{{ .text .no-copy }}\n{text}\n```\n")
     return "\n".join(sections)
 
 

@@ -1,7 +1,7 @@
-"""What the documentation's build makes by itself: pages from the code, formulas as MathML, and a folder to work in.
+"""Hooks of the documentation's build: pages made from the code, formulas as MathML, and a folder to run commands in.
 
-Pages show commands by running them (markdown-exec); they run in a fresh folder that holds the demo's dataset. Notebooks
-are run, too, each in a folder of its own.
+Pages show commands by running them (markdown-exec). The commands run in a new folder that contains the demo dataset.
+Each notebook runs in a folder of its own.
 """
 
 from __future__ import annotations
@@ -26,13 +26,35 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from scripts.docs_check import check_site  # noqa: E402
+from scripts.docs_copy import mark_copies  # noqa: E402
 from scripts.docs_notebooks import notebook_page  # noqa: E402
 
 _FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
 
+_FAMILIES = {
+    "task": "Task: how close guesses are to the ball",
+    "alignment": "Alignment: Wasserstein distance (earth mover's distance, EMD)",
+    "strategy": "Strategy: players, center and entropy",
+    "scoring rules": "Scoring rules for probabilities",
+}
+"""The headings of the metrics' families."""
+
+_SEARCH_BOOSTS = {
+    "changelog.md": 0.2,
+    "cite.md": 2,
+    "glossary.md": 2,
+    "how-to/custom-model.md": 2,
+    "how-to/resume.md": 2,
+    "reference/api.md": 0.5,
+    "reference/gaze.md": 0.5,
+    "tutorials/run-a-model.md": 3,
+    "tutorials/score-predictions.md": 2,
+}
+"""Pages that the search ranks higher, because readers look for them, or lower, because they mention everything."""
+
 
 def on_startup(**_: Any) -> None:
-    """Make the folder that the pages' commands run in, and find our command first."""
+    """Create the folder that the pages' commands run in, and put our command first in the PATH."""
     work = tempfile.mkdtemp(prefix="spotball-docs-")
     os.environ["DOCS_WORK"] = work
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
@@ -42,15 +64,17 @@ def on_startup(**_: Any) -> None:
 
 
 def on_shutdown(**_: Any) -> None:
-    """Leave nothing behind: the pages make videos and datasets."""
+    """Delete the folder, which contains the videos and datasets that the pages made."""
     shutil.rmtree(os.environ["DOCS_WORK"], ignore_errors=True)
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add the pages that are made from the code."""
+    """Add the pages that are made from the code and from other files of the repository."""
     pages = {
         "reference/metrics.md": metrics_page(),
         "changelog.md": (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"),
+        # On the site, the page is in the folder `docs`.
+        "contributing.md": (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").replace("](docs/", "]("),
     }
     for notebook in sorted((ROOT / "notebooks").glob("*.ipynb")):
         work = Path(os.environ["DOCS_WORK"], "notebooks", notebook.stem)
@@ -61,31 +85,38 @@ def on_files(files: Any, config: Any) -> Any:
     return files
 
 
-def on_page_content(text: str, **_: Any) -> str:
-    """Formulas as MathML, which browsers show without any script."""
+def on_page_content(text: str, page: Any, **_: Any) -> str:
+    """Turn formulas into MathML, which needs no script; set what copy buttons copy, and the rank in the search."""
+    if boost := _SEARCH_BOOSTS.get(page.file.src_uri):
+        page.meta["search"] = {"boost": boost}
 
     def mathml(match: re.Match[str]) -> str:
         alone = match[2] == "["
         formula = convert(html.unescape(match[3]).strip(), display="block" if alone else "inline")
         return f'<div class="formula">{formula}</div>' if alone else formula
 
-    return _FORMULA.sub(mathml, text)
+    return mark_copies(_FORMULA.sub(mathml, text))
 
 
 def on_post_build(config: Any, **_: Any) -> None:
-    """Fail where a page would load something from a network, or links to what is no address."""
+    """Fail if a page loads anything from a network, or contains a malformed link."""
     if wrong := check_site(Path(config["site_dir"])):
         raise PluginError("\n".join(wrong))
 
 
 def metrics_page() -> str:
-    """The metric reference: a table of all, then each with its documentation."""
+    """Return the metric reference: a table of all metrics, then the documentation of each one."""
     lines = [
         "# Metrics",
         "",
-        "Made from the metrics' own records. `over` says how images become one number: *images* is the mean of each",
-        "image's value, *responses* weighs each image by its number of responses, *pool* is the metric of the guesses",
-        "pooled over images. Metrics without an equation go beyond the paper.",
+        "The column *Over* says how the images become one value:",
+        "",
+        "- *images*: the mean of the images' values;",
+        "- *responses*: the mean weighted by each image's number of responses;",
+        "- *pool*: the metric of the guesses pooled over images.",
+        "",
+        "*Equation* is the number in the paper. Metrics without one are not in the paper. The",
+        "[glossary](../glossary.md) explains the terms.",
         "",
         "| Metric | Unit | Better | Equation | Needs | Over |",
         "| --- | --- | --- | --- | --- | --- |",
@@ -102,7 +133,7 @@ def metrics_page() -> str:
         lines.append("| " + " | ".join(cells) + " |")
     families = dict.fromkeys(metric.family for metric in METRICS.values())
     for family in families:
-        lines += ["", f"## {family.capitalize()}", ""]
+        lines += ["", f"## {_FAMILIES.get(family, family.capitalize())}", ""]
         for metric in METRICS.values():
             if metric.family == family:
                 lines += [f"::: {_anchor(metric.function)}", ""]

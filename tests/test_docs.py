@@ -21,15 +21,35 @@ import pytest
 import typer
 
 import spotball_core
+from scripts.docs_commands import helps
+from scripts.replication_results import cause, results, stored
 from spotball_core.cli.app import app
-from spotball_core.replication.check import replicate
+from spotball_core.replication import Replication
 from tests.browsing import launched
 from tests.conftest import ROOT
 
 SCRIPTS = Path(sys.executable).parent
 
-PHONE = 400
-"""Pixels of a narrow screen's width."""
+PHONE, LAPTOP = 400, 1280
+"""Pixels of screens' widths."""
+
+SEARCHES = {
+    "add my own model": "how-to/custom-model.html",
+    "cite": "cite.html",
+    "resume": "how-to/resume.html",
+    "earth mover's distance": "reference/metrics.html",
+    "normalized entropy": "reference/metrics.html",
+    "run a model": "tutorials/run-a-model.html",
+    "glossary": "glossary.html",
+    "supported models": "supported-models.html",
+}
+"""What readers search for, and the page that is found first."""
+
+CUT_OFF = """() => [...document.querySelectorAll(".md-content :is(pre > code, .md-typeset__scrollwrap, .formula, img)")]
+    .filter(element => element.scrollWidth > element.clientWidth + 1
+        || element.getBoundingClientRect().right > innerWidth)
+    .map(element => element.innerText.slice(0, 80))"""
+"""JavaScript that lists the parts of a page that do not fit into it."""
 
 
 def blocks(language: str) -> list[str]:
@@ -96,6 +116,22 @@ def test_the_site_is_whole(site: Path) -> None:
         page = pages[f"notebooks/{notebook.stem}.html"]
         assert "data:image/png;base64," in page
 
+    assert 'rel="prev"' in pages["faq.html"]
+    assert 'rel="next"' in pages["faq.html"]
+
+    # Copy buttons copy commands: no prompt is in what they copy, and each block with a prompt says what that is.
+    transcripts = re.findall(r'highlight"([^>]*)><pre><span></span><code>\$ ', "".join(pages.values()))
+    assert len(transcripts) > 50
+    assert {attributes.split("=")[0] for attributes in transcripts} == {" data-copy"}
+    assert not [
+        text for page in pages.values() for text in re.findall(r'data-copy="([^"]*)"', page) if "$ spot" in text
+    ]
+
+    # Each command of the FAQ printed a message.
+    answers = re.findall(r'data-copy="[^"]*"><pre><span></span><code>(.*?)</code>', pages["faq.html"], re.DOTALL)
+    assert len(answers) > 10
+    assert not [answer for answer in answers if not re.search(r"^(error:|warning:|.* left to ask:)", answer, re.MULTILINE)]
+
 
 def commands() -> set[str]:
     """Every command and every command of a group, as `--help` lists them."""
@@ -116,7 +152,7 @@ def listed(*words: str) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.docs
-def test_pages_fit_a_phone_and_search_finds(site: Path) -> None:
+def test_pages_fit_their_screens_and_search_finds(site: Path) -> None:
     with served(site) as address, launched() as browser:
         asked: list[str] = []
         page = browser.new_page(viewport={"width": PHONE, "height": 800})
@@ -127,14 +163,21 @@ def test_pages_fit_a_phone_and_search_finds(site: Path) -> None:
             if (width := page.evaluate("document.documentElement.scrollWidth")) > PHONE:
                 wide[file.name] = width
         assert wide == {}
-        page.set_viewport_size({"width": 1300, "height": 900})
-        page.goto(f"{address}/index.html")
-        page.locator(".md-search__input").fill("normalized entropy")
-        found = page.locator(".md-search-result__item a[href*='reference/metrics.html']").first
-        found.wait_for(timeout=20_000)
-        found.click()
-        page.wait_for_url("**/reference/metrics.html*")
-        assert "Normalized entropy" in page.locator(".md-content").inner_text()
+        page.set_viewport_size({"width": LAPTOP, "height": 900})
+        cut_off = {}
+        for file in sorted(site.rglob("*.html")):
+            page.goto(f"{address}/{file.relative_to(site).as_posix()}")
+            if parts := page.evaluate(CUT_OFF):
+                cut_off[file.name] = parts
+        assert cut_off == {}
+        found = {}
+        for words in SEARCHES:
+            page.goto(f"{address}/index.html")
+            page.locator(".md-search__input").fill(words)
+            first = page.locator(".md-search-result__item a").first
+            first.wait_for(timeout=20_000)
+            found[words] = first.get_attribute("href").removeprefix(f"{address}/").partition("?")[0]
+        assert found == SEARCHES
         assert [url for url in asked if not url.startswith((address, "data:", "blob:"))] == []
 
 
@@ -146,9 +189,11 @@ def served(folder: Path) -> Iterator[str]:
     with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder))) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 @pytest.mark.slow
@@ -172,29 +217,45 @@ def test_the_readme_makes_items(tmp_path: Path) -> None:
     assert len((tmp_path / "items/scenes.jsonl").read_text(encoding="utf-8").splitlines()) > 20
 
 
-@pytest.mark.slow
-def test_the_published_figures_of_the_readme_are_those_of_replicate() -> None:
-    release = ROOT.parent / "shared/data/spot-the-ball-release"
-    if not release.is_dir():
-        pytest.skip("needs the authors' data")
+def test_the_published_figures_of_the_readme_are_those_of_the_results() -> None:
     text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    items = replicate(release).items
-    checked = [item for item in items if item.status != "no data"]
-    matches = sum(item.status == "match" for item in checked)
-    assert f"check {len(checked)} published figures: {matches} agree" in text
-    assert f"and {len(checked) - matches} do not" in text
+    items = stored().items
+    matches = sum(item.status == "match" for item in items)
+    assert f"{len(items)} published figures: {matches} agree" in text
+    assert f"and {len(items) - matches} do not" in text
     rows = re.findall(r"\| (People|Gemini, third prompt): ([^|]+?) \| ([\d.]+) \| ([\d.]+) \| (match|mismatch)", text)
     assert len(rows) == 6
     for who, quantity, published, reproduced, status in rows:
         person = "human" if who == "People" else "gemini"
         (item,) = (
             item
-            for item in checked
+            for item in items
             if item.respondent == person and item.sport == "soccer" and quantity.startswith(item.quantity)
         )
         assert item.reproduced is not None
         digits = len(reproduced.partition(".")[2])
         assert (published, f"{item.reproduced:.{digits}f}", status) == (item.published, reproduced, item.status)
+
+
+@pytest.mark.real
+@pytest.mark.slow
+def test_the_published_figures_of_the_results_are_those_of_replicate(real_release: Path) -> None:
+    """`python scripts/replication_results.py RELEASE` writes them again."""
+
+    def figures(found: Replication) -> list[tuple[object, ...]]:
+        return [
+            (item.where, item.name, item.published, item.status, pytest.approx(item.reproduced), item.standard is None)
+            for item in found.items
+        ]
+
+    assert figures(stored()) == figures(results(real_release))
+
+
+def test_the_causes_of_mismatches_are_explained() -> None:
+    page = (ROOT / "docs/results.md").read_text(encoding="utf-8")
+    causes = {cause(item) for item in stored().items if item.status == "mismatch"}
+    assert len(causes) == 3
+    assert [name for name in causes if f"\n| {name} | " not in page] == []
 
 
 def test_the_python_of_the_readme_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
@@ -255,6 +316,23 @@ def test_commands_that_are_shown_are_there() -> None:
     lines = list(shown())
     assert len({" ".join(line.split()[:3]) for _, line in lines}) > 20
     assert [f"{page}: {line}: {wrong}" for page, line in lines if (wrong := what_is_wrong(line))] == []
+
+
+def test_the_cheat_sheet_has_every_command() -> None:
+    lines = [f"{line} " for page, line in shown() if page == "docs/reference/cheat-sheet.md"]
+    names = [" ".join(words) for words, _ in helps()]
+    assert len(names) > 30
+    assert [name for name in names if not any(line.startswith(f"{name} ") for line in lines)] == []
+
+
+def test_the_glossary_is_in_order_and_defines_our_words() -> None:
+    text = (ROOT / "docs/glossary.md").read_text(encoding="utf-8")
+    terms = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    assert terms == sorted(terms, key=str.lower)
+    ours = (
+        "Respondent, Item, Scene, Control, Cell, Sample, Cue, Noise ceiling, Matched metric, Policy, Signature, Trial"
+    )
+    assert set(ours.split(", ")) <= set(terms)
 
 
 @pytest.mark.parametrize(

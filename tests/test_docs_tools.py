@@ -13,6 +13,7 @@ import pytest
 
 from scripts import architecture, docs_types
 from scripts.docs_check import Page, check_site, malformed
+from scripts.docs_copy import commands_of, mark_copies
 from tests.conftest import ROOT
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -75,6 +76,36 @@ class TestTypes:
         shown = [path for path in docs_types.pages() if docs_types.modules(path.read_text(encoding="utf-8"))]
         assert len(shown) > 15
         assert ROOT / "README.md" in shown
+
+
+def block(language: str, text: str, attributes: str = "", classes: str = "") -> str:
+    """A block of code as the theme gets it; the tags of highlighted words are in no command that is copied."""
+    code = text.replace("&", "&amp;").replace("<", "&lt;").replace("spotball", '<span class="n">spotball</span>')
+    return (
+        f'<div class="language-{language} {classes}highlight"{attributes}>'
+        f"<pre><span></span><code>{code}</code></pre></div>"
+    )
+
+
+class TestCopies:
+    def test_commands_are_copied_without_prompt_and_output(self) -> None:
+        assert commands_of("$ a \\\n  b\nout\n$ c\n") == "a \\\n  b\nc"
+        text = "$ spotball <a> &\nout"
+        copied = block("text", text, ' data-copy="spotball &lt;a&gt; &amp;"')
+        assert mark_copies(f"<p>x</p>{block('text', text)}<p>y</p>") == f"<p>x</p>{copied}<p>y</p>"
+
+    def test_python_is_copied_without_prompts(self) -> None:
+        text = ">>> if x:\n...     y\n...\nout\n>>> z\n"
+        assert commands_of(text) == "if x:\n    y\n\nz"
+
+    def test_output_of_python_is_not_copied(self) -> None:
+        page = f"{block('python', 'f()')}\n{block('text', '3')}"
+        assert mark_copies(page) == f"{block('python', 'f()')}\n{block('text', '3', classes='no-copy ')}"
+        assert mark_copies(block("pycon", "3")) == block("pycon", "3", classes="no-copy ")
+
+    @pytest.mark.parametrize("page", [block("bash", "spotball demo"), block("text", "a file"), "<p>no code</p>"])
+    def test_other_blocks_are_copied_whole(self, page: str) -> None:
+        assert mark_copies(page) == page
 
 
 class TestLinks:

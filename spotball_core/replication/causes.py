@@ -21,8 +21,8 @@ PEOPLE_MIXED = (
 )
 SOCCER_TRUTH = "soccer's truth for all sports: the guesses of all were divided by the prior of soccer alone"
 NO_FIT = (
-    "a maximum is no fit: the objective grows with tau and falls with theta whatever the guesses, so that its maximum "
-    "is at the edge of what is tried"
+    "no optimum inside the range: the objective increases with tau and decreases with theta for any guesses, so its "
+    "maximum is at the edge of the tested range"
 )
 
 
@@ -41,7 +41,7 @@ def run(material: Material, condition: Condition | None) -> str | None:
     differs = published is not None and published != n and respondent != PEOPLE
     is_earlier = any((other.respondent, other.prompt) == (respondent, prompt) for other in material.catalog.other_runs)
     if differs:
-        return f"another run: published of one with {published:,} parsed answers, here are {n:,}"
+        return f"another run: the published figure is from a run with {published:,} parsed answers, this one has {n:,}"
     if is_earlier:
         return "another run: published of an earlier one, which was not released"
     return _uneven(answered.answers.tolist(), expected_answers(material, condition), respondent)

@@ -84,7 +84,7 @@ def test_another_run_is_known_by_its_name_and_by_its_number_of_answers(folder: P
     error = item(folder, where="table 2", quantity=ERROR, **named("gemini", "cot"))
     assert error.note == "another run: published of an earlier one, which was not released"
     write_proximity(folder, ("soccer", "gemini", "2.0", 2355, "0.8649", "0.7910"))
-    said = "another run: published of one with 2,355 parsed answers, here are 60"
+    said = "another run: the published figure is from a run with 2,355 parsed answers, this one has 60"
     replication = replicate(folder)
     for where, quantity in (("table 2", ERROR), ("figure 5", "near-player rate"), ("figure 5", "overlap rate")):
         assert item(replication, where=where, quantity=quantity, **named("gemini", "cot")).note == said
@@ -100,7 +100,7 @@ def test_a_run_of_the_published_size_that_differs_is_unexplained(folder: Path) -
     assert (overlap.status, overlap.note) == ("match", None)
     write_proximity(folder, ("soccer", "qwen", 0, 149, "0.5", "1.0"))
     near = item(folder, where="figure 5", quantity="near-player rate", **named("qwen", "base"))
-    assert near.note == "another run: published of one with 149 parsed answers, here are 150"
+    assert near.note == "another run: the published figure is from a run with 149 parsed answers, this one has 150"
 
 
 def test_a_table_s_mean_over_prompts_names_the_prompts_that_a_cause_fits(folder: Path) -> None:

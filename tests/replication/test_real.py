@@ -93,7 +93,7 @@ def test_gemini_s_chain_of_thought_is_another_run(
     assert (said.published, said.status) == (published, "mismatch")
     assert said.reproduced == pytest.approx(reproduced, abs=6e-4)
     assert said.standard == pytest.approx(standard, abs=6e-4)
-    assert said.note == "another run: published of one with 2,355 parsed answers, here are 986"
+    assert said.note == "another run: the published figure is from a run with 2,355 parsed answers, this one has 986"
 
 
 def test_accuracy_was_computed_of_the_released_run(found: Replication) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from spotball_adapters.cli.study_results import add_to
+from spotball_adapters.cli.study_simulate import simulate
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError
@@ -183,4 +184,5 @@ def serve_command(
         serve(make(Path(name)), host=host, port=port, tell=tell, public_url=public_url, proxies=proxy or ())
 
 
+study.command("simulate")(simulate)
 add_to(study)

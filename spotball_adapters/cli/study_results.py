@@ -88,12 +88,15 @@ def export(
     from spotball_adapters.study.results import export as exports
     from spotball_adapters.study.results.exclusion import exclusion_of
     from spotball_adapters.study.results.release_layout import write_release
+    from spotball_adapters.study.setup.pilot import data_folder
 
     if respondent is not None and not respondent.strip():
         raise OptionError("--respondent is empty; give a name, such as our-people")
     if format == "release" and respondent not in (None, exports.PUBLISHED):
         raise OptionError("--respondent: the published release's layout has no names of respondents; leave it out")
     design, everybody = _read(study, pilot=pilot)
+    if pilot:
+        teller(quiet)(f"these are answers of a pilot, {data_folder(study, pilot=True)}, not the study's")
     if respondent is None:
         own = exports.PUBLISHED if design.config.task == "choice" else exports.RESPONDENT
         respondent = "pilot" if pilot else own

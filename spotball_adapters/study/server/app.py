@@ -8,6 +8,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
@@ -29,6 +30,8 @@ from spotball_adapters.study.server.sessions import (
     Session,
     Sessions,
     TakenPartError,
+    random_labels,
+    utc_now,
 )
 from spotball_adapters.study.server.state import States
 from spotball_adapters.study.server.static import ADMIN_FILES, STATIC, static_files
@@ -83,6 +86,8 @@ def study_server(
     password: str | None = None,
     pilot: bool = False,
     public: PublicAddress | None = None,
+    new_label: Callable[[], str] | None = None,
+    clock: Callable[[], datetime] = utc_now,
 ) -> StudyServer:
     """The app of a study.
 
@@ -92,8 +97,10 @@ def study_server(
         password: of the admin page; None or empty for no admin page.
         pilot: mark participants and pages as a pilot's, and let a link choose the list.
         public: where participants reach a proxy in front of the server; None without a proxy.
+        new_label: returns a label for a new participant; default: random labels.
+        clock: returns the time.
     """
-    sessions = Sessions(design, store, reader, label_prefix=MARK if pilot else "")
+    sessions = Sessions(design, store, reader, new_label=new_label or random_labels(MARK if pilot else ""), clock=clock)
     try:
         handlers = _StudyHandlers(design, sessions, reader, store.secret(), password, pilot=pilot, public=public)
     except BaseException:

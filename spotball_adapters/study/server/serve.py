@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import gc
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from spotball_adapters.study.server.public import PublicAddress, check_proxies, read_public_address
 from spotball_adapters.study.setup.check import problems
-from spotball_adapters.study.setup.design import load
+from spotball_adapters.study.setup.design import StudyDesign, load
 from spotball_adapters.study.setup.pilot import open_pilot
 from spotball_adapters.study.store import StudyStore, reading
 from spotball_core.errors import MissingExtraError
@@ -47,21 +48,55 @@ def opened(
         OptionError: if another process has it, or it was changed since somebody took part.
         MissingExtraError: without the extra `study`.
     """
-    try:
-        from spotball_adapters.study.server.app import study_server
-    except ImportError as error:
-        raise MissingExtraError("the human study", "study") from error
-
+    _import_server()
     design = load(folder)
     data = open_pilot(folder, design.parts) if pilot else folder
+    with opened_data(design, data, password=password, pilot=pilot, public=public) as server:
+        yield server
+
+
+@contextmanager
+def opened_data(design: StudyDesign, data: Path, **options: Any) -> Iterator[StudyServer]:
+    """Open the server of a study whose data is in a folder of its own; otherwise as `opened`.
+
+    Args:
+        design: the study's.
+        data: folder of the data, which exists.
+        options: of `app.study_server`.
+    """
+    study_server = _import_server()
     with StudyStore(data) as store:
         store.claim(design.parts)
         with reading(data) as reader:
-            server = study_server(design, store, reader, password=password, pilot=pilot, public=public)
+            server = study_server(design, store, reader, **options)
             try:
                 yield server
             finally:
                 server.close()
+
+
+def _import_server() -> Callable[..., StudyServer]:
+    try:
+        from spotball_adapters.study.server.app import study_server
+    except ImportError as error:
+        raise MissingExtraError("the human study", "study") from error
+    return study_server
+
+
+@contextmanager
+def in_background(server: StudyServer, proxies: Sequence[str] = ()) -> Iterator[int]:
+    """Serve a study on loopback in a thread; yield the port."""
+    import uvicorn
+
+    with listening("127.0.0.1", 0) as at:
+        web_server = uvicorn.Server(configuration(server, proxies))
+        thread = threading.Thread(target=web_server.run, kwargs={"sockets": [at]})
+        thread.start()
+        try:
+            yield int(at.getsockname()[1])
+        finally:
+            web_server.should_exit = True
+            thread.join()
 
 
 def _avoid_long_pauses() -> None:

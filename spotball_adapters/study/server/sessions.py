@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import secrets
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -33,7 +33,6 @@ from spotball_adapters.study.store import (
     insert_identity,
     insert_participant,
 )
-from spotball_core.service.sqlite_file import now
 from spotball_core.version import version
 
 KEPT = 1000
@@ -43,6 +42,16 @@ LABEL = "23456789abcdefghjkmnpqrstuvwxyz"
 """What labels are made of: nothing that looks like something else."""
 
 PROLIFIC = "prolific"
+
+
+def utc_now() -> datetime:
+    """Return the time."""
+    return datetime.now(UTC)
+
+
+def random_labels(prefix: str) -> Callable[[], str]:
+    """Return a function that draws a label with this prefix."""
+    return lambda: prefix + "".join(secrets.choice(LABEL) for _ in range(8))
 
 
 class TakenPartError(Exception):
@@ -96,11 +105,21 @@ class Sessions:
     Args:
         store: the study's, which is written to by one thread that this starts.
         reader: another view of it, to read from.
-        label_prefix: what participants' labels begin with.
+        new_label: returns a label for a new participant, another one each time.
+        clock: returns the time.
     """
 
-    def __init__(self, design: StudyDesign, store: StudyStore, reader: StudyReader, *, label_prefix: str = "") -> None:
-        self._label_prefix = label_prefix
+    def __init__(
+        self,
+        design: StudyDesign,
+        store: StudyStore,
+        reader: StudyReader,
+        *,
+        new_label: Callable[[], str] | None = None,
+        clock: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self._draw_label = new_label or random_labels("")
+        self._clock = clock
         self._design, self._store, self._reader = design, store, reader
         self._writer = EventWriter(store.study)
         self._sessions: WeakValueDictionary[int, Session] = WeakValueDictionary()
@@ -190,7 +209,7 @@ class Sessions:
         """
         progress, fresh, feedback = session.progress, list[Event](), None
         refused: Exception | None = None
-        received_at = now()
+        received_at = self._now()
         for content in contents:
             try:
                 event = read_event(content, received_at)
@@ -236,6 +255,9 @@ class Sessions:
         answered = progress.answered.get(trial) if trial is not None and trial < 0 else None
         return self._design.item_type.feedback(answered.trial, answered.answer) if answered else None
 
+    def _now(self) -> str:
+        return self._clock().isoformat(timespec="milliseconds")
+
     # In the writer's thread ----------------------------------------------------------------------------------
 
     def _start(self, connection: Connection, token: str | None, start: Start, device: Mapping[str, str] | None) -> str:
@@ -275,7 +297,7 @@ class Sessions:
             with self._store.identities_file.transaction() as identities:
                 identity = Identity(label, PROLIFIC, prolific.pid, prolific.study, prolific.session)
                 insert_identity(identities, identity)
-        config, at, token = self._design.config, now(), new_token()
+        config, at, token = self._design.config, self._now(), new_token()
         seed = seed_of(config.seed, label)
         list_name = choose_list(places, seed)
         trials = self._design.trials(list_name, seed)
@@ -291,14 +313,14 @@ class Sessions:
 
     def _new_label(self, connection: Connection) -> str:
         while True:
-            label = self._label_prefix + "".join(secrets.choice(LABEL) for _ in range(8))
+            label = self._draw_label()
             if not connection.execute("SELECT 1 FROM participants WHERE participant = ?", (label,)).fetchone():
                 return label
 
     def _places(self, connection: Connection) -> dict[str, int]:
         """By list that is not full, how many are at it now, or finished and are not excluded."""
         config = self._design.config
-        silent_since = datetime.now(UTC) - timedelta(minutes=config.serve.silent_minutes)
+        silent_since = self._clock() - timedelta(minutes=config.serve.silent_minutes)
         rows = connection.execute(
             "SELECT id, list, finished_at IS NOT NULL FROM participants WHERE finished_at IS NOT NULL OR seen_at > ?",
             (silent_since.isoformat(timespec="milliseconds"),),

@@ -18,6 +18,9 @@ from spotball_core.errors import OptionError
 MARK = PILOT
 """What the names of pilots' folders and the labels of their participants begin with."""
 
+SIMULATED = "simulated-"
+"""Prefix of the labels of simulated participants."""
+
 
 def pilots(folder: Path) -> list[Path]:
     """Return the folders of a study's pilots, the latest last."""
@@ -26,7 +29,7 @@ def pilots(folder: Path) -> list[Path]:
 
 
 def open_pilot(folder: Path, parts: Mapping[str, Any]) -> Path:
-    """Return the folder of the latest pilot, or of a new one if there is none of the study as it is now.
+    """Return the folder of the latest pilot; of a new one if the study has changed or the latest pilot was simulated.
 
     Args:
         folder: the study's.
@@ -35,9 +38,17 @@ def open_pilot(folder: Path, parts: Mapping[str, Any]) -> Path:
     known = pilots(folder)
     if known and has_data(known[-1]):
         with reading(known[-1]) as reader:
-            if not reader.changed(parts):
+            simulated = any(person.participant.startswith(SIMULATED) for person in reader.participants())
+            if not simulated and not reader.changed(parts):
                 return known[-1]
-    new = folder / f"{MARK}{len(known) + 1}"
+    return new_pilot(folder)
+
+
+def new_pilot(folder: Path) -> Path:
+    """Return the folder of a new pilot."""
+    known = pilots(folder)
+    number = int(known[-1].name.removeprefix(MARK)) + 1 if known else 1
+    new = folder / f"{MARK}{number}"
     new.mkdir(exist_ok=True)
     return new
 

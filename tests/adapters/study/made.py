@@ -8,7 +8,6 @@ import os
 import re
 import subprocess
 import sys
-import threading
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,15 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import uvicorn
 from PIL import Image
 
 from spotball_adapters.study.events import Event, StudyTrial
-from spotball_adapters.study.server.serve import configuration, opened
+from spotball_adapters.study.server.serve import in_background, opened
 from spotball_adapters.study.setup.config import CONFIG
 from spotball_adapters.study.setup.init import init_study
 from spotball_core.io.scenes import write_scenes
-from spotball_core.service.web import listening
 from tests.builders import scene
 
 VIEWPORT = [1280, 720, 2]
@@ -199,15 +196,8 @@ class Person:
 @contextmanager
 def running(folder: Path, *, password: str | None = None, proxies: Sequence[str] = (), **options: Any) -> Iterator[str]:
     """A study's server on loopback, in a thread; its address."""
-    with opened(folder, password=password, **options) as study_server, listening("127.0.0.1", 0) as at:
-        server = uvicorn.Server(configuration(study_server, proxies))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [at]})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{at.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join()
+    with opened(folder, password=password, **options) as server, in_background(server, proxies) as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 @contextmanager

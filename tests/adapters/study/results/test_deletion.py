@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from scripts.simulate_study import Population, simulate
 from spotball_adapters.study.results import deletion
+from spotball_adapters.study.simulation.behavior import Population
 from spotball_adapters.study.store import StudyStore, insert_identity, reading
 from spotball_adapters.study.tables import IDENTITIES, STUDY
 from spotball_core.errors import OptionError
 from spotball_core.service.sqlite_file import StoreError
 from tests.adapters.study import made
 from tests.adapters.study.people import command
+from tests.adapters.study.stored import simulate
 from tests.cli.process import spotball
 
 

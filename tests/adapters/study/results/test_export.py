@@ -15,12 +15,12 @@ import polars as pl
 import pytest
 from hypothesis import given as over, settings, strategies as st
 
-from scripts.simulate_study import Clock, Population, simulate, store_participant
 from spotball_adapters.study.events import Event
 from spotball_adapters.study.results.exclusion import Exclusion
 from spotball_adapters.study.results.export import FORMS, RESPONDENT, Form, write_file, write_folder
 from spotball_adapters.study.results.participations import Participation, participations
 from spotball_adapters.study.setup.design import StudyDesign, load
+from spotball_adapters.study.simulation.behavior import Population
 from spotball_adapters.study.store import StudyStore, reading
 from spotball_core.counting.responses import read_counts
 from spotball_core.errors import OptionError
@@ -30,6 +30,7 @@ from spotball_core.random import generator_for
 from spotball_core.service.sqlite_file import StoreError
 from tests.adapters.study import made
 from tests.adapters.study.people import command, confirmed, label
+from tests.adapters.study.stored import Clock, simulate, store_participant
 from tests.cli.process import spotball
 from tests.conftest import examples
 

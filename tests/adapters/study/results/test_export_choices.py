@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from scripts.simulate_study import Clock, store_participant
 from spotball_adapters.study.results.columns import TRIALS
 from spotball_adapters.study.setup.design import load
 from spotball_adapters.study.setup.init import init_study
@@ -20,6 +19,7 @@ from spotball_core.gaze.data.trials import COLUMNS, read_trials
 from spotball_core.random import generator_for
 from tests.adapters.study import made
 from tests.adapters.study.people import command
+from tests.adapters.study.stored import Clock, store_participant
 
 OPTIONS = ("cup", "vase", "book")
 

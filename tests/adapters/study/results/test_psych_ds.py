@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from scripts.simulate_study import simulate
 from spotball_core.errors import InputError, OptionError
 from tests.adapters.study.asked import QUESTIONNAIRES, QUIZ, add
 from tests.adapters.study.made import change, choices, study
 from tests.adapters.study.people import command
+from tests.adapters.study.stored import simulate
 
 # rules/files/tabular_data/data.yaml, fileRegex.
 FILE = re.compile(r"([a-z]+-[a-zA-Z0-9]+)(_[a-z]+-[a-zA-Z0-9]+)*_data\.csv")

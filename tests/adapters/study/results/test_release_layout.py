@@ -10,10 +10,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from scripts.simulate_study import Clock, Population, simulate, store_participant
 from spotball_adapters.study.events import Event, StudyTrial
 from spotball_adapters.study.setup.design import StudyDesign, load
 from spotball_adapters.study.setup.init import init_study
+from spotball_adapters.study.simulation.behavior import Population
 from spotball_adapters.study.store import StudyStore
 from spotball_core import import_release
 from spotball_core.counting.responses import read_counts
@@ -25,6 +25,7 @@ from spotball_core.replication import replicate
 from spotball_core.schema.scene import Scene
 from tests.adapters.study import made
 from tests.adapters.study.people import command, confirmed
+from tests.adapters.study.stored import Clock, simulate, store_participant
 
 CLICKS = "data/responses/humans/soccer_clicks.csv"
 

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from scripts.simulate_study import Population, simulate
 from spotball_adapters.cli.study import study as app
 from spotball_adapters.study.setup.design import load
+from spotball_adapters.study.simulation.behavior import Population
 from spotball_adapters.study.store import StudyStore
 from spotball_core.errors import InputError, OptionError
 from tests.adapters.study import made
+from tests.adapters.study.stored import simulate
 
 
 def status(*arguments: str | Path) -> tuple[int, str]:

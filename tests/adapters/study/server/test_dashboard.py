@@ -10,7 +10,6 @@ from typing import Any
 import httpx
 import pytest
 
-from scripts.simulate_study import simulate
 from spotball_adapters.study.results.participations import participations
 from spotball_adapters.study.server import dashboard as module
 from spotball_adapters.study.server.dashboard import Dashboard
@@ -19,6 +18,7 @@ from spotball_adapters.study.store import StudyReader, StudyStore, reading
 from spotball_core.service.sqlite_file import StoreError
 from tests.adapters.study.asked import QUIZ, RIGHT, WRONG, add
 from tests.adapters.study.made import Person, change, running, study
+from tests.adapters.study.stored import simulate
 
 AUTH = ("admin", "secret")
 

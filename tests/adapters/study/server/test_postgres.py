@@ -13,7 +13,6 @@ from pathlib import Path
 import httpx
 import pytest
 
-from scripts.simulate_study import simulate
 from spotball_adapters.study.results.deletion import delete
 from spotball_adapters.study.setup.pilot import delete_pilots
 from spotball_adapters.study.store import StudyStore, reading
@@ -23,6 +22,7 @@ from tests.adapters.study.asked import QUESTIONNAIRES, QUIZ, add
 from tests.adapters.study.made import Person, change, middle, running, sent, study
 from tests.adapters.study.people import command
 from tests.adapters.study.postgres import postgres_server, use_postgres
+from tests.adapters.study.stored import simulate
 
 pytestmark = pytest.mark.slow
 

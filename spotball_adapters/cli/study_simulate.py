@@ -1,0 +1,45 @@
+"""`spotball study simulate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from spotball_core.cli.console import progress, teller
+from spotball_core.cli.options import Debug, Quiet
+
+
+def simulate(
+    folder: Annotated[Path, typer.Argument(metavar="STUDY", help="Folder of the study.")],
+    participants: Annotated[int, typer.Option(min=1, metavar="N", help="Number of simulated participants.")] = 24,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of answers and times.")] = 0,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Try a study out: let simulated participants take part in a new pilot of it.
+
+    The command starts a server on this machine, and the participants answer over HTTP as browsers do. They click near
+    players at random, or choose mostly the object that is looked at. One in ten stops midway, and about one in seven
+    does not look at the attention checks. Their labels start with `simulated-`, and their times are simulated.
+
+    The data is stored in a new folder STUDY/pilot-1, pilot-2, ..., and never with the study's. `status --pilot` and
+    `export --pilot` read it; `delete --pilot` deletes it.
+
+    Example: `spotball study simulate my-study --participants 24`
+    """
+    from spotball_adapters.study.simulation.pilot import simulate_pilot
+
+    tell = teller(quiet)
+    with progress("participants", quiet=quiet) as on_progress:
+        pilot = simulate_pilot(folder, participants, seed=seed, on_progress=on_progress)
+    tell(
+        f"{len(pilot.labels)} simulated participants took part: {pilot.finished} finished, "
+        f"{len(pilot.labels) - pilot.finished} stopped midway"
+    )
+    tell(f"{pilot.careless} of those who finished did not look at attention checks")
+    if pilot.full:
+        tell(f"the study is full, so {participants - len(pilot.labels)} participants could not begin")
+    tell(f"wrote {pilot.folder}; the study's own data is unchanged")
+    tell(f"Next: spotball study export {folder} --pilot --out pilot-people")

@@ -1,0 +1,230 @@
+"""Behavior of simulated participants: what each does, and after how many seconds. It is not a model of people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from spotball_adapters.study.events import Kind, StudyTrial
+from spotball_adapters.study.items import Key
+from spotball_adapters.study.questions import Answer, MultipleChoice, Number, Question, Scale, SingleChoice
+from spotball_adapters.study.setup.design import StudyDesign
+from spotball_adapters.study.surveys import QuizChoices
+from spotball_core.baselines import baseline_distributions
+from spotball_core.gaze.power.observers import Observer, simulate as simulate_observer
+from spotball_core.random import generator_for
+from spotball_core.typing import FloatArray
+
+CLICKS_SECONDS, CHOICE_SECONDS = 15.0, 4.0
+"""Median time per image of a participant of median speed, for clicks and for a choice."""
+
+HESITATION = 1.5
+"""How many times longer a wrong choice takes than a right one."""
+
+WORDS = ("player", "arm", "ball", "corner", "eyes", "goal", "hand", "head", "jump", "left", "net", "pass", "team")
+"""Words of simulated explanations."""
+
+
+@dataclass(frozen=True)
+class Population:
+    """What kinds of participants take part.
+
+    Attributes:
+        guesses: the baseline from whose distribution participants draw their clicks.
+        observer: in a study of choices, the cues that participants follow.
+        unfinished: share of participants who stop midway.
+        careless: share who finish but treat attention checks like other images, or choose wrong on them.
+    """
+
+    guesses: str = "nearest-player"
+    observer: Observer = field(default_factory=lambda: Observer("eye", noise=0.3, stimulus_noise=0.2, lapse=0.02))
+    unfinished: float = 0.1
+    careless: float = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One event of a participant.
+
+    Attributes:
+        after: seconds since the previous event.
+    """
+
+    kind: Kind
+    trial: int | None
+    value: Mapping[str, Any]
+    after: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedParticipant:
+    """One participant of a population.
+
+    Attributes:
+        number: from 0.
+        rng: draws everything this participant does.
+        stops: the participant stops midway.
+        careless: the participant treats attention checks like other images.
+        speed: time that the participant needs, relative to the median.
+    """
+
+    number: int
+    rng: np.random.Generator
+    stops: bool
+    careless: bool
+    speed: float
+
+    def seconds(self, median: float) -> float:
+        """Draw how long the participant looks at an image."""
+        return median * self.speed * float(np.exp(self.rng.normal(0, 0.4)))
+
+
+def draw_participants(n: int, population: Population, seed: int) -> list[SimulatedParticipant]:
+    """Draw n participants; those who stop and those who are careless are different ones."""
+    order = generator_for(seed, "participants").permutation(n).tolist()
+    n_stopping = round(population.unfinished * n)
+    stopping = set(order[:n_stopping])
+    careless = set(order[n_stopping:][: round(population.careless * n)])
+    drawn = []
+    for number in range(n):
+        rng = generator_for(seed, "participant", str(number))
+        speed = float(np.exp(rng.normal(0, 0.3)))
+        drawn.append(SimulatedParticipant(number, rng, number in stopping, number in careless, speed))
+    return drawn
+
+
+class Behavior:
+    """What the participants of a population do in a study.
+
+    Args:
+        design: the study's.
+        n: number of participants.
+    """
+
+    def __init__(self, design: StudyDesign, n: int, population: Population, seed: int) -> None:
+        self._surveys = design.surveys
+        self._letters = design.config.explanation_letters
+        self._answers: _Answers = (
+            _Clicks(design, population.guesses)
+            if design.config.task == "clicks"
+            else _Choices(design, n, population.observer, seed)
+        )
+
+    def actions(self, person: SimulatedParticipant, trials: Sequence[StudyTrial]) -> Iterator[Action]:
+        """Yield everything that a participant does after the consent.
+
+        Args:
+            trials: what the participant is shown, practice first.
+        """
+        answers: dict[str, Answer] = {}
+        yield from self._questionnaires(person, "before", answers)
+        yield Action("stage", None, {"stage": "instructions"}, 60 * person.speed)
+        if self._surveys.quiz:
+            right = {
+                question.name: list(question.right) if isinstance(question, QuizChoices) else question.right
+                for question in self._surveys.quiz.questions
+            }
+            yield Action("quiz", None, {"answers": right}, 15 * person.speed)
+        last = int(person.rng.integers(len(trials))) if person.stops else len(trials)
+        practicing = any(trial.trial < 0 for trial in trials)
+        for trial in trials[:last]:
+            if practicing and trial.trial >= 0:
+                practicing = False
+                yield Action("stage", None, {"stage": "practice"}, 5.0)
+            yield from self._answers.actions(person, trial)
+            if trial.explain:
+                yield Action("explanation", trial.trial, {"text": self._explanation(person, trial)}, 20 * person.speed)
+        if not person.stops:
+            yield from self._questionnaires(person, "after", answers)
+
+    def _explanation(self, person: SimulatedParticipant, trial: StudyTrial) -> str:
+        words = generator_for(person.number, "words", trial.image).permutation(WORDS).tolist()
+        text = f"Simulated: {' '.join(words[:6])}"
+        while sum(map(str.isalnum, text)) < self._letters:
+            text += f" {' '.join(words)}"
+        return f"{text}."
+
+    def _questionnaires(self, person: SimulatedParticipant, when: str, earlier: dict[str, Answer]) -> Iterator[Action]:
+        """Answer the questionnaires at random, within the study's rules; the answers are added to `earlier`."""
+        for questionnaire in self._surveys.at(when):
+            rng = generator_for(person.number, "questionnaire", questionnaire.name)
+            answers: dict[str, Answer] = {}
+            for question in questionnaire.questions:
+                if question.show_if is None or question.show_if.holds({**earlier, **answers}):
+                    answers[question.name] = _random_answer(question, rng)
+            earlier.update(answers)
+            seconds = 5.0 * len(answers) * person.speed
+            yield Action("questionnaire", None, {"name": questionnaire.name, "answers": answers}, seconds)
+
+
+def clicks_on(trial: int, cells: Sequence[tuple[int, int]], grid: Any, seconds: float) -> Iterator[Action]:
+    """Yield the events of an image whose cells are clicked in their centers and confirmed."""
+    yield Action("shown", trial, {})
+    for row, col in cells:
+        place = {"row": row, "col": col, "x": (col - 0.5) / grid.cols, "y": (row - 0.5) / grid.rows, "by": "mouse"}
+        yield Action("click", trial, place, seconds / len(cells))
+    yield Action("answer", trial, {"cells": [list(cell) for cell in cells]}, 0.5)
+
+
+class _Answers(Protocol):
+    def actions(self, person: SimulatedParticipant, trial: StudyTrial) -> Iterator[Action]: ...
+
+
+class _Clicks:
+    """Clicks that follow a baseline; on attention checks, clicks on the visible ball."""
+
+    def __init__(self, design: StudyDesign, guesses: str) -> None:
+        self._design = design
+        keys, scenes = list(design.scenes), list(design.scenes.values())
+        self._guessed: dict[Key, FloatArray] = dict(zip(keys, baseline_distributions(guesses, scenes), strict=True))
+        self._ball: dict[Key, FloatArray] = dict(zip(keys, baseline_distributions("oracle", scenes), strict=True))
+
+    def actions(self, person: SimulatedParticipant, trial: StudyTrial) -> Iterator[Action]:
+        seconds = person.seconds(CLICKS_SECONDS)
+        mass = (self._ball if trial.check and not person.careless else self._guessed)[trial.key]
+        if not np.isfinite(mass).all():
+            # The baseline has no distribution, for instance without players.
+            mass = np.full(len(mass), 1 / len(mass))
+        grid = self._design.scenes[trial.key].layout
+        drawn = person.rng.choice(len(mass), size=self._design.config.clicks.per_image, p=mass)
+        yield from clicks_on(trial.trial, [grid.position(grid.labels[cell]) for cell in drawn], grid, seconds)
+
+
+class _Choices:
+    """Choices of an observer with known cues, who takes longer for wrong choices; checks are easy."""
+
+    def __init__(self, design: StudyDesign, n: int, observer: Observer, seed: int) -> None:
+        photos = list({photo.stimulus_id: photo for photo in design.stimuli.values()}.values())
+        simulated = simulate_observer(observer, photos, prompts=n, seed=seed)
+        rows = simulated.frame.select("stimulus_id", "prompt_id", "choice").iter_rows()
+        # Noise that all trials with a photo share is shared by participants, as by prompts.
+        self._places = {(stimulus, int(prompt) - 1): place for stimulus, prompt, place in rows}
+        self._stimuli = design.stimuli
+
+    def actions(self, person: SimulatedParticipant, trial: StudyTrial) -> Iterator[Action]:
+        shown = self._stimuli[trial.key]
+        place = self._places.get((trial.image, person.number), shown.gaze)
+        if trial.check and person.careless:
+            place = (shown.gaze + 1) % len(shown.objects)
+        seconds = person.seconds(CHOICE_SECONDS) * (1.0 if place == shown.gaze else HESITATION)
+        yield Action("shown", trial.trial, {})
+        yield Action("choice", trial.trial, {"option": trial.options.index(shown.objects[place])}, seconds)
+
+
+def _random_answer(question: Question, rng: np.random.Generator) -> Answer:
+    if isinstance(question, SingleChoice):
+        return str(rng.choice(question.values))
+    if isinstance(question, MultipleChoice):
+        chosen = rng.choice(question.values, size=int(rng.integers(1, len(question.values) + 1)), replace=False)
+        return [value for value in question.values if value in chosen]
+    if isinstance(question, Scale):
+        return int(rng.integers(question.min, question.max + 1))
+    if isinstance(question, Number):
+        low = 0.0 if question.min is None else question.min
+        high = low + 100 if question.max is None else question.max
+        number = float(rng.uniform(low, high))
+        return float(round(number)) if question.whole else number
+    return f"Simulated: {' '.join(rng.permutation(WORDS)[:3])}."[: question.max_length]

@@ -1,0 +1,136 @@
+"""A simulated participant's browser: it speaks HTTP with the study's server, and keeps a simulated time."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from datetime import datetime, timedelta
+from http.client import HTTPConnection
+from typing import Any
+
+import numpy as np
+
+from spotball_adapters.study.simulation.behavior import Action
+from spotball_core.errors import SpotballError
+
+VIEWPORT = (1920.0, 1080.0, 1.0)
+"""Width and height of the simulated window, and device pixels per CSS pixel."""
+
+
+class SimulationError(SpotballError):
+    """The study's server did not accept what a simulated participant did."""
+
+
+class StudyFullError(Exception):
+    """Every list of the study has as many participants as its quota."""
+
+
+class SimulatedClock:
+    """A time that passes only when `wait` is called, so that an hour of answers takes seconds.
+
+    Attributes:
+        now: the time.
+    """
+
+    def __init__(self, start: datetime) -> None:
+        self.now = start
+
+    def __call__(self) -> datetime:
+        """Return the time."""
+        return self.now
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now += timedelta(seconds=seconds)
+
+
+class EventSequence:
+    """Numbers a participant's events and measures their times, as the page does in a browser.
+
+    Args:
+        clock: is moved on by each action.
+        rng: draws the ids of events.
+    """
+
+    def __init__(self, clock: SimulatedClock, rng: np.random.Generator) -> None:
+        self._clock, self._rng = clock, rng
+        self._shown = clock.now
+        self.seq = 1
+
+    def event(self, action: Action) -> dict[str, Any]:
+        """Return an event as the page sends it. The first, which is the consent, is the server's."""
+        self._clock.wait(action.after)
+        if action.kind == "shown":
+            self._shown = self._clock.now
+        self.seq += 1
+        elapsed = (self._clock.now - self._shown).total_seconds() * 1000
+        return {
+            "seq": self.seq,
+            "event": str(uuid.UUID(bytes=self._rng.bytes(16), version=4)),
+            "kind": action.kind,
+            "trial": action.trial,
+            "value": dict(action.value),
+            "elapsed_ms": 0.0 if action.trial is None else elapsed,
+            "viewport": list(VIEWPORT),
+        }
+
+
+class SimulatedBrowser:
+    """One participant's connection to a study's server on this machine.
+
+    Args:
+        port: of the server.
+        events: of this participant.
+    """
+
+    def __init__(self, port: int, events: EventSequence) -> None:
+        self._connection = HTTPConnection("127.0.0.1", port, timeout=60)
+        self._events = events
+        self._cookie: str | None = None
+        self._waiting: list[dict[str, Any]] = []
+        self._images: dict[int, str] = {}
+        self.stage = "consent"
+
+    def __enter__(self) -> SimulatedBrowser:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def start(self) -> dict[str, Any]:
+        """Open the page and consent; return the participant's state.
+
+        Raises:
+            StudyFullError: if the study does not take another participant.
+        """
+        for page in ("/", "/api/study"):
+            self._request("GET", page)
+        state: dict[str, Any] = json.loads(
+            self._request("POST", "/api/start", {"consent": True, "viewport": list(VIEWPORT)})
+        )
+        self._images = {item["trial"]: f"/{item['image']}" for item in (*state["practice"], *state["trials"])}
+        return state
+
+    def do(self, action: Action) -> None:
+        """Send what the participant does. Clicks are sent together with the answer that follows them."""
+        if action.kind == "shown" and action.trial is not None:
+            self._request("GET", self._images[action.trial])
+        self._waiting.append(self._events.event(action))
+        if action.kind != "click":
+            answer = json.loads(self._request("POST", "/api/events", {"events": self._waiting}))
+            self.stage, self._waiting = answer["stage"], []
+
+    def _request(self, method: str, path: str, content: dict[str, Any] | None = None) -> bytes:
+        headers = {"Content-Type": "application/json"} if content is not None else {}
+        if self._cookie is not None:
+            headers["Cookie"] = self._cookie
+        self._connection.request(method, path, None if content is None else json.dumps(content), headers)
+        response = self._connection.getresponse()
+        body = response.read()
+        if response.status == 410:
+            raise StudyFullError
+        if response.status != 200:
+            raise SimulationError(f"{method} {path}: HTTP {response.status}: {body[:200].decode(errors='replace')}")
+        if cookie := response.getheader("Set-Cookie"):
+            self._cookie = cookie.partition(";")[0]
+        return body

@@ -1,0 +1,105 @@
+"""Participants stored without a server, as it would have stored them."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spotball_adapters.study.events import Event, StudyTrial
+from spotball_adapters.study.progress import replay
+from spotball_adapters.study.server.sessions import PROLIFIC
+from spotball_adapters.study.server.wire import read_event
+from spotball_adapters.study.setup.assignment import choose_list, seed_of
+from spotball_adapters.study.setup.design import StudyDesign, load
+from spotball_adapters.study.simulation.behavior import Action, Behavior, Population, clicks_on, draw_participants
+from spotball_adapters.study.simulation.browser import VIEWPORT, EventSequence, SimulatedClock
+from spotball_adapters.study.simulation.pilot import START
+from spotball_adapters.study.store import (
+    Identity,
+    Participant,
+    StudyStore,
+    insert_events,
+    insert_identity,
+    insert_participant,
+)
+from spotball_core.version import version
+
+
+def simulate(study: Path, n: int, *, seed: int = 0, population: Population | None = None) -> list[str]:
+    """Store n simulated participants, who came by Prolific, in a study itself; returns their labels."""
+    design, population = load(study), population or Population()
+    behavior = Behavior(design, n, population, seed)
+    labels = []
+    with StudyStore(study) as store:
+        store.claim(design.parts)
+        for person in draw_participants(n, population, seed):
+            label = f"synthetic-{seed}-{person.number + 1}"
+            n_by_list = Counter(one.list for one in store.participants())
+            own_seed = seed_of(design.config.seed, label)
+            name = choose_list({one.name: n_by_list[one.name] for one in design.config.lists}, own_seed)
+            trials = design.trials(name, own_seed)
+            clock = Clock(person.rng, minutes=float(person.rng.uniform(0, 600)))
+            events = [clock.consent(), *map(clock.received, behavior.actions(person, trials))]
+            store_participant(store, design, label, name, own_seed, trials, events, prolific=True)
+            labels.append(label)
+    return labels
+
+
+def store_participant(
+    store: StudyStore,
+    design: StudyDesign,
+    label: str,
+    list_name: str,
+    seed: int,
+    trials: Sequence[StudyTrial],
+    events: Sequence[Event],
+    *,
+    prolific: bool = False,
+) -> None:
+    """Store one participant and these events, which the study must allow."""
+    finished = replay(trials, events, design.item_type, design.surveys).ended_at
+    began, seen = events[0].received_at, events[-1].received_at
+    token = hashlib.sha256(label.encode()).digest()
+    if prolific:
+        person = hashlib.sha256(token).hexdigest()[:24]
+        with store.identities_file.transaction() as identities:
+            insert_identity(identities, Identity(label, PROLIFIC, person, "synthetic-study", f"session-{label}"))
+    row = Participant(0, label, list_name, seed, tuple(trials), began, seen, finished, version())
+    with store.study.transaction() as connection:
+        insert_events(connection, insert_participant(connection, row, token), events)
+
+
+class Clock:
+    """Turns what a participant does into events with the times of a browser and of a server."""
+
+    def __init__(self, rng: np.random.Generator, *, minutes: float = 0.0) -> None:
+        self._clock = SimulatedClock(START + timedelta(minutes=minutes))
+        self._rng, self._sequence = rng, EventSequence(self._clock, rng)
+
+    def consent(self) -> Event:
+        """The first event, which the server itself adds."""
+        event = str(uuid.UUID(bytes=self._rng.bytes(16), version=4))
+        return Event(1, event, "stage", None, {"stage": "consent"}, 0.0, VIEWPORT, self._now())
+
+    def received(self, action: Action) -> Event:
+        """The next event, as the server receives it."""
+        sent = self._sequence.event(action)
+        return read_event(sent, self._now())
+
+    def event(self, kind: Any, trial: int | None, value: dict[str, Any], *, after: float = 0.0) -> Event:
+        """The next event, from its parts."""
+        return self.consent() if value == {"stage": "consent"} else self.received(Action(kind, trial, value, after))
+
+    def answer(self, trial: int, cells: Sequence[tuple[int, int]], grid: Any, seconds: float) -> Iterator[Event]:
+        """The events of an image whose cells are clicked and confirmed."""
+        yield from map(self.received, clicks_on(trial, cells, grid, seconds))
+
+    def _now(self) -> str:
+        return self._clock.now.isoformat(timespec="milliseconds")

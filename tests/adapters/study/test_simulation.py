@@ -132,5 +132,5 @@ def test_what_the_server_refuses_is_an_error(tmp_path: Path) -> None:
         events = EventSequence(SimulatedClock(START), generator_for(0, "test"))
         with SimulatedBrowser(port, events) as browser:
             browser.start()
-            with pytest.raises(SimulationError, match=r"POST /api/events: HTTP 422: .*the stage practice cannot be over now"):
+            with pytest.raises(SimulationError, match=r"POST /api/events: HTTP 422: .*practice cannot be over now"):
                 browser.do(Action("stage", None, {"stage": "practice"}))

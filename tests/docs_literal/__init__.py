@@ -1,0 +1,1 @@
+"""Tests that run the pages of the documentation as a reader would."""

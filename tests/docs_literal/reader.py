@@ -1,0 +1,199 @@
+"""A reader who copies a page's blocks, in their order, into one shell and one Python session in an empty folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from queue import Empty, Queue
+from types import TracebackType
+
+from tests.conftest import ROOT
+from tests.docs_literal.page import Block
+
+PACKAGES = ("spotball_core", "spotball_adapters", "spotball_gen")
+
+SERVERS = re.compile(r"^spotball (?:study serve|gen review)\b", re.MULTILINE)
+"""Commands that run until the reader ends them."""
+
+READY_SECONDS = 120
+
+_ISOLATE = """
+import os, sys
+here = os.path.dirname(os.path.abspath(__file__))
+sys.path[:] = [path for path in sys.path if path == here or not os.path.isdir(os.path.join(path, "spotball_core"))]
+"""
+"""Removes checkouts from the path of modules: a reader has the packages, and not `scripts` or `tests`."""
+
+_SHELL = """
+cd "$(cat {state}/folder)"
+if [ -f {state}/variables ]; then . {state}/variables; fi
+trap 'code=$?; pwd > {state}/folder; export -p > {state}/variables; exit $code' EXIT
+set -e
+{commands}
+"""
+
+_PYTHON = """
+import sys, traceback
+names = {"__name__": "__main__"}
+for path in sys.stdin:
+    path = path.rstrip("\\n")
+    try:
+        with open(path, encoding="utf-8") as file:
+            exec(compile(file.read(), path, "exec"), names)
+    except BaseException:
+        traceback.print_exc()
+        sys.exit(1)
+    print("done", file=sys.stderr, flush=True)
+"""
+
+
+class NotLiteralError(AssertionError):
+    """A block did not do for a reader what the page says."""
+
+
+class Reader:
+    """Runs blocks in a folder; a context manager that ends servers.
+
+    Args:
+        folder: empty.
+        state: another folder, for what the reader's terminal remembers.
+    """
+
+    def __init__(self, folder: Path, state: Path) -> None:
+        self._folder, self._state = folder, state
+        modules = state / "modules"
+        modules.mkdir()
+        for name in PACKAGES:
+            (modules / name).symlink_to(ROOT / name)
+        (modules / "sitecustomize.py").write_text(_ISOLATE, encoding="utf-8")
+        (state / "folder").write_text(str(folder), encoding="utf-8")
+        self._environment = {
+            **os.environ,
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONPATH": str(modules),
+            "COLUMNS": "100",
+            # As on a machine without a display.
+            "BROWSER": "true",
+        }
+        self._python: subprocess.Popen[str] | None = None
+        self._servers: list[tuple[Block, subprocess.Popen[str]]] = []
+        self._n = 0
+
+    def __enter__(self) -> Reader:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        ended = [block for block, server in self._servers if server.poll() is not None]
+        for server in (server for _block, server in self._servers):
+            server.terminate()
+            server.wait()
+            assert server.stderr is not None
+            server.stderr.close()
+        if self._python is not None:
+            self._python.communicate()
+        if error is None and ended:
+            raise NotLiteralError(f"line {ended[0].line}: the server ended by itself")
+
+    def read(self, blocks: Iterable[Block]) -> None:
+        """Do what visible blocks say; NotLiteralError at the first that fails."""
+        for block in blocks:
+            if not block.is_visible:
+                continue
+            if block.file is not None:
+                path = Path((self._state / "folder").read_text(encoding="utf-8").strip(), block.file)
+                path.write_text(block.visible_text + "\n", encoding="utf-8")
+            elif block.language in ("bash", "console") and block.commands.strip():
+                self._shell(block)
+            elif block.language == "python":
+                self._run_python(block)
+
+    def _shell(self, block: Block) -> None:
+        commands = block.commands
+        for server in SERVERS.finditer(commands):
+            line = commands[server.start() :].partition("\n")[0]
+            self._serve(block, line)
+            commands = commands.replace(line, "")
+        script = _SHELL.format(state=self._state, commands=commands)
+        done = subprocess.run(
+            ["bash", "-c", script],
+            cwd=self._folder,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        if done.returncode != int(block.options.get("returncode", "0")):
+            raise NotLiteralError(f"line {block.line}: exit status {done.returncode}\n{commands}\n{done.stdout}")
+
+    def _serve(self, block: Block, line: str) -> None:
+        # Port 8000, which is the default, may be taken on this machine.
+        script = _SHELL.format(state=self._state, commands=f"exec {line} --port 0")
+        server = subprocess.Popen(
+            ["bash", "-c", script],
+            cwd=self._folder,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self._servers.append((block, server))
+        assert server.stderr is not None
+        said = _lines_of(server.stderr)
+        before: list[str] = []
+        while True:
+            try:
+                text = said.get(timeout=READY_SECONDS)
+            except Empty:
+                text = None
+            if text is None:
+                raise NotLiteralError(f"line {block.line}: {line} printed no address\n{''.join(before)}")
+            before.append(text)
+            if "http://" in text:
+                return
+
+    def _run_python(self, block: Block) -> None:
+        if self._python is None:
+            self._python = subprocess.Popen(
+                [sys.executable, "-c", _PYTHON],
+                cwd=self._folder,
+                env=self._environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+        python = self._python
+        assert python.stdin is not None
+        assert python.stderr is not None
+        self._n += 1
+        path = self._state / f"block-{self._n}.py"
+        path.write_text(block.visible_text + "\n", encoding="utf-8")
+        python.stdin.write(f"{path}\n")
+        python.stdin.flush()
+        said = ""
+        for text in python.stderr:
+            if text == "done\n":
+                return
+            said += text
+        raise NotLiteralError(f"line {block.line}: Python failed\n{said}")
+
+
+def _lines_of(stream: Iterable[str]) -> Queue[str | None]:
+    """Read a stream in a thread; None at its end."""
+    lines: Queue[str | None] = Queue()
+
+    def read() -> None:
+        for line in stream:
+            lines.put(line)
+        lines.put(None)
+
+    threading.Thread(target=read, daemon=True).start()
+    return lines

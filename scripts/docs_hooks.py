@@ -25,6 +25,7 @@ from spotball_core.metrics.registry import METRICS
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+from scripts.docs_blocks import blocks  # noqa: E402
 from scripts.docs_check import check_site  # noqa: E402
 from scripts.docs_copy import mark_copies  # noqa: E402
 from scripts.docs_notebooks import notebook_page  # noqa: E402
@@ -83,6 +84,13 @@ def on_files(files: Any, config: Any) -> Any:
     for path, content in pages.items():
         files.append(File.generated(config, path, content=content))
     return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> None:
+    """Save the listings of a page that have the name of a file, as its readers do; its commands use them."""
+    for block in blocks(markdown):
+        if block.file is not None:
+            Path(os.environ["DOCS_WORK"], block.file).write_text(block.text + "\n", encoding="utf-8")
 
 
 def on_page_content(text: str, page: Any, **_: Any) -> str:

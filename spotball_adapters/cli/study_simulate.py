@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -15,25 +15,36 @@ def simulate(
     folder: Annotated[Path, typer.Argument(metavar="STUDY", help="Folder of the study.")],
     participants: Annotated[int, typer.Option(min=1, metavar="N", help="Number of simulated participants.")] = 24,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of answers and times.")] = 0,
+    observer: Annotated[
+        Literal["eye", "head"],
+        typer.Option(help="In a study of choices: participants follow the eyes, or the head's direction."),
+    ] = "eye",
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """Try a study out: let simulated participants take part in a new pilot of it.
 
     The command starts a server on this machine, and the participants answer over HTTP as browsers do. They click near
-    players at random, or choose mostly the object that is looked at. One in ten stops midway, and about one in seven
-    does not look at the attention checks. Their labels start with `simulated-`, and their times are simulated.
+    players at random. In a study of choices, they follow the eyes or the head, with some errors. One in ten stops
+    midway, and about one in seven does not look at the attention checks. Their labels start with `simulated-`, and
+    their times are simulated.
 
     The data is stored in a new folder STUDY/pilot-1, pilot-2, ..., and never with the study's. `status --pilot` and
     `export --pilot` read it; `delete --pilot` deletes it.
 
     Example: `spotball study simulate my-study --participants 24`
     """
+    from spotball_adapters.study.simulation.behavior import OBSERVERS, Population
     from spotball_adapters.study.simulation.pilot import simulate_pilot
 
     tell = teller(quiet)
     with progress("participants", quiet=quiet) as on_progress:
-        pilot = simulate_pilot(folder, participants, seed=seed, on_progress=on_progress)
+        pilot = simulate_pilot(
+            *(folder, participants),
+            seed=seed,
+            population=Population(observer=OBSERVERS[observer]),
+            on_progress=on_progress,
+        )
     tell(
         f"{len(pilot.labels)} simulated participants took part: {pilot.finished} finished, "
         f"{len(pilot.labels) - pilot.finished} stopped midway"

@@ -12,12 +12,12 @@ from pathlib import Path
 from queue import Empty, Queue
 from types import TracebackType
 
+from scripts.docs_blocks import Block
 from tests.conftest import ROOT
-from tests.docs_literal.page import Block
 
 PACKAGES = ("spotball_core", "spotball_adapters", "spotball_gen")
 
-SERVERS = re.compile(r"^spotball (?:study serve|gen review)\b", re.MULTILINE)
+SERVERS = re.compile(r"^spotball (?:study serve|gen review)\b(?!.* --status)", re.MULTILINE)
 """Commands that run until the reader ends them."""
 
 READY_SECONDS = 120

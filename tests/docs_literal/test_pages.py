@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from scripts.docs_blocks import blocks, unexplained
 from tests.conftest import ROOT
-from tests.docs_literal.page import blocks, unexplained
 from tests.docs_literal.reader import NotLiteralError, Reader
 
 TUTORIALS = sorted(path.name for path in (ROOT / "docs/tutorials").glob("*.md"))

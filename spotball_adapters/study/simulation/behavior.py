@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
@@ -27,6 +28,14 @@ HESITATION = 1.5
 WORDS = ("player", "arm", "ball", "corner", "eyes", "goal", "hand", "head", "jump", "left", "net", "pass", "team")
 """Words of simulated explanations."""
 
+OBSERVERS: Mapping[str, Observer] = MappingProxyType(
+    {
+        "eye": Observer("eye", noise=0.3, stimulus_noise=0.2, lapse=0.02),
+        "head": Observer("head", noise=0.4, lapse=0.05),
+    }
+)
+"""Observers who follow the eyes and the head, by name."""
+
 
 @dataclass(frozen=True)
 class Population:
@@ -40,7 +49,7 @@ class Population:
     """
 
     guesses: str = "nearest-player"
-    observer: Observer = field(default_factory=lambda: Observer("eye", noise=0.3, stimulus_noise=0.2, lapse=0.02))
+    observer: Observer = OBSERVERS["eye"]
     unfinished: float = 0.1
     careless: float = 0.15
 

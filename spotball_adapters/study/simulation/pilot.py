@@ -61,7 +61,7 @@ def simulate_pilot(
     population: Population | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> SimulatedPilot:
-    """Start a new pilot of a study, and let n simulated participants take part in it.
+    """Start a new pilot of a study, and let n simulated participants take part.
 
     The study's own data is not touched. Labels, lists, answers and times follow from the seed and the study.
 

@@ -2,7 +2,8 @@
 
 - `bash` holds commands. `console` holds commands after `$ `; its other lines are output.
 - `python` is code for one Python session.
-- A block with the name of a file, such as title="items.toml", is saved as this file.
+- A block with the name of a file, such as title="items.toml", is saved as this file. So is a block after "Save this
+  script as `a.py`"; it is also run if the paragraph says so: "and run it with `python a.py`".
 - A block that the site runs without showing it, and a line with `# markdown-exec: hide`, do not exist for a reader.
 - All other blocks, such as `text` and `json`, are to be read. A page shows commands that it cannot run, since they need
   a key or people, as `text`; the paragraph before gives the reason.
@@ -20,6 +21,7 @@ REASON = re.compile(r"\b(needs?|requires?|replace|instead|your own|for people|re
 """Words that a reason has why commands are shown and not run."""
 
 _FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,})(?P<language>\w*)(?P<options>[^\n`]*)$")
+_SAVE = re.compile(r"\bSave (?:it|them|this(?: \w+)?|the \w+) as `([^`]+\.\w+)`")
 _OPTION = re.compile(r'(\w+)="([^"]*)"')
 _COMMAND = re.compile(r"^(?:\$ )?(?:spotball|export|pip|python|curl)\b", re.MULTILINE)
 
@@ -48,7 +50,15 @@ class Block:
     def file(self) -> str | None:
         """The file that a reader saves the block as."""
         title = self.options.get("title", "")
-        return title if re.search(r"\.\w+$", title) else None
+        if re.search(r"\.\w+$", title):
+            return title
+        saved = _SAVE.search(self.before)
+        return saved[1] if saved else None
+
+    @property
+    def is_run(self) -> bool:
+        """Whether the paragraph before says to run the file that the block is saved as."""
+        return f"run it with `python {self.file}`" in self.before
 
     @property
     def commands(self) -> str:

@@ -89,8 +89,8 @@ def on_files(files: Any, config: Any) -> Any:
 def on_page_markdown(markdown: str, **_: Any) -> None:
     """Save the listings of a page that have the name of a file, as its readers do; its commands use them."""
     for block in blocks(markdown):
-        if block.file is not None:
-            Path(os.environ["DOCS_WORK"], block.file).write_text(block.text + "\n", encoding="utf-8")
+        if block.file is not None and block.is_visible:
+            Path(os.environ["DOCS_WORK"], block.file).write_text(block.visible_text + "\n", encoding="utf-8")
 
 
 def on_page_content(text: str, page: Any, **_: Any) -> str:

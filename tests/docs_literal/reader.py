@@ -107,6 +107,8 @@ class Reader:
             if block.file is not None:
                 path = Path((self._state / "folder").read_text(encoding="utf-8").strip(), block.file)
                 path.write_text(block.visible_text + "\n", encoding="utf-8")
+                if block.is_run:
+                    self._run(block, f"python {block.file}")
             elif block.language in ("bash", "console") and block.commands.strip():
                 self._shell(block)
             elif block.language == "python":
@@ -118,6 +120,9 @@ class Reader:
             line = commands[server.start() :].partition("\n")[0]
             self._serve(block, line)
             commands = commands.replace(line, "")
+        self._run(block, commands)
+
+    def _run(self, block: Block, commands: str) -> None:
         script = _SHELL.format(state=self._state, commands=commands)
         done = subprocess.run(
             ["bash", "-c", script],

@@ -68,6 +68,13 @@ class TestReader:
         assert (work / "inner/b.txt").read_text() == "said\n"
         assert (work / "inner/c.txt").read_text() == "3"
 
+    def test_a_script_that_is_saved_and_run(self, tmp_path: Path) -> None:
+        script = fenced("python", 'from pathlib import Path\n\nPath("made.txt").touch()')
+        work = follow(f"Save this script as `a.py` and run it with\n`python a.py`:\n\n{script}", tmp_path / "run")
+        assert sorted(path.name for path in work.iterdir()) == ["a.py", "made.txt"]
+        work = follow(f"Save it as `a.py`:\n\n{script}", tmp_path / "saved")
+        assert [path.name for path in work.iterdir()] == ["a.py"]
+
     def test_hidden_lines_are_not_run(self, tmp_path: Path) -> None:
         page = fenced("console", "$ touch a  # markdown-exec: hide\n$ ls a")
         with pytest.raises(NotLiteralError, match="line 1: exit status 2"):

@@ -32,7 +32,7 @@ class Block:
 
     Attributes:
         line: of its fence, from 1.
-        before: the paragraph before it.
+        before: the paragraph before it; empty if a block is before it.
     """
 
     language: str
@@ -95,6 +95,7 @@ def blocks(text: str) -> Iterator[Block]:
         inside = [line.removeprefix(opened["indent"]) for line in lines[first:number]]
         options = dict(_OPTION.findall(opened["options"]))
         yield Block(opened["language"], options, "\n".join(inside), first, " ".join(paragraph))
+        paragraph = []
         number += 1
 
 

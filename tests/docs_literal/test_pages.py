@@ -72,8 +72,8 @@ class TestReader:
         script = fenced("python", 'from pathlib import Path\n\nPath("made.txt").touch()')
         work = follow(f"Save this script as `a.py` and run it with\n`python a.py`:\n\n{script}", tmp_path / "run")
         assert sorted(path.name for path in work.iterdir()) == ["a.py", "made.txt"]
-        work = follow(f"Save it as `a.py`:\n\n{script}", tmp_path / "saved")
-        assert [path.name for path in work.iterdir()] == ["a.py"]
+        work = follow(f"Save it as `a.py`:\n\n{script}\n{fenced('console', '$ cp a.py b.py')}", tmp_path / "saved")
+        assert sorted(path.name for path in work.iterdir()) == ["a.py", "b.py"]
 
     def test_hidden_lines_are_not_run(self, tmp_path: Path) -> None:
         page = fenced("console", "$ touch a  # markdown-exec: hide\n$ ls a")

@@ -190,10 +190,10 @@ def test_images_may_differ_in_size_but_not_grids_in_shape() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"names": ["center", "gpt"]}, "no baseline 'gpt'; there are uniform"),
+        ({"names": ["center", "gpt"]}, "unknown baseline 'gpt'. Available: uniform"),
         ({"names": []}, "no baseline named"),
-        ({"samples": 0}, "samples is 0"),
-        ({"seed": -1}, "seed is -1"),
+        ({"samples": 0}, "samples: found 0"),
+        ({"seed": -1}, "seed: found -1"),
         ({"scenes": []}, "found no scenes"),
         ({"scenes": [scene(1), scene(1)]}, "soccer/1 is there twice"),
     ],

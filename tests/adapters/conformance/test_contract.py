@@ -269,7 +269,7 @@ def test_a_question_that_it_does_not_expect_is_answered_or_an_error_of_the_provi
 
 @pytest.mark.parametrize("subject", params(*OF_A_RUN), indirect=True)
 def test_what_runs_here_takes_no_base_url(subject: Subject) -> None:
-    with pytest.raises(OptionError, match="leave the base URL out"):
+    with pytest.raises(OptionError, match="Remove --base-url"):
         subject.make(base_url="http://127.0.0.1:1")
 
 

@@ -109,7 +109,7 @@ class TestStore:
             (tmp_path / name).unlink()
 
     def test_nothing_to_look_at(self, tmp_path: Path) -> None:
-        with pytest.raises(OptionError, match="nothing is stored there"), reading(tmp_path):
+        with pytest.raises(OptionError, match="no answers are stored"), reading(tmp_path):
             pass
         with pytest.raises(OptionError, match="is no folder of a study"):
             StudyStore(tmp_path / "missing")

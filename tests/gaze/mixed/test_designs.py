@@ -91,9 +91,9 @@ def test_other_rows_are_made_as_the_first_were() -> None:
         (["log(view)"], "cannot read 'log\\(view\\)'"),
         (["C(view"], "cannot read 'C\\(view'"),
         (["view)"], "cannot read 'view\\)'"),
-        (["center(view)"], "view is no number to be centered"),
+        (["center(view)"], "view is not numeric and cannot be centered"),
         (["view*view"], "view\\*view multiplies a variable by itself"),
-        (["C(proximity)", "proximity"], "proximity stands in two forms among C\\(proximity\\), proximity"),
+        (["C(proximity)", "proximity"], "proximity occurs in two forms among C\\(proximity\\), proximity"),
         (["C(proximity)*view*hint"], "10 rows are too few for 18 coefficients"),
     ],
 )

@@ -131,7 +131,7 @@ def test_a_wrong_line_stops_the_run(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"match_27.txt:2: x: found '500'"):
         stage(tmp_path, **settings).process([item(25), item(26)])
     settings = write_mot(tmp_path)
-    with pytest.raises(InputError, match=r"other.csv: file: found nothing there"):
+    with pytest.raises(InputError, match=r"other.csv: file: found no such file"):
         stage(tmp_path, **settings).process([item(25), item(25, "other")])
 
 

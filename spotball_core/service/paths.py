@@ -115,7 +115,7 @@ def file_fault(path: Path) -> str | None:
 
     Examples:
         >>> file_fault(Path("/dev/null")), file_fault(Path("/")), file_fault(Path("/nothing"))
-        ('a device', 'a folder', 'nothing there')
+        ('a device', 'a folder', 'no such file')
     """
     try:
         mode = path.stat().st_mode

@@ -104,7 +104,7 @@ def test_the_figure_is_a_file(report: ReasoningReport, tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="cannot write this kind of picture"):
         draw(report, tmp_path / "figure.gif")
     nobody = report.model_copy(update={"panels": ()})
-    with pytest.raises(OptionError, match="neither people's rationales nor models'"):
+    with pytest.raises(OptionError, match="no rationales of people or models"):
         draw(nobody, tmp_path / "nobody.png")
     assert words(nobody).pictures == ()
 

@@ -74,7 +74,7 @@ def test_options_reach_the_analysis(folder: Path, tmp_path: Path) -> None:
     ("options", "said"),
     [
         (["--alpha", "1.5"], "--alpha is above 0 and below 1"),
-        (["--people", "nobody"], "there is no respondent nobody"),
+        (["--people", "nobody"], "unknown respondent 'nobody'"),
         (["--stimuli", "none.csv"], "none.csv: file: found no such file"),
         (["--hinted", "77"], "none of the prompts 77"),
         (["--images", "photos"], "--images is for the report of --out, and needs --stimuli"),

@@ -126,7 +126,7 @@ def test_a_reset_forgets() -> None:
 BAD: dict[str, tuple[Any, Any, type[Exception], str]] = {
     "unknown image": (["nowhere"], ["D5"], OptionError, "'nowhere' names none"),
     "ambiguous image": (["1"], ["D5"], OptionError, "'1' names none, or more than one"),
-    "place": ([9], ["D5"], OptionError, "9 scenes, no place 9"),
+    "place": ([9], ["D5"], OptionError, "the scenes have the places 0 to 8"),
     "lengths": ([0, 1], ["D5"], DistributionError, "2 images, 1 answers"),
     "label": ([0], ["Z9"], GridError, "Z9"),
     "negative": ([0], -np.ones((1, 60)), DistributionError, "contains -1"),

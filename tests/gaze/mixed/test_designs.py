@@ -109,7 +109,7 @@ def test_terms_that_cannot_be_used(terms: list[str], said: str) -> None:
         ([1.0] * 9 + [np.inf], "x has missing or infinite values"),
         ([2.0] * 10, "x cannot be distinguished from the other terms"),
         ([0.0] * 10, "x is 0 in all rows"),
-        (["a"] * 10, "the factor x has the one level a"),
+        (["a"] * 10, "the factor x has only the level a"),
     ],
 )
 def test_columns_that_cannot_be_used(column: list[object], said: str) -> None:

@@ -154,7 +154,7 @@ def test_scenes_that_will_not_do() -> None:
     with pytest.raises(OptionError, match="different scenes"):
         Accumulator(SCENES).merge(Accumulator(SCENES[:3]))
     small = [Scene(sport="s", image="1", grid=Grid(2, 2, 10, 10)), Scene(sport="s", image="2", grid=Grid(2, 3, 10, 10))]
-    with pytest.raises(OptionError, match="one number of rows and columns"):
+    with pytest.raises(OptionError, match="grids of different sizes"):
         Accumulator(small)
 
 

@@ -243,7 +243,7 @@ class TestRefused:
         (out / "notes.txt").unlink()
         assert content(out) == before
         shutil.copytree(data, tmp_path / "other")
-        with pytest.raises(OptionError, match="other exists and is not a result of this command"):
+        with pytest.raises(OptionError, match="other exists and was not written by this command"):
             add_poses(data, "middle", tmp_path / "other", OPTIONS)
 
     @pytest.mark.parametrize(

@@ -441,7 +441,7 @@ class TestAChangedStudy:
             change(folder, {"seed = 1": "seed = 2", "per_image = 3": "per_image = 2"})
             one.start()
         with (
-            pytest.raises(OptionError, match=r"changed since the first participant: seed, clicks\. What"),
+            pytest.raises(OptionError, match=r"changed since the first participant: seed, clicks\. Part"),
             running(folder),
         ):
             pass
@@ -480,7 +480,7 @@ class TestAChangedStudy:
         picture = data / "images/soccer/1.png"
         picture.write_bytes((data / "images/soccer/2.png").read_bytes())
         with (
-            pytest.raises(OptionError, match=r"first participant: the dataset's scenes, the images\. What"),
+            pytest.raises(OptionError, match=r"first participant: the dataset's scenes, the images\. Part"),
             running(folder),
         ):
             pass

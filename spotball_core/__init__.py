@@ -238,7 +238,9 @@ def __getattr__(name: str) -> object:
     if name == "__version__":
         return importlib.import_module("spotball_core.version").version()
     if name not in _HOME_OF:
-        raise AttributeError(f"module 'spotball_core' has no attribute {name!r}")
+        from spotball_core.errors import did_you_mean
+
+        raise AttributeError(f"module 'spotball_core' has no attribute {name!r}.{did_you_mean(name, __all__)}")
     value = getattr(importlib.import_module(_HOME_OF[name]), name)
     globals()[name] = value
     return value

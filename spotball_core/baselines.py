@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spotball_core.cue_maps.scores import cue_scores
-from spotball_core.errors import OptionError
+from spotball_core.errors import OptionError, unknown_name
 from spotball_core.grid import Grid
 from spotball_core.metrics.inputs import ratio
 from spotball_core.random import base_seed, generator_for
@@ -106,7 +106,7 @@ def baseline_distributions(name: str, scenes: Sequence[Scene]) -> FloatArray:
         [0.25]
     """
     if name not in BASELINES:
-        raise OptionError(f"there is no baseline {name!r}; there are {', '.join(BASELINES)}")
+        raise OptionError(unknown_name("baseline", name, BASELINES))
     _check(scenes)
     return BASELINES[name].function(scenes)
 
@@ -143,10 +143,10 @@ def baseline_responses(
         ['C2', 'C2', None, None]
     """
     if samples < 1:
-        raise OptionError(f"samples is {samples}, expected at least 1")
+        raise OptionError(f"samples: found {samples}, expected at least 1")
     names = list(BASELINES if names is None else dict.fromkeys(names))
     if not names:
-        raise OptionError(f"no baseline named; there are {', '.join(BASELINES)}")
+        raise OptionError(f"no baseline was named. Available: {', '.join(BASELINES)}")
     _check(scenes)
     distributions = {name: baseline_distributions(name, scenes) for name in names}
     return drawn_responses(distributions, scenes, samples=samples, seed=seed)
@@ -210,11 +210,11 @@ def _check(scenes: Sequence[Scene]) -> None:
     for scene in scenes:
         shapes.setdefault((scene.grid.rows, scene.grid.cols), scene)
         if scene.key in keys:
-            raise OptionError(f"{scene.sport}/{scene.image} is there twice, expected each (sport, image) once")
+            raise OptionError(f"scene {scene.sport}/{scene.image} occurs more than once. Pass each scene once")
         keys.add(scene.key)
     if len(shapes) != 1:
         found = ", ".join(f"{rows}x{cols} ({s.sport}/{s.image})" for (rows, cols), s in shapes.items())
-        raise OptionError(f"baselines need scenes of one grid shape, found {found or 'no scenes'}")
+        raise OptionError(f"baselines need scenes with one grid size, found {found or 'no scenes'}")
 
 
 def _uniform(scenes: Sequence[Scene]) -> FloatArray:

@@ -17,6 +17,12 @@ SHOWN_LINES = 5
 SHOWN_VALUES = 3
 """Maximum number of different values shown per problem."""
 
+NO_ROWS = "Add a row for each answer, or remove the file"
+"""What to do about a file without rows."""
+
+UTF_8 = "Save the file as UTF-8 and retry"
+"""What to do about a text file in another encoding."""
+
 
 class SpotballError(Exception):
     """Base class of all errors that a user can cause and fix."""
@@ -61,6 +67,7 @@ class Problem:
         expected: what was expected.
         count: number of lines with the problem.
         lines: the first of these lines, if there are several.
+        fix: what to do, as a sentence; empty if `expected` says it.
     """
 
     file: str
@@ -70,11 +77,42 @@ class Problem:
     expected: str
     count: int = 1
     lines: tuple[int, ...] = ()
+    fix: str = ""
 
     def __str__(self) -> str:
         place = self.file if self.line is None else f"{self.file}:{self.line}"
         text = f"{place}: {self.field}: found {self.found}, expected {self.expected}"
-        return text if self.count == 1 else f"{text} ({self.count:,} times: {listed_lines(self.lines, self.count)})"
+        if self.count > 1:
+            text += f" ({self.count:,} times: {listed_lines(self.lines, self.count)})"
+        return f"{text}. {self.fix}" if self.fix else text
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a question that suggests the most similar known name, after a space; an empty text if none is similar.
+
+    Examples:
+        >>> did_you_mean("acuracy", ["accuracy", "log_score"]), did_you_mean("x", ["accuracy"])
+        (" Did you mean 'accuracy'?", '')
+    """
+    from difflib import get_close_matches
+
+    spellings = {known_name.lower(): known_name for known_name in reversed(list(known))}
+    close = get_close_matches(name.lower(), spellings, n=1)
+    return f" Did you mean {spellings[close[0]]!r}?" if close else ""
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
+    """Return a message about a name that does not exist, with a suggestion and the names that do.
+
+    Examples:
+        >>> unknown_name("baseline", "unifrom", ["uniform", "center"])
+        "unknown baseline 'unifrom'. Did you mean 'uniform'? Available: uniform, center"
+        >>> unknown_name("sport", "chess", [])
+        "unknown sport 'chess'. There are none"
+    """
+    names = list(known)
+    listed = f"Available: {', '.join(names)}" if names else "There are none"
+    return f"unknown {kind} {name!r}.{did_you_mean(name, names)} {listed}"
 
 
 def listed_lines(lines: Sequence[int], count: int) -> str:

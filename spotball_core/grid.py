@@ -43,7 +43,7 @@ def row_name(row: int) -> str:
         ('A', 'Z', 'AA', 'AAA')
     """
     if row < 1:
-        raise GridError(f"row {row}: rows count from 1")
+        raise GridError(f"row: found {row}, expected at least 1. Rows count from 1")
     name = ""
     while row:
         row, letter = divmod(row - 1, 26)
@@ -81,7 +81,7 @@ def parse_label(label: str) -> tuple[int, int]:
     elif match := _NUMBER_FIRST.fullmatch(label):
         digits, letters = match.groups()
     else:
-        raise GridError(f"{label!r} is no cell label such as D5")
+        raise GridError(f"{label!r} is not a cell label. Write a row letter and a column number, such as D5")
     return row_number(letters), int(digits)
 
 
@@ -108,11 +108,11 @@ class Grid:
         for name in ("rows", "cols"):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise GridError(f"{name} is {value!r}, expected a whole number of at least 1")
+                raise GridError(f"{name}: found {value!r}, expected a whole number of at least 1")
         for name in ("width", "height"):
             value = getattr(self, name)
             if not (np.isfinite(value) and value > 0):
-                raise GridError(f"{name} is {value!r}, expected a positive number of pixels")
+                raise GridError(f"{name}: found {value!r}, expected a positive number of pixels")
 
     @classmethod
     def standard(cls) -> Grid:
@@ -163,12 +163,15 @@ class Grid:
             row, col = parse_label(cell)
         elif isinstance(cell, tuple):
             if len(cell) != 2:
-                raise GridError(f"{cell!r} is no (row, column) pair")
+                raise GridError(f"{cell!r} is not a pair (row, column) of whole numbers from 1, such as (4, 5)")
             row, col = (_whole(number, cell) for number in cell)
         else:
             index = _whole(cell, cell)
             if not 0 <= index < self.n_cells:
-                raise GridError(f"index {cell} is outside the {self.n_cells} cells of the grid")
+                raise GridError(
+                    f"index {cell} is outside the grid, whose {self.n_cells} cells "
+                    f"have the indices 0 to {self.n_cells - 1}"
+                )
             row, col = divmod(index, self.cols)
             row, col = row + 1, col + 1
         if not (1 <= row <= self.rows and 1 <= col <= self.cols):
@@ -335,7 +338,9 @@ class Grid:
         """
         index = int(self.indices_at(x, y))
         if index < 0:
-            raise GridError(f"point ({x}, {y}) is outside the image of {self.width:g} x {self.height:g} pixels")
+            raise GridError(
+                f"point ({x}, {y}) is outside the image of {self.width:g} x {self.height:g} pixels. Give x, y in pixels"
+            )
         return self.label(index)
 
     def box_shares(self, boxes: ArrayLike) -> FloatArray:
@@ -406,7 +411,7 @@ def _whole(number: SupportsIndex, cell: object) -> int:
     try:
         return operator.index(number)
     except TypeError:
-        raise GridError(f"{cell!r} is no label, whole index or (row, column) pair") from None
+        raise GridError(f"{cell!r} is not a cell. Give a label such as D5, an index, or a pair (row, column)") from None
 
 
 def _edges(boxes: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -414,13 +419,13 @@ def _edges(boxes: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray, FloatA
     try:
         array = np.asarray(boxes, dtype=float)
     except (TypeError, ValueError) as error:
-        raise GridError(f"boxes are no array of numbers, expected shape (..., 4): {error}") from error
+        raise GridError(f"boxes: expected an array of numbers of shape (..., 4): x1, y1, x2, y2 ({error})") from error
     if array.ndim == 0 or array.shape[-1] != 4:
-        raise GridError(f"boxes have shape {array.shape}, expected (..., 4): x1, y1, x2, y2")
+        raise GridError(f"boxes: found shape {array.shape}, expected (..., 4): x1, y1, x2, y2")
     if not (np.isfinite(array).all(axis=-1) | np.isnan(array).all(axis=-1)).all():
-        raise GridError("a box is not finite; one that is missing is NaN throughout")
+        raise GridError("boxes: a box contains NaN or infinity. Use NaN for all four numbers of a missing box")
     if np.any(array[..., 2] < array[..., 0]) or np.any(array[..., 3] < array[..., 1]):
-        raise GridError("a box has x2 < x1 or y2 < y1")
+        raise GridError("boxes: a box has x2 < x1 or y2 < y1. Give corners as x1, y1, x2, y2, not x, y, width, height")
     x1, y1, x2, y2 = (array[..., i, None] for i in range(4))
     return x1, y1, x2, y2
 

@@ -54,7 +54,7 @@ def frame_of(values: Any) -> pl.DataFrame:
         except ImportError:
             pass  # pandas exports no Arrow data without PyArrow.
         if not hasattr(values, "columns"):
-            raise TypeError(f"a {type(values).__name__} without named columns")
+            raise TypeError(f"a {type(values).__name__} without column names")
         return pl.DataFrame({str(name): _listed(values[name].to_numpy()) for name in values})
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
         found = (str(error).splitlines() or [type(error).__name__])[0]
@@ -154,7 +154,7 @@ def _by_cell(names: list[object], array: NDArray[Any], grid: Grid) -> NDArray[An
     try:
         mass[:, list(places)] = array[:, list(places.values())]
     except (TypeError, ValueError) as error:
-        raise DistributionError(f"a column named for a cell holds what is no number: {error}") from error
+        raise DistributionError(f"a column named after a cell contains values that are not numbers: {error}") from error
     return mass
 
 

@@ -34,7 +34,7 @@ def without_mask(values: object, what: str, error: type[SpotballError], *, missi
     if not mask.any():
         return array.data
     if missing is None:
-        raise error(f"{what} has {mask.sum():,} masked values, expected none. Fill them, or leave their images out")
+        raise error(f"{what} has {mask.sum():,} masked values, expected none. Fill them, or remove their images")
     if mask.ndim == 0 or (mask.any(axis=-1) != mask.all(axis=-1)).any():
         raise error(
             f"{what} has {mask.sum():,} masked values, expected rows that are masked as a whole or not at all. Fill "

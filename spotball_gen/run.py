@@ -99,7 +99,7 @@ def generate(
     plan = read_config(config) if config else None
     with _terminated_as_interrupted(), Ledger(out) as ledger:
         if plan is None:
-            tell("Everything in this dataset is synthetic: drawn matches of three sports.")
+            tell("This dataset is synthetic: it shows drawn matches of three sports.")
             plan = read_config(write_demo_config(ledger.work / DEMO))
         ledger.claim(plan.identity())
         if ledger.killed:
@@ -109,11 +109,11 @@ def generate(
         packages = _packages(plan)
         ledger.start_session(engine, packages)
         if retry_failed:
-            tell(f"{ledger.forget_failures():,} items try again what failed")
+            tell(f"{ledger.forget_failures():,} failed items are retried")
         to_repaint: tuple[Key, ...] = ()
         if repaint:
             to_repaint, sent = send_back(ledger)
-            tell(f"{sent:,} images are painted again")
+            tell(f"{sent:,} images are inpainted again")
         review = _review(out)
         try:
             if ledger.unfinished:
@@ -136,7 +136,7 @@ def generate(
         ended = GenerationResult(written, ledger.failures(), _verdict(out) if written.chosen else "")
     if written.fresh and review is not None:
         apply_review(out, only_accepted=bool(review.get("only_accepted")))
-        tell("The review took effect again: what it left out is left out.")
+        tell("The review was applied again: the images it excluded stay excluded.")
     return ended
 
 

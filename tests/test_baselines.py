@@ -190,12 +190,12 @@ def test_images_may_differ_in_size_but_not_grids_in_shape() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"names": ["center", "gpt"]}, "no baseline 'gpt'; there are uniform"),
-        ({"names": []}, "no baseline named"),
-        ({"samples": 0}, "samples is 0"),
-        ({"seed": -1}, "seed is -1"),
+        ({"names": ["center", "gpt"]}, "unknown baseline 'gpt'. Available: uniform"),
+        ({"names": []}, "no baseline was named"),
+        ({"samples": 0}, "samples: found 0"),
+        ({"seed": -1}, "seed: found -1"),
         ({"scenes": []}, "found no scenes"),
-        ({"scenes": [scene(1), scene(1)]}, "soccer/1 is there twice"),
+        ({"scenes": [scene(1), scene(1)]}, "soccer/1 occurs more than once"),
     ],
 )
 def test_unusable_options(arguments: dict[str, Any], message: str) -> None:
@@ -327,8 +327,8 @@ def test_command_writes_beside_the_scenes(tmp_path: Path) -> None:
         [*standard_scenes(), scene(9, grid=Grid.standard())], samples=4, seed=3
     )["cell"].to_list()
     assert "120 answers of uniform, center, nearest-player, prior, oracle, social to 5 images" in done.stderr
-    assert "oracle has no answer to 1 of 5 images" in done.stderr
-    assert "nearest-player has no answer to 1 of 5 images" in done.stderr
+    assert "oracle has no answer for 1 of 5 images" in done.stderr
+    assert "nearest-player has no answer for 1 of 5 images" in done.stderr
 
 
 def test_command_writes_some_elsewhere(tmp_path: Path) -> None:
@@ -342,7 +342,7 @@ def test_command_writes_some_elsewhere(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [(["--name", "gpt"], "no baseline 'gpt'"), (["--samples", "0"], "samples"), (["--out", "a.txt"], "a.txt")],
+    [(["--name", "gpt"], "unknown baseline 'gpt'"), (["--samples", "0"], "samples"), (["--out", "a.txt"], "a.txt")],
 )
 def test_command_refuses(tmp_path: Path, arguments: list[str], message: str) -> None:
     write_scenes(standard_scenes(), tmp_path / "scenes.jsonl")

@@ -134,7 +134,7 @@ def test_it_refuses_a_folder_that_is_not_its_own(tmp_path: Path, name: str) -> N
     (tmp_path / name).write_text("mine\n")
     ran = spotball("demo", "--out", tmp_path)
     assert ran.returncode == 2
-    assert "not empty and holds no demo" in ran.stderr
+    assert "not empty and is not an earlier demo" in ran.stderr
     assert contents(tmp_path) == {name: b"mine\n"}
 
 

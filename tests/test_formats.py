@@ -302,4 +302,4 @@ class TestCommand:
     def test_a_name_that_nobody_has(self) -> None:
         done = spotball("schema", "scens")
         assert done.returncode == 2
-        assert done.stderr.startswith("error: there is no schema 'scens'; there are batch-asked, ")
+        assert done.stderr.startswith("error: unknown schema 'scens'. Did you mean 'scene'? Available: batch-asked, ")

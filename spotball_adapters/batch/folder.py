@@ -123,7 +123,13 @@ def read_manifest(batch: Path) -> Manifest:
         if isinstance(error, ValidationError):
             detail = error.errors(include_url=False)[0]
             field, actual = ".".join(map(str, detail["loc"])) or "file", detail["msg"]
-        raise InputError([Problem(str(path), None, field, actual, "the manifest as it was exported")]) from None
+        raise InputError(
+            [
+                Problem(
+                    str(path), None, field, actual, "the manifest of this batch, unchanged. Restore it, or export again"
+                )
+            ]
+        ) from None
 
 
 def read_asked(batch: Path) -> Iterator[BatchRequest]:
@@ -140,7 +146,17 @@ def read_asked(batch: Path) -> Iterator[BatchRequest]:
                 yield BatchRequest.model_validate_json(line)
             except ValueError as error:
                 reason = error.errors(include_url=False)[0]["msg"] if isinstance(error, ValidationError) else str(error)
-                raise InputError([Problem(str(path), number, "line", reason, "the line as it was exported")]) from None
+                raise InputError(
+                    [
+                        Problem(
+                            str(path),
+                            number,
+                            "line",
+                            reason,
+                            "the line of this batch, unchanged. Restore the file, or export again",
+                        )
+                    ]
+                ) from None
 
 
 def custom_id(batch: int, number: int, ask: Ask[Scene]) -> str:
@@ -187,9 +203,7 @@ def check_same(run: Path, run_identity: dict[str, Any]) -> None:
             differences = ", ".join(
                 f"{name} {_shown(earlier[name])} -> {_shown(run_identity[name])}" for name in differing
             )
-            raise OptionError(
-                f"{batch} was written under other settings ({differences}). Take another folder with --out."
-            )
+            raise OptionError(f"--out: {batch} was written with other settings ({differences}). Name another folder")
 
 
 def _shown(value: object) -> str:

@@ -14,6 +14,7 @@ from spotball_adapters.providers.chat_completions import HostFailedError, Malfor
 from spotball_adapters.providers.protocol import Answer, Finish, Reply
 from spotball_adapters.providers.server_messages import error_of, shortened, writable
 from spotball_core.errors import InputError, Problem
+from spotball_core.schema.faults import problems_of_record
 from spotball_core.schema.record import Name, Record
 from spotball_core.service.json_file import RepeatedKeyError, parse_json
 
@@ -96,10 +97,7 @@ def _read(file: str, number: int, line: str) -> Received | Problem:
     try:
         reply_line = ReplyLine.model_validate(record)
     except ValidationError as error:
-        detail = error.errors(include_url=False)[0]
-        field = ".".join(map(str, detail["loc"])) or "line"
-        expected = detail["msg"].removeprefix("Value error, ")
-        return Problem(file, number, field, shortened(json.dumps(detail["input"], default=str), 40), expected)
+        return problems_of_record(error, file, number, model=ReplyLine)[0]
     if reply_line.error is not None:
         return Received(file, number, reply_line.custom_id, None, shortened(reply_line.error))
     line_replies = reply_line.replies or (Said(text=reply_line.text or "", finish=reply_line.finish or "stop"),)

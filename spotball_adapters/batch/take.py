@@ -72,7 +72,7 @@ def take(
     """
     folders = batches(run) if run.is_dir() else []
     if not folders:
-        raise OptionError(f"{run} holds no batch: `spotball batch export` makes one")
+        raise OptionError(f"{run} contains no batch. Name the --out folder of `spotball batch export`")
     manifests = [read_manifest(folder) for folder in folders]
     requests = {about.custom_id: about for folder in folders for about in read_asked(folder)}
     answers, failed = _received(files, requests)
@@ -125,7 +125,7 @@ def _received(
             problems.append(_problem(entry, actual, "each request once"))
         elif len(entry.answer.replies) > len(about.samples):
             actual = f"{len(entry.answer.replies)} replies to {entry.custom_id}"
-            problems.append(_problem(entry, actual, f"at most {len(about.samples)}, as it asked for"))
+            problems.append(_problem(entry, actual, f"at most {len(about.samples)}, as the request asked for"))
         else:
             answers[entry.custom_id] = entry
     if problems:
@@ -150,7 +150,7 @@ def _asks(
 def _respondent(store: ReplyStore, respondent: str | None, manifests: Sequence[Manifest]) -> str:
     name = respondent or store.identity().get("respondent") or manifests[-1].model
     if not name:
-        raise OptionError("say who answered with --respondent: the batch names no model")
+        raise OptionError("the batch does not name a model. Add --respondent NAME")
     return str(name)
 
 

@@ -28,45 +28,128 @@ SHOWN = 5
 """Refused images that are listed."""
 
 ProviderName = Annotated[
-    str | None, typer.Option(metavar="NAME", help="How to reach the model: openai, anthropic, ...")
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        rich_help_panel="Model",
+        help="API or program to use: openai, anthropic, gemini, transformers, ...",
+    ),
 ]
-ModelName = Annotated[str | None, typer.Option(metavar="NAME", help="The model, by the provider's name for it.")]
+ModelName = Annotated[
+    str | None, typer.Option(metavar="NAME", rich_help_panel="Model", help="Name of the model at the provider.")
+]
 RunFolder = Annotated[
-    Path | None, typer.Option("--out", "-o", metavar="RUN", help="Folder of the run. Default: run-RESPONDENT.")
+    Path | None,
+    typer.Option(
+        "--out", "-o", metavar="RUN", rich_help_panel="Output", help="Folder of the run. Default: run-RESPONDENT."
+    ),
 ]
-BaseUrl = Annotated[str | None, typer.Option(metavar="URL", help="The server, if not the provider's own.")]
+BaseUrl = Annotated[
+    str | None,
+    typer.Option(metavar="URL", rich_help_panel="Model", help="Address of the server. Default: the provider's."),
+]
 ApiName = Annotated[
     Literal["chat", "responses"] | None,
-    typer.Option(help="Chat completions or the Responses API (provider openai). Default: what the model requires."),
+    typer.Option(rich_help_panel="Model", help="OpenAI API to use. Default: the one that the model requires."),
 ]
-Temperature = Annotated[float | None, typer.Option(help="Default of this and the next: the provider's.")]
-TopP = Annotated[float | None, typer.Option(help="Nucleus sampling.")]
-MaxOutputTokens = Annotated[int | None, typer.Option(metavar="N", help="Longest reply.")]
-SamplingSeed = Annotated[int | None, typer.Option(metavar="N", help="Seed of the sampling, where there is one.")]
+Temperature = Annotated[
+    float | None,
+    typer.Option(metavar="T", rich_help_panel="Sampling", help="Sampling temperature. Default: the provider's."),
+]
+TopP = Annotated[
+    float | None,
+    typer.Option(metavar="P", rich_help_panel="Sampling", help="Nucleus sampling. Default: the provider's."),
+]
+MaxOutputTokens = Annotated[
+    int | None,
+    typer.Option(metavar="N", rich_help_panel="Sampling", help="Longest reply, in tokens. Default: the provider's."),
+]
+SamplingSeed = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", rich_help_panel="Sampling", help="Sampling seed, if the provider supports it. Default: none."
+    ),
+]
 ReasoningEffort = Annotated[
     str | None,
-    typer.Option(metavar="VALUE", help="How long the model reasons: low, medium, high, ... (provider openai)."),
+    typer.Option(
+        metavar="VALUE",
+        rich_help_panel="Sampling",
+        help="low, medium, high, ... (openai only). Default: the provider's.",
+    ),
 ]
 ExtraBody = Annotated[
     str | None,
-    typer.Option(metavar="JSON", help="Object with more fields for each request's body (provider openai). No secrets."),
+    typer.Option(
+        metavar="JSON", rich_help_panel="Sampling", help="JSON object to add to each request (openai only). No secrets."
+    ),
 ]
-Concurrency = Annotated[int, typer.Option(min=1, metavar="N", help="Requests at a time.")]
-RequestsPerMinute = Annotated[float | None, typer.Option(min=0.001, metavar="N", help="At most.")]
-TokensPerMinute = Annotated[float | None, typer.Option(min=1, metavar="N", help="At most, in and out.")]
+Concurrency = Annotated[
+    int, typer.Option(min=1, metavar="N", rich_help_panel="Limits and retries", help="Number of parallel requests.")
+]
+RequestsPerMinute = Annotated[
+    float | None,
+    typer.Option(
+        min=0.001, metavar="N", rich_help_panel="Limits and retries", help="Rate limit in requests. Default: none."
+    ),
+]
+TokensPerMinute = Annotated[
+    float | None,
+    typer.Option(
+        min=1,
+        metavar="N",
+        rich_help_panel="Limits and retries",
+        help="Rate limit in input and output tokens. Default: none.",
+    ),
+]
 MaxRequests = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Stop after so many, failed ones among them.")
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="N",
+        rich_help_panel="Limits and retries",
+        help="Stop after this many requests, including failed ones. Default: none.",
+    ),
 ]
-MaxTokens = Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop once so many are used.")]
-Attempts = Annotated[int, typer.Option(min=1, metavar="N", help="How often a request is tried.")]
-Timeout = Annotated[float, typer.Option(min=0.001, metavar="SECONDS", help="For one request.")]
+MaxTokens = Annotated[
+    int | None,
+    typer.Option(
+        min=1, metavar="N", rich_help_panel="Limits and retries", help="Stop after this many tokens. Default: none."
+    ),
+]
+Attempts = Annotated[
+    int,
+    typer.Option(
+        min=1, metavar="N", rich_help_panel="Limits and retries", help="Attempts per request before giving up."
+    ),
+]
+Timeout = Annotated[
+    float,
+    typer.Option(
+        min=0.001, metavar="SECONDS", rich_help_panel="Limits and retries", help="Longest time for one request."
+    ),
+]
 MaxResponse = Annotated[
-    float, typer.Option("--max-response-mb", min=0.001, metavar="MB", help="Largest response to one request.")
+    float,
+    typer.Option(
+        "--max-response-mb",
+        min=0.001,
+        metavar="MB",
+        rich_help_panel="Limits and retries",
+        help="Largest response to one request, in megabytes.",
+    ),
 ]
 SkipRefused = Annotated[
-    bool, typer.Option("--skip-refused", help="Exclude images that the provider refuses to process, and list them.")
+    bool,
+    typer.Option(
+        "--skip-refused",
+        rich_help_panel="Limits and retries",
+        help="List and exclude images that the provider refuses.",
+    ),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be sent and its cost; send nothing.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", rich_help_panel="Output", help="Show the prompts and estimated cost; send nothing.")
+]
 
 
 def check_api(api: str | None, provider: str) -> None:
@@ -95,9 +178,9 @@ def extra_body_of(text: str | None) -> dict[str, Any] | None:
     try:
         fields = parse_json(text)
     except ValueError as error:
-        raise OptionError(f"--extra-body is not JSON ({error}), {expected}") from None
+        raise OptionError(f"--extra-body: not JSON ({error}), {expected}") from None
     if not isinstance(fields, dict) or not fields:
-        raise OptionError(f"--extra-body is {text!r}, {expected}")
+        raise OptionError(f"--extra-body: found {text!r}, {expected}")
     return fields
 
 
@@ -162,7 +245,7 @@ def finish(ended: RunResult[Any], summary: str | None, *, quiet: bool) -> None:
 
     tell, tally = teller(quiet), ended.tally
     tokens = f"{tally.input_tokens:,} tokens in, {tally.output_tokens:,} out"
-    tell(f"asked: {tally.requests:,} requests, {tally.faults:,} of which failed; {tokens}")
+    tell(f"sent {tally.requests:,} requests, of which {tally.faults:,} failed; {tokens}")
     if summary:
         tell(summary)
     left = ended.left
@@ -175,10 +258,13 @@ def finish(ended: RunResult[Any], summary: str | None, *, quiet: bool) -> None:
             show(f"  {line}", err=True)
     if left and (ended.error is None or isinstance(ended.error, StormError)):
         why = ended.error or ended.why or _unanswered(ended)
-        show(f"{left:,} of {tally.total:,} replies are left to ask: {why}", err=True)
-        tell("The same command goes on where this one ended.")
+        show(f"{left:,} of {tally.total:,} replies are missing: {why}", err=True)
+        tell("Run the same command again to continue; completed requests are not repeated.")
     elif ended.error:
-        tell(f"{left:,} of {tally.total:,} replies are left to ask; the same command goes on where this one ended.")
+        tell(
+            f"{left:,} of {tally.total:,} replies are missing. Fix the error "
+            "and run the same command again to continue."
+        )
         raise ended.error
     if ended.why == INTERRUPTED:
         raise typer.Exit(130)
@@ -195,7 +281,7 @@ def _unanswered(ended: RunResult[Any]) -> str:
     if given_up := ended.tally.given_up:
         image, fault = next(reversed(given_up.items()))
         more = f" and {len(given_up) - 1:,} more images" if len(given_up) > 1 else ""
-        parts.append(f"{image}{more} failed on every attempt; the last fault: {fault}")
+        parts.append(f"{image}{more} failed on every attempt; the last error: {fault}")
     return "; ".join(parts)
 
 

@@ -23,7 +23,8 @@ SHOWN = 5
 
 batch = typer.Typer(
     no_args_is_help=True,
-    help="Ask a model through files: write the requests, then read the replies.",
+    help="Ask a model through batch files: write requests, then import "
+    "replies.\n\nExample: `spotball batch export data --out run-batch`",
     rich_markup_mode=None,
 )
 
@@ -31,49 +32,101 @@ batch = typer.Typer(
 @batch.command("export")
 def export_command(
     dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder, with scenes.jsonl and images.")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="RUN", help="Folder of the run.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="RUN", rich_help_panel="Output", help="Folder of the run.")
+    ],
     prompt: Annotated[
-        str, typer.Option(metavar="NAMES", help="By commas: base, cue, cot, files of your own.")
+        str,
+        typer.Option(
+            metavar="NAMES", rich_help_panel="Input", help="base, cue, cot, or prompt files; separate by commas."
+        ),
     ] = DEFAULT_PROMPTS,
     samples: Annotated[
         str | None,
-        typer.Option(metavar="N,...", help="One number, or one a prompt. Default: 50; 20 where questions come first."),
+        typer.Option(
+            metavar="N,...",
+            rich_help_panel="Input",
+            help="One number, or one per prompt. Default: 50, or 20 for prompts with questions.",
+        ),
     ] = None,
-    model: Annotated[str | None, typer.Option(metavar="NAME", help="The model, by the service's name for it.")] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="NAME", rich_help_panel="Model", help="Name of the model at the service.")
+    ] = None,
     format: Annotated[
-        Literal["messages", "openai"], typer.Option(help="Form of the requests: ours, or OpenAI's batches.")
+        Literal["messages", "openai"],
+        typer.Option(
+            metavar="FORM",
+            rich_help_panel="Output",
+            help="messages (this project's form) or openai (OpenAI's batch API).",
+        ),
     ] = "messages",
     at_once: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Replies that a request asks for, at most. Default: 1; 128 for openai."),
+        typer.Option(
+            min=1,
+            metavar="N",
+            rich_help_panel="Output",
+            help="Most replies per request. Default: 1, or 128 for openai.",
+        ),
     ] = None,
-    temperature: Annotated[float | None, typer.Option(help="Default of this and the next: the service's.")] = None,
-    top_p: Annotated[float | None, typer.Option(help="Nucleus sampling.")] = None,
-    max_output_tokens: Annotated[int | None, typer.Option(metavar="N", help="Longest reply.")] = None,
-    seed: Annotated[int | None, typer.Option(metavar="N", help="Seed of the sampling, where there is one.")] = None,
+    temperature: Annotated[
+        float | None,
+        typer.Option(metavar="T", rich_help_panel="Sampling", help="Sampling temperature. Default: the service's."),
+    ] = None,
+    top_p: Annotated[
+        float | None,
+        typer.Option(metavar="P", rich_help_panel="Sampling", help="Nucleus sampling. Default: the service's."),
+    ] = None,
+    max_output_tokens: Annotated[
+        int | None,
+        typer.Option(metavar="N", rich_help_panel="Sampling", help="Longest reply, in tokens. Default: the service's."),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", rich_help_panel="Sampling", help="Sampling seed, if the service supports it. Default: none."
+        ),
+    ] = None,
     reasoning_effort: Annotated[
         str | None,
-        typer.Option(metavar="VALUE", help="How long the model reasons: low, medium, high, ... (format openai)."),
+        typer.Option(
+            metavar="VALUE",
+            rich_help_panel="Sampling",
+            help="low, medium, high, ... (openai only). Default: the service's.",
+        ),
     ] = None,
     extra_body: Annotated[
         str | None,
-        typer.Option(metavar="JSON", help="Object with more fields for each body (format openai). No secrets."),
+        typer.Option(
+            metavar="JSON",
+            rich_help_panel="Sampling",
+            help="JSON object to add to each request (openai only). No secrets.",
+        ),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Only the first N images, sports in turn.")
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            rich_help_panel="Input",
+            help="Use only the first N images, alternating between sports. Default: all.",
+        ),
     ] = None,
     controls: Annotated[
-        bool, typer.Option("--controls", help="Ask about images in which the ball is visible.")
+        bool,
+        typer.Option(
+            "--controls", rich_help_panel="Input", help="Include controls: images in which the ball is visible."
+        ),
     ] = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Write a request for each reply that RUN lacks and that can be asked for now, as RUN/batch-N/requests.jsonl.
-
-    Run the same again once replies are imported: it writes what is left, such as the last questions of cot, which hold
-    the answers to the first ones, and what failed.
+    """Write a batch: one request for each reply that RUN still lacks.
 
     Example: `spotball batch export data --prompt base,cue --samples 50 --temperature 0.6 --out run-batch`
+
+    The requests are in RUN/batch-N/requests.jsonl. After importing the replies, run the command again to write the
+    rest: failed requests, and the last questions of cot, which include the answers to the earlier ones.
     """
     from spotball_adapters.batch.export import Job, export
     from spotball_adapters.cli.run import prompts_of
@@ -87,7 +140,7 @@ def export_command(
     scenes = read_scenes(dataset / SCENES)
     selected = limited([scene for scene in scenes if controls or not scene.control], limit)
     if not selected:
-        raise OptionError(f"{dataset}: all images are controls, which are asked about with --controls")
+        raise OptionError(f"{dataset}: all images are controls (the ball is visible). Add --controls to include them")
     settings = Settings(
         temperature=temperature,
         top_p=top_p,
@@ -113,19 +166,22 @@ def import_command(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder that the batch was written to.")],
     replies: Annotated[list[Path], typer.Argument(metavar="REPLIES", help="Files of replies (JSON Lines).")],
     respondent: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Name in the responses. Default: the model's.")
+        str | None,
+        typer.Option(
+            metavar="NAME", rich_help_panel="Output", help="Name in the responses. Default: the name of the model."
+        ),
     ] = None,
     format: FileFormat = "jsonl",
     parse_policy: ParsePolicyOption = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Store replies in RUN, and write RUN/responses.jsonl with the cell of each: RUN is then a dataset.
-
-    A line of REPLIES is {"custom_id": ..., "text": ...}, or one of OpenAI's batch output. Some of the requests will do;
-    the same reply given again changes nothing.
+    """Store replies to a batch in RUN, and write RUN/responses.jsonl with the cell of each reply.
 
     Example: `spotball batch import run-batch replies.jsonl --respondent my-model`
+
+    RUN is then a dataset. Each line of REPLIES is {"custom_id": ..., "text": ...}, or a line of OpenAI's batch output.
+    You can import replies in parts, and importing a reply twice has no effect.
     """
     from spotball_adapters.batch.take import take
 
@@ -134,16 +190,16 @@ def import_command(
     already = f", {imported.already_stored:,} were there already" if imported.already_stored else ""
     tell(f"{imported.stored:,} replies stored{already}")
     if imported.short:
-        tell(f"{imported.short:,} replies did not come with the others of their requests")
+        tell(f"{imported.short:,} replies are missing from requests that have others")
     if imported.failed:
-        tell(f"{sum(imported.failed.values()):,} requests came back without a reply:")
+        tell(f"{sum(imported.failed.values()):,} requests have no reply:")
         for message, n in list(imported.failed.items())[:SHOWN]:
             tell(f"  {n:,} times: {message}")
     lacking = {name: n for name, n in imported.unanswered.items() if n}
     for name, n in lacking.items():
-        tell(f"{name}: {n:,} requests have no reply, or not all")
+        tell(f"{name}: {n:,} requests have missing replies")
     if imported.waiting or lacking:
-        tell("What is left is written by the same `spotball batch export` as before.")
+        tell("To write the missing requests, run the same `spotball batch export` again.")
     if imported.path:
         tell(f"{imported.path}: {summary(imported.reading)}")
 

@@ -42,10 +42,16 @@ from spotball_core.errors import OptionError
 
 def ask(
     stimuli: Annotated[
-        Path, typer.Argument(metavar="STIMULI", help="The photos: the study's CSV file, or one of the same columns.")
+        Path,
+        typer.Argument(
+            metavar="STIMULI", help="CSV file of photos: the file of the study, or one with the same columns."
+        ),
     ],
     images: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder that the photos' paths are relative to.")
+        Path | None,
+        typer.Option(
+            metavar="DIR", rich_help_panel="Input", help="Folder of the photos; paths in STIMULI are relative to it."
+        ),
     ] = None,
     provider: ProviderName = None,
     model: ModelName = None,
@@ -53,15 +59,22 @@ def ask(
     prompt: Annotated[
         str,
         typer.Option(
-            metavar="NAMES", help="By commas: main, pilot, pre-pilot, one of them as pilot-3, files of your own."
+            metavar="NAMES",
+            rich_help_panel="Input",
+            help="main, pilot, pre-pilot, pilot-3, ..., or files.",
         ),
     ] = "main",
-    samples: Annotated[int, typer.Option(min=1, metavar="N", help="Answers to each photo with each prompt.")] = 1,
+    samples: Annotated[
+        int, typer.Option(min=1, metavar="N", rich_help_panel="Input", help="Samples per photo and prompt.")
+    ] = 1,
     size: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Photos are shown N x N pixels, at most: 448 in the study.")
+        int,
+        typer.Option(
+            min=1, metavar="N", rich_help_panel="Advanced", help="Largest width and height of photos, in pixels."
+        ),
     ] = 448,
     order_seed: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Seed of the orders in which options are offered.")
+        int, typer.Option(min=0, metavar="N", rich_help_panel="Advanced", help="Seed for the order of the options.")
     ] = 0,
     base_url: BaseUrl = None,
     api: ApiName = None,
@@ -72,12 +85,23 @@ def ask(
     reasoning_effort: ReasoningEffort = None,
     extra_body: ExtraBody = None,
     respondent: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Name in the trials. Default: the model's.")
+        str | None,
+        typer.Option(
+            metavar="NAME", rich_help_panel="Output", help="Name in the trials. Default: the name of the model."
+        ),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Only the first N photos, conditions in turn.")
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            rich_help_panel="Input",
+            help="Use only the first N photos. Default: all.",
+        ),
     ] = None,
-    checks: Annotated[bool, typer.Option("--checks", help="Ask about attention checks.")] = False,
+    checks: Annotated[
+        bool, typer.Option("--checks", rich_help_panel="Input", help="Include attention checks.")
+    ] = False,
     concurrency: Concurrency = 8,
     requests_per_minute: RequestsPerMinute = None,
     tokens_per_minute: TokensPerMinute = None,
@@ -91,14 +115,14 @@ def ask(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Ask a model where the person on each photo looks, with each prompt, and keep every reply.
-
-    RUN gets run.sqlite with each reply as it came, replies.jsonl with its options and what was matched, trials.csv for
-    `spotball gaze analyze`, and manual.csv with what is left for people to decide. Run the same again and it goes on
-    where it was, whatever ended it. Prompts, samples and photos may join; other settings are refused. Keys come from
-    the environment alone. Exit status 1 if anything is left to ask.
+    """Ask a model where the person in each photo looks, and store every reply.
 
     Example: `spotball gaze ask stimuli.csv --images photos --provider openai --model gpt-4o --limit 3 --dry-run`
+
+    RUN gets replies.jsonl, trials.csv for `spotball gaze analyze`, and manual.csv with the replies to match by hand. If
+    the run is interrupted, run the same command again: completed requests are not repeated. You can add prompts,
+    samples and photos to a run, but not change other settings. Keys are read from environment variables. Exit status 1
+    if replies are missing.
     """
     from spotball_adapters.gaze.job import GazeJob
     from spotball_adapters.gaze.matching import write_matches
@@ -111,12 +135,12 @@ def ask(
     from spotball_core.gaze.data.stimuli import read_stimuli
 
     if provider is None or model is None:
-        raise OptionError("name a --provider and a --model")
+        raise OptionError("add --provider NAME and --model NAME")
     all_stimuli = read_stimuli(stimuli)
     photos = [Photo(stimulus) for stimulus in all_stimuli if checks or not stimulus.attention_check]
     selected = limited(photos, limit, lambda photo: photo.stimulus.condition)
     if not selected:
-        raise OptionError(f"{stimuli}: all photos are attention checks, which are asked about with --checks")
+        raise OptionError(f"{stimuli}: all photos are attention checks. Add --checks to include them")
     settings = Settings(
         temperature=temperature,
         top_p=top_p,

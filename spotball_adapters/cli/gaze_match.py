@@ -22,36 +22,53 @@ if TYPE_CHECKING:
 def match(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run of `spotball gaze ask`.")],
     judge_provider: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Ask a model about what no template matches: openai, ...")
+        str | None,
+        typer.Option(
+            metavar="NAME", rich_help_panel="Judge", help="Let this provider's model match the remaining replies."
+        ),
     ] = None,
-    judge_model: Annotated[str | None, typer.Option(metavar="NAME", help="The model, by the provider's name.")] = None,
+    judge_model: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", rich_help_panel="Judge", help="Name of the judge's model at the provider."),
+    ] = None,
     judge_base_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="Its server, if not the provider's own.")
+        str | None,
+        typer.Option(metavar="URL", rich_help_panel="Judge", help="Address of the server. Default: the provider's."),
     ] = None,
-    judge_temperature: Annotated[float | None, typer.Option(help="Default: the provider's.")] = None,
+    judge_temperature: Annotated[
+        float | None,
+        typer.Option(metavar="T", rich_help_panel="Judge", help="Sampling temperature. Default: the provider's."),
+    ] = None,
     manual: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A copy of RUN/manual.csv whose choices are filled in.")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            rich_help_panel="Input",
+            help="A copy of RUN/manual.csv with choices filled in. Default: that file.",
+        ),
     ] = None,
     concurrency: Concurrency = 8,
     attempts: Attempts = 12,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Match the stored replies of a run with options anew, and write its replies.jsonl, trials.csv and manual.csv.
-
-    First by templates, then by what a judge said, if one is named or was before, then by what people filled in as the
-    choice in RUN/manual.csv: an option's letter or name, or none. What is left is no choice, counts as wrong, and is
-    counted.
+    """Match the stored replies of a run with the options again, and rewrite its files.
 
     Example: `spotball gaze match run-gpt-4o --judge-provider openai --judge-model gpt-4.1-mini`
+
+    Writes replies.jsonl, trials.csv and manual.csv. Templates are tried first, then the judge model (if this run has
+    one), then the choices that you fill in in RUN/manual.csv: the letter or name of an option, or none. A reply without
+    a match counts as wrong.
     """
     from spotball_adapters.gaze.matching import write_matches
     from spotball_adapters.runs.store import STORE, ReplyStore
 
     if not (run / STORE).is_file():
-        raise OptionError(f"{run} holds no run: there is no {STORE}")
+        raise OptionError(
+            f"{run} is not the folder of a run: it has no {STORE}. Name the --out folder of `spotball gaze ask`"
+        )
     if (judge_provider is None) != (judge_model is None):
-        raise OptionError("a judge has a --judge-provider and a --judge-model")
+        raise OptionError("a judge needs both --judge-provider and --judge-model. Add the other one")
     with ReplyStore(run) as store:
         judged = None
         if judge_provider is not None and judge_model is not None:

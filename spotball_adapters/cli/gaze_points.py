@@ -14,28 +14,32 @@ from spotball_core.errors import MissingExtraError
 from spotball_core.service.progress import counted
 
 StimuliFile = Annotated[
-    Path, typer.Argument(metavar="STIMULI", help="The photos: the study's CSV file, or one of the same columns.")
+    Path,
+    typer.Argument(metavar="STIMULI", help="CSV file of photos, with the columns of the study's file."),
 ]
 
 
 def points(
     stimuli: StimuliFile,
     predicted: Annotated[
-        Path, typer.Argument(metavar="POINTS", help="CSV or JSON Lines: stimulus_id, x, y, as shares of the image.")
+        Path, typer.Argument(metavar="POINTS", help="CSV or JSON Lines with stimulus_id, x, y; x and y from 0 to 1.")
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="File of trials to write.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", rich_help_panel="Output", help="File of trials to write.")
+    ],
     respondent: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Name in the trials. Default: the name of POINTS.")
+        str | None,
+        typer.Option(metavar="NAME", rich_help_panel="Output", help="Name in the trials. Default: the name of POINTS."),
     ] = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Make trials of predicted points: the object nearest to a point is the choice.
-
-    For methods that say where on the image somebody looks, such as Moondream and GazeLLE. The stimuli say where their
-    objects are. Where two objects are equally near, or nothing was predicted, there is no choice.
+    """Convert predicted gaze points to trials: the nearest object is the choice.
 
     Example: `spotball gaze points stimuli.csv moondream.csv --out moondream-trials.csv`
+
+    Use it for methods that predict points, such as Moondream and GazeLLE. The stimuli must contain the positions of the
+    objects. Without a prediction, or with two equally near objects, a trial has no choice.
     """
     from spotball_adapters.gaze.points import point_trials, read_points
     from spotball_core.gaze.data.stimuli import read_stimuli
@@ -51,24 +55,41 @@ def points(
 
 def predict(
     stimuli: StimuliFile,
-    images: Annotated[Path, typer.Option(metavar="DIR", help="Folder that the photos' paths are relative to.")],
-    checkpoint: Annotated[Path, typer.Option(metavar="FILE", help="Weights of GazeLLE's decoder, as published.")],
-    backbone: Annotated[
-        str, typer.Option(metavar="NAME", help="DINOv2 of the transformers library: a folder, or a name on the Hub.")
+    images: Annotated[
+        Path,
+        typer.Option(
+            metavar="DIR", rich_help_panel="Input", help="Folder of the photos; paths in STIMULI are relative to it."
+        ),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="File of points to write.")],
+    checkpoint: Annotated[
+        Path, typer.Option(metavar="FILE", rich_help_panel="Model", help="Published weights of GazeLLE's decoder.")
+    ],
+    backbone: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", rich_help_panel="Model", help="DINOv2 for transformers: a folder, or a name on the Hub."
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", rich_help_panel="Output", help="File of points to write.")
+    ],
     faces: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="CSV of heads: stimulus_id, x1, y1, x2, y2, as shares.")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            rich_help_panel="Input",
+            help="CSV of heads: stimulus_id, x1, y1, x2, y2, from 0 to 1. Default: none.",
+        ),
     ] = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Predict with GazeLLE, on this machine, the point that the person on each photo looks at.
-
-    The points are what `spotball gaze points` makes trials of.
+    """Predict where the person in each photo looks, with GazeLLE on this machine.
 
     Example: `spotball gaze predict stimuli.csv --images photos --checkpoint gazelle_dinov2_vitl14.pt --backbone
     facebook/dinov2-large --out gazelle.csv`
+
+    `spotball gaze points` converts the predicted points to trials.
     """
     if any(importlib.util.find_spec(module) is None for module in ("torch", "transformers", "PIL")):
         raise MissingExtraError("GazeLLE", "local")

@@ -21,47 +21,108 @@ if TYPE_CHECKING:
 
 
 def train(
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder of the experiment.")],
-    seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Runs of each set, each with a seed of its own.")] = 5,
-    epochs: Annotated[int, typer.Option(min=1, metavar="N", help="How often each picture is shown.")] = 20,
-    pictures: Annotated[int, typer.Option(min=1, metavar="N", help="Synthetic pictures in each set.")] = 1000,
-    size: Annotated[int, typer.Option(min=32, max=1024, metavar="PIXELS", help="Of a synthetic picture's side.")] = 96,
-    batch: Annotated[int, typer.Option(min=1, metavar="N", help="Pictures to a step.")] = 32,
-    rate: Annotated[float, typer.Option(metavar="RATE", help="Learning rate of the first step.")] = 1e-3,
-    last_rate: Annotated[float, typer.Option(metavar="RATE", help="And of the last, where the cosine ends.")] = 1e-5,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="DIR", rich_help_panel="Output", help="Folder of the experiment.")
+    ],
+    seeds: Annotated[
+        int,
+        typer.Option(
+            min=1, metavar="N", rich_help_panel="Training", help="Training runs per set, each with its own seed."
+        ),
+    ] = 5,
+    epochs: Annotated[
+        int, typer.Option(min=1, metavar="N", rich_help_panel="Training", help="Passes over the training pictures.")
+    ] = 20,
+    pictures: Annotated[
+        int, typer.Option(min=1, metavar="N", rich_help_panel="Training", help="Synthetic pictures per set.")
+    ] = 1000,
+    size: Annotated[
+        int,
+        typer.Option(
+            min=32,
+            max=1024,
+            metavar="PIXELS",
+            rich_help_panel="Training",
+            help="Width and height of the synthetic pictures.",
+        ),
+    ] = 96,
+    batch: Annotated[
+        int, typer.Option(min=1, metavar="N", rich_help_panel="Training", help="Pictures per training step.")
+    ] = 32,
+    rate: Annotated[
+        float, typer.Option(metavar="RATE", rich_help_panel="Training", help="Learning rate at the first step.")
+    ] = 1e-3,
+    last_rate: Annotated[
+        float,
+        typer.Option(
+            metavar="RATE", rich_help_panel="Training", help="Learning rate at the last step of the cosine schedule."
+        ),
+    ] = 1e-5,
     checkpoint: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Train GazeLLE: weights of its decoder, as published.")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            rich_help_panel="GazeLLE and photos",
+            help="Train GazeLLE: published weights of its decoder.",
+        ),
     ] = None,
     backbone: Annotated[
-        str | None, typer.Option(metavar="NAME", help="GazeLLE's DINOv2: a folder, or a name on the Hub.")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel="GazeLLE and photos",
+            help="DINOv2 for GazeLLE: a folder, or a name on the Hub.",
+        ),
     ] = None,
     stimuli: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Photos to train on and test with, instead of drawn pictures.")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            rich_help_panel="GazeLLE and photos",
+            help="Train and test with these photos. Default: synthetic pictures.",
+        ),
     ] = None,
     images: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder that the photos' paths are relative to.")
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            rich_help_panel="GazeLLE and photos",
+            help="Folder of the photos; paths in the stimuli are relative to it.",
+        ),
     ] = None,
     faces: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="CSV of heads on photos: stimulus_id, x1, y1, x2, y2, as shares."),
+        typer.Option(
+            metavar="FILE",
+            rich_help_panel="GazeLLE and photos",
+            help="CSV of heads: stimulus_id, x1, y1, x2, y2, from 0 to 1. Default: none.",
+        ),
     ] = None,
     seed: Seed = 0,
     jobs: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Runs at a time. Default: as many as there are cores; GazeLLE: one."),
+        typer.Option(
+            min=1,
+            metavar="N",
+            rich_help_panel="Advanced",
+            help="Parallel training runs. Default: number of cores; for GazeLLE 1.",
+        ),
     ] = None,
-    format: Annotated[Literal["json", "table", "markdown"], typer.Option(help="Form of the result.")] = "table",
+    format: Annotated[
+        Literal["json", "table", "markdown"],
+        typer.Option(metavar="FORM", rich_help_panel="Output", help="table, markdown or json."),
+    ] = "table",
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Watch the head bias come and go: train on pictures whose heads point where the eyes look, and on others.
-
-    Draws synthetic pictures, trains a small network on each of two sets that differ in the heads alone, once for each
-    seed, and tests it on the main study's design. DIR gets trials.csv, which `spotball gaze analyze` takes,
-    result.json, figures/ and the trained weights. What is done is not done again: the same command goes on where it
-    was, and more seeds may join.
+    """Train networks on pictures with and without a head bias, and test which cue each follows.
 
     Example: `spotball gaze train --out training`
+
+    Draws two sets of synthetic pictures that differ only in head direction, trains a small network per set and seed,
+    and tests it on the main study's design. The folder of --out gets trials.csv for `spotball gaze analyze`,
+    result.json, figures/ and the weights. If interrupted, run the same command again to continue. You can add seeds
+    later.
     """
     # Pillow draws the synthetic pictures and reads photos; only GazeLLE needs transformers.
     needed = ("torch", "PIL", *(["transformers"] if checkpoint else []))
@@ -133,7 +194,7 @@ def _asked(
     if (checkpoint is None) != (backbone is None):
         raise OptionError("GazeLLE needs both --checkpoint, its decoder, and --backbone, its encoder")
     if (stimuli is None) != (images is None) or (stimuli is None and faces is not None):
-        raise OptionError("photos need --stimuli and --images; --faces says where heads are on them")
+        raise OptionError("photos need both --stimuli and --images. Add the missing option")
     changes: dict[str, object] = {}
     if checkpoint is not None:
         changes |= {"model": "gazelle", "weights": _digest(checkpoint), "backbone": backbone}

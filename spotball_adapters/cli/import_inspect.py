@@ -18,22 +18,34 @@ SHOWN = 5
 
 def import_inspect(
     logs: Annotated[list[Path], typer.Argument(metavar="LOG", help="Logs of the task, .eval or .json.")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help=".jsonl, .csv or .parquet.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="FILE", rich_help_panel="Output", help="File of responses: .jsonl, .csv or .parquet."
+        ),
+    ],
     respondent: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Name in the responses. Default: the model's, as in the log.")
+        str | None,
+        typer.Option(
+            metavar="NAME", rich_help_panel="Output", help="Name in the responses. Default: the model in the log."
+        ),
     ] = None,
     parse_policy: Annotated[
         Literal["strict", "lenient"],
-        typer.Option(help="How to parse replies: strict reads only the prompts' format, lenient also free text."),
+        typer.Option(
+            metavar="POLICY",
+            rich_help_panel="Output",
+            help="strict (the prompts' format only) or lenient (also free text).",
+        ),
     ] = "strict",
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Turn logs that Inspect AI kept of the task spot_the_ball into a file of responses.
-
-    Replies are read anew. Samples that failed hold no reply, and are left out and counted. Needs the extra inspect.
+    """Convert Inspect AI logs of the task spot_the_ball to a file of responses.
 
     Example: `spotball import-inspect logs/*.eval --out responses-mine.jsonl`
+
+    Parses the replies again. Excludes and counts samples that failed. Needs the extra inspect.
     """
     from spotball_adapters.inspect.logs import import_logs
     from spotball_core.counting.parse_record import write_parse_policy
@@ -42,13 +54,13 @@ def import_inspect(
     imported = import_logs(logs, respondent=respondent, policy=parse_policy)
     tell = teller(quiet)
     for path, status in imported.unfinished.items():
-        tell(f"warning: {path}: the evaluation did not end well ({status}); what it has is taken")
+        tell(f"warning: {path}: the evaluation did not end normally ({status}); what it has is taken")
     if imported.failed:
-        tell(f"{sum(imported.failed.values()):,} samples failed, hold no reply, and are left out:")
+        tell(f"{sum(imported.failed.values()):,} samples failed without a reply and are excluded:")
         for message, n in list(imported.failed.items())[:SHOWN]:
             tell(f"  {n:,} times: {message}")
     if imported.reading.rows.is_empty():
-        raise OptionError("the logs hold no reply")
+        raise OptionError("the logs contain no replies")
     write_responses(imported.reading.rows, out)
     write_parse_policy(out, imported.reading.policy)
     tell(f"{out}: {summary(imported.reading)}")

@@ -20,36 +20,74 @@ def parse(
         list[Path],
         typer.Argument(metavar="FILE", help="JSON Lines, JSON, CSV, TSV (also .gz), Excel or Parquet."),
     ],
-    scenes: Annotated[Path, typer.Option("--scenes", metavar="FILE", help="The scenes.jsonl that was answered.")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Responses: .jsonl, .csv or .parquet.")],
+    scenes: Annotated[
+        Path,
+        typer.Option(
+            "--scenes", metavar="FILE", rich_help_panel="Input", help="The scenes.jsonl that the replies answer."
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="FILE", rich_help_panel="Output", help="File of responses: .jsonl, .csv or .parquet."
+        ),
+    ],
     layout: Annotated[
-        LayoutName | None, typer.Option(help="What the files are. Default: recognized by their first record.")
+        LayoutName | None,
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel="Input",
+            help="inspect, openai-batch, harness, vlmevalkit, table. Default: detected.",
+        ),
     ] = None,
     reply: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column with the reply; a.b is the key b in column a.")
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            rich_help_panel="Input",
+            help="Column of the reply; a.b is key b in column a. Default: detected.",
+        ),
     ] = None,
-    image: Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="Column that names the image.")] = None,
+    image: Annotated[
+        str | None,
+        typer.Option("--id", metavar="COLUMN", rich_help_panel="Input", help="Column of the image. Default: detected."),
+    ] = None,
     index: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Table that maps ids (column index) to images (image, sport, prompt)."),
+        typer.Option(
+            metavar="FILE",
+            rich_help_panel="Input",
+            help="Table from ids (column index) to images (image, sport, prompt).",
+        ),
     ] = None,
     respondent: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Default: the model's name in the file, else the file's name.")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel="Output",
+            help="Name in the responses. Default: the model in the file, or its name.",
+        ),
     ] = None,
-    prompt: Annotated[str, typer.Option(metavar="NAME", help="The prompt's name in the responses.")] = "base",
+    prompt: Annotated[
+        str, typer.Option(metavar="NAME", rich_help_panel="Output", help="Name of the prompt in the responses.")
+    ] = "base",
     parse_policy: Annotated[
         Literal["strict", "lenient"],
-        typer.Option(help="strict reads only the prompts' format, lenient also reads answers in free text."),
+        typer.Option(
+            metavar="POLICY",
+            rich_help_panel="Output",
+            help="strict (the prompts' format only) or lenient (also free text).",
+        ),
     ] = "strict",
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """Parse raw replies that another tool stored, and write them as responses.
 
-    Recognizes samples of lmms-eval and lm-evaluation-harness, tables of VLMEvalKit, outputs of OpenAI batches, logs of
-    Inspect, and tables with a column of replies. Writes RESPONSES, and a table of the unparsed replies next to it.
-
     Example: `spotball parse samples_spot.jsonl --scenes data/scenes.jsonl --out responses-mine.jsonl`
+
+    Recognizes samples of lmms-eval and lm-evaluation-harness, tables of VLMEvalKit, outputs of OpenAI batches, logs of
+    Inspect, and tables with a column of replies. Lists unparsed replies in a table next to the output.
     """
     from spotball_adapters.outputs.parse import parse_files
     from spotball_core.counting.parse_record import write_parse_policy
@@ -59,7 +97,7 @@ def parse(
     from spotball_core.service.safe_text import csv_frame
 
     if out.suffix not in FORMATS:
-        raise OptionError(f"{out}: responses are written as one of {', '.join(FORMATS)}")
+        raise OptionError(f"--out: found {out}, expected a file name ending in {', '.join(FORMATS)}")
     parsed = parse_files(
         files,
         read_scenes(scenes),
@@ -77,7 +115,7 @@ def parse(
     for reason, n in parsed.failed.items():
         tell(f"warning: {n:,} request{'s' if n > 1 else ''} without a reply: {reason}")
     if parsed.reading.rows.is_empty():
-        raise OptionError("the files hold no reply")
+        raise OptionError("the files contain no replies. Check the files and --layout")
     if parsed.missing:
         tell(f"warning: {parsed.missing:,} of the scenes have no reply")
     write_responses(parsed.reading.rows, out)

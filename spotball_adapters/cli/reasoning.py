@@ -22,53 +22,105 @@ if TYPE_CHECKING:
 def reasoning(
     paths: Paths,
     embedder: Annotated[
-        str, typer.Option(metavar="NAME", help="What embeds the words: gemini, openai, sentence-transformers, ...")
+        str,
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel="Model",
+            help="gemini, openai, sentence-transformers, or one that a package adds.",
+        ),
     ],
     scenes: ScenesFile = None,
     model: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The model, by its name or folder. Default: the embedder's.")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel="Model",
+            help="Name or folder of the embedding model. Default: the embedder's.",
+        ),
     ] = None,
-    base_url: Annotated[str | None, typer.Option(metavar="URL", help="The server, if not the embedder's own.")] = None,
+    base_url: Annotated[
+        str | None,
+        typer.Option(metavar="URL", rich_help_panel="Model", help="Address of the server. Default: the embedder's."),
+    ] = None,
     task_type: Annotated[
-        str | None, typer.Option(metavar="NAME", help="What gemini makes vectors for, such as semantic_similarity.")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel="Model",
+            help="Task type for gemini, such as semantic_similarity. Default: none.",
+        ),
     ] = None,
     templates: Annotated[
-        str, typer.Option(metavar="FILE", help="Sentences to compare with: a file of your own, or the built-in ones.")
+        str,
+        typer.Option(
+            metavar="FILE", rich_help_panel="Scoring", help="Sentences to compare with: built-in ones, or a file."
+        ),
     ] = "pose-gaze",
     cache: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Where vectors are kept. Default: reasoning.sqlite in the first PATH's folder."
+            metavar="FILE",
+            rich_help_panel="Advanced",
+            help="File of stored embeddings. Default: reasoning.sqlite next to PATH.",
         ),
     ] = None,
     longest: Annotated[
-        int, typer.Option(min=4, metavar="BYTES", help="Of a text that are sent; the rest is cut off and counted.")
+        int,
+        typer.Option(
+            min=4, metavar="BYTES", rich_help_panel="Advanced", help="Cut off longer texts, and report how many."
+        ),
     ] = 8000,
     bootstrap: Bootstrap = 1000,
     labelings: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Random labelings of the templates, to compare the true one with.")
+        int,
+        typer.Option(
+            min=1, metavar="N", rich_help_panel="Scoring", help="Random labelings of the templates to test against."
+        ),
     ] = 1000,
     seed: Seed = 0,
     format: FormatOption = None,
     out: Out = None,
-    figure: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the shares, as .png or .svg.")] = None,
-    concurrency: Annotated[int, typer.Option(min=1, metavar="N", help="Requests at a time.")] = 4,
-    requests_per_minute: Annotated[float | None, typer.Option(min=0.001, metavar="N", help="At most.")] = None,
-    attempts: Annotated[int, typer.Option(min=1, metavar="N", help="How often a request is tried.")] = 8,
-    timeout: Annotated[float, typer.Option(min=0.001, metavar="SECONDS", help="For one request.")] = 120.0,
+    figure: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", rich_help_panel="Output", help="Draw the shares, as .png or .svg. Default: no figure."
+        ),
+    ] = None,
+    concurrency: Annotated[
+        int, typer.Option(min=1, metavar="N", rich_help_panel="Limits and retries", help="Number of parallel requests.")
+    ] = 4,
+    requests_per_minute: Annotated[
+        float | None,
+        typer.Option(
+            min=0.001, metavar="N", rich_help_panel="Limits and retries", help="Rate limit in requests. Default: none."
+        ),
+    ] = None,
+    attempts: Annotated[
+        int,
+        typer.Option(
+            min=1, metavar="N", rich_help_panel="Limits and retries", help="Attempts per request before giving up."
+        ),
+    ] = 8,
+    timeout: Annotated[
+        float,
+        typer.Option(
+            min=0.001, metavar="SECONDS", rich_help_panel="Limits and retries", help="Longest time for one request."
+        ),
+    ] = 120.0,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say how many texts would be embedded; embed nothing.")
+        bool,
+        typer.Option("--dry-run", rich_help_panel="Output", help="Print the number of texts to embed; embed nothing."),
     ] = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Do the words of answers speak of pose or of gaze? For all responses with a column `reasoning`.
-
-    Each rationale is embedded and compared with sentences that speak of pose and of gaze; the closer set is its
-    category. Vectors are kept: the same text is embedded, and paid for, once, and after an interrupt the same command
-    goes on. Keys come from the environment alone.
+    """Measure whether rationales mention pose or gaze.
 
     Example: `spotball reasoning run-gpt --embedder openai --dry-run`
+
+    Embeds each text of the column `reasoning` and compares it with sentences about pose and about gaze; the closer set
+    is its category. Embeddings are stored, so each text is embedded once, also if you run the command again. Keys are
+    read from environment variables.
     """
     from spotball_adapters.cli.asking import silence_retries
     from spotball_adapters.embedders.cache import CACHE

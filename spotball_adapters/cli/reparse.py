@@ -18,14 +18,18 @@ if TYPE_CHECKING:
 SHOWN = 20
 """Changes that are shown one by one."""
 
-FileFormat = Annotated[Literal["jsonl", "parquet"], typer.Option(help="Form of the file of responses.")]
+FileFormat = Annotated[
+    Literal["jsonl", "parquet"], typer.Option(rich_help_panel="Output", help="Format of the file of responses.")
+]
 
 ParsePolicyOption = Annotated[
     Literal["strict", "lenient"] | None,
     typer.Option(
         "--parse-policy",
-        help="How to parse replies: strict reads only the prompts' format, lenient also reads answers in free text. "
-        "Default: the policy used last in this folder, else strict.",
+        metavar="POLICY",
+        rich_help_panel="Output",
+        help="strict (the prompts' format only) or lenient (also free text). "
+        "Default: as used last in this folder, or strict.",
     ),
 ]
 
@@ -37,18 +41,20 @@ def reparse(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Read the stored replies of a run again, show what changed, and write its responses anew. Nobody is asked.
-
-    For a run that was killed before it wrote its responses, and for replies that a newer version reads better.
+    """Parse the stored replies of a run again, show what changed, and rewrite its responses.
 
     Example: `spotball reparse run-gpt`
+
+    Sends no requests. Use it if a run was killed before it wrote its responses, or after an update of the parser.
     """
     from spotball_adapters.runs.responses import export
     from spotball_adapters.runs.store import SCENES, STORE, ReplyStore
     from spotball_core.io.scenes import read_scenes
 
     if not (run / STORE).is_file():
-        raise OptionError(f"{run} holds no run: there is no {STORE}")
+        raise OptionError(
+            f"{run} is not the folder of a run: it has no {STORE}. Name the --out folder of `spotball run`"
+        )
     with ReplyStore(run) as store:
         reading, path = export(store, read_scenes(run / SCENES), run, format, parse_policy)
     for line in changed(reading):

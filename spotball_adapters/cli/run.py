@@ -38,7 +38,7 @@ from spotball_adapters.cli.asking import (
 )
 from spotball_adapters.cli.reparse import FileFormat, ParsePolicyOption, summary
 from spotball_core.cli.options import Debug, Quiet
-from spotball_core.errors import OptionError
+from spotball_core.errors import OptionError, unknown_name
 
 if TYPE_CHECKING:
     from spotball_adapters.prompts.prompt import Prompt
@@ -56,20 +56,37 @@ def run(
     model: ModelName = None,
     preset: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="One of the paper's models, asked as it was: gemini, gpt, llama, qwen."),
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel="Model",
+            help="A model of the paper with its settings: gemini, gpt, llama, qwen.",
+        ),
     ] = None,
     out: RunFolder = None,
     prompt: Annotated[
         str | None,
-        typer.Option(metavar="NAMES", help="By commas: base, cue, cot, files of your own. Default: these three."),
+        typer.Option(
+            metavar="NAMES",
+            rich_help_panel="Input",
+            help="base,cue,cot, or prompt files. Default: these three.",
+        ),
     ] = None,
     samples: Annotated[
         str | None,
-        typer.Option(metavar="N,...", help="One number, or one a prompt. Default: 50; 20 where questions come first."),
+        typer.Option(
+            metavar="N,...",
+            rich_help_panel="Input",
+            help="Samples: one number, or one per prompt. Default: 50 (cot: 20).",
+        ),
     ] = None,
     samples_per_request: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Most samples that one request asks for. Default: the provider's limit."),
+        typer.Option(
+            min=1,
+            metavar="N",
+            rich_help_panel="Limits and retries",
+            help="Most samples per request. Default: the provider's limit.",
+        ),
     ] = None,
     base_url: BaseUrl = None,
     api: ApiName = None,
@@ -80,13 +97,27 @@ def run(
     reasoning_effort: ReasoningEffort = None,
     extra_body: ExtraBody = None,
     respondent: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Name in the responses. Default: the model's, or the preset's.")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel="Output",
+            help="Name in the responses. Default: that of the model or preset.",
+        ),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Only the first N images, sports in turn.")
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            rich_help_panel="Input",
+            help="Use only the first N images, alternating between sports. Default: all.",
+        ),
     ] = None,
     controls: Annotated[
-        bool, typer.Option("--controls", help="Ask about images in which the ball is visible.")
+        bool,
+        typer.Option(
+            "--controls", rich_help_panel="Input", help="Include controls: images in which the ball is visible."
+        ),
     ] = False,
     concurrency: Concurrency = 8,
     requests_per_minute: RequestsPerMinute = None,
@@ -103,14 +134,13 @@ def run(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Ask a model about every image of a dataset, as often as the benchmark wants, and keep every reply.
-
-    RUN gets run.sqlite with each reply as it came, responses.jsonl with its cell, the pictures as they were shown and
-    the scenes: it is a dataset that `spotball score` reads. Run the same again and it goes on where it was, whatever
-    ended it. More samples, prompts and images may join; other settings are refused. Keys come from the environment
-    alone. Exit status 1 if anything is left to ask.
+    """Ask a model about every image of a dataset, and store every reply.
 
     Example: `spotball run data --provider openai --model gpt-4.1 --limit 3 --dry-run`
+
+    RUN becomes a dataset that `spotball score` reads. If the run is interrupted, run the same command again: completed
+    requests are not repeated. You can add samples, prompts and images to a run, but not change other settings. Keys are
+    read from environment variables. Exit status 1 if replies are missing.
     """
     from spotball_adapters.providers.find import find
     from spotball_adapters.providers.protocol import Access, Settings
@@ -124,7 +154,7 @@ def run(
     scenes = read_scenes(dataset / SCENES)
     selected = limited([scene for scene in scenes if controls or not scene.control], limit)
     if not selected:
-        raise OptionError(f"{dataset}: all images are controls, which are asked about with --controls")
+        raise OptionError(f"{dataset}: all images are controls (the ball is visible). Add --controls to include them")
     settings = Settings(
         temperature=temperature,
         top_p=top_p,
@@ -203,7 +233,7 @@ def _named(
 
     if preset is not None:
         if preset not in PRESETS:
-            raise OptionError(f"--preset: there is no {preset!r}; there are {', '.join(PRESETS)}")
+            raise OptionError(f"--preset: {unknown_name('preset', preset, PRESETS)}")
         preset_run = PRESETS[preset]
         if provider is None and model is None:
             respondent = respondent or preset_run.respondent
@@ -217,7 +247,7 @@ def _named(
         together: dict[str, Any] = preset_run.settings.given() | settings.given()
         settings = Settings(**together)
     if provider is None or model is None:
-        raise OptionError("name a --provider and a --model, or a --preset")
+        raise OptionError("add --provider NAME and --model NAME, or --preset NAME")
     return _Named(provider, model, prompts_of(prompt or DEFAULT_PROMPTS, samples), respondent or model, settings)
 
 
@@ -236,9 +266,13 @@ def prompts_of(names: str, samples: str | None) -> tuple[tuple[Prompt, int], ...
     try:
         numbers = [int(part) for part in samples.split(",")]
     except ValueError:
-        raise OptionError(f"--samples: {samples!r}, expected whole numbers with commas between them") from None
+        raise OptionError(
+            f"--samples: found {samples!r}, expected whole numbers separated by commas, such as 50,50,20"
+        ) from None
     if len(numbers) == 1:
         numbers *= len(prompts)
     if len(numbers) != len(prompts):
-        raise OptionError(f"--samples: {len(numbers)} numbers for {len(prompts)} prompts, expected one or one for each")
+        raise OptionError(
+            f"--samples: found {len(numbers)} numbers for {len(prompts)} prompts. Give one number, or one per prompt"
+        )
     return tuple(zip(prompts, numbers, strict=True))

@@ -17,7 +17,8 @@ from spotball_core.service.safe_text import show
 
 study = typer.Typer(
     no_args_is_help=True,
-    help="Put the benchmark in front of people, in a browser, and get their answers out.",
+    help="Run the human study: collect answers in a browser, and export "
+    "them.\n\nExample: `spotball study serve --demo`",
     rich_markup_mode=None,
 )
 
@@ -28,52 +29,60 @@ def init_command(
         Path,
         typer.Argument(
             metavar="DATASET",
-            help="Dataset folder, with scenes.jsonl and images; for choices with stimuli.csv and photos, or that file.",
+            help="Dataset folder with scenes.jsonl and images; for --task choice a stimuli.csv, or its folder.",
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="STUDY", help="Folder of the study.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="STUDY", rich_help_panel="Output", help="Folder of the study.")
+    ],
     sport: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A sport, which becomes a list; may be repeated. Default: all."),
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel="Input",
+            help="Make one list per sport; can be repeated. Default: all sports.",
+        ),
     ] = None,
     images: Annotated[
         int | None,
         typer.Option(
             min=1,
             metavar="N",
-            help="Images of a sport, drawn at random. Default: all. Of choices: photos of a list, at most, each photo "
-            "in one list. Default: the stimuli's list_id, else 45.",
+            rich_help_panel="Input",
+            help="Random images per list. Default: all; for choices list_id, or 45.",
         ),
     ] = None,
     seed: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Seed of all that is drawn, also for participants.")
+        int,
+        typer.Option(
+            min=0, metavar="N", rich_help_panel="Input", help="Seed for the choice of images and the order of trials."
+        ),
     ] = 0,
     task: Annotated[
-        Literal["clicks", "choice"], typer.Option(help="Where is the ball, or which object is looked at.")
+        Literal["clicks", "choice"],
+        typer.Option(rich_help_panel="Input", help="clicks: where is the ball; choice: which object is looked at."),
     ] = "clicks",
     originals: Annotated[
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Images before the ball was removed, for the example pair; named as the dataset's. Default: those of "
-            "the dataset, else a drawn example.",
+            rich_help_panel="Input",
+            help="Images with the ball, for the example. Default: the dataset's.",
         ),
     ] = None,
     language: Annotated[
-        Literal["en", "de"], typer.Option(help="Language of the page and of the texts for participants.")
+        Literal["en", "de"], typer.Option(rich_help_panel="Input", help="Language of the pages for participants.")
     ] = "en",
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Write STUDY/study.toml for a dataset: what is shown, asked, said and paid, each choice with a comment.
-
-    Each sport is a list; a participant sees one. Controls, in which the ball is visible, become attention checks. Read
-    the file and change it before people come.
-
-    With --task choice, the gaze study's question is asked about photos: lists of 45 and all attention checks, three of
-    which are practice.
+    """Create a study from a dataset: STUDY/study.toml with all settings and texts, each with a comment.
 
     Example: `spotball study init data --sport soccer --images 50 --out study`
+
+    Each sport becomes one list, and each participant sees one list. Controls (the ball is visible) become attention
+    checks. Edit the file before you invite participants. With --task choice, participants answer the gaze question
+    about photos; each list has up to 45 photos and all attention checks.
     """
     from spotball_adapters.study.setup.config import CONFIG
     from spotball_adapters.study.setup.init import init_study
@@ -95,12 +104,12 @@ def init_command(
         )
         if not study_list.practice:
             tell(
-                f"{study_list.name}: no image is left for practice, so participants start without it. "
-                "Use fewer --images to keep one back"
+                f"{study_list.name}: no image is left for practice, so participants start without practice. "
+                "To have practice, use fewer --images"
             )
     if config.example is not None and config.example.synthetic:
-        tell("the example of the instructions is drawn; --originals takes one of your own images instead")
-    tell(f"{out / CONFIG}: read it, and change what you need. Then: spotball study check {out}")
+        tell("the instructions show a drawn example. Add --originals to show one of your own images")
+    tell(f"{out / CONFIG}: review and edit it. Then run: spotball study check {out}")
 
 
 @study.command("check")
@@ -109,11 +118,11 @@ def check_command(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """List what is missing before participants may come: placeholders, pay, completion code, example, images.
-
-    Exit status 1 if anything is missing.
+    """List what a study still lacks: placeholders, pay, completion code, example, images.
 
     Example: `spotball study check my-study`
+
+    Exit status 1 if anything is missing.
     """
     from spotball_adapters.study.setup.check import check
 
@@ -129,58 +138,73 @@ def check_command(
 @study.command("serve")
 def serve_command(
     folder: Annotated[Path | None, typer.Argument(metavar="STUDY", help="Folder of the study.")] = None,
-    host: Annotated[str, typer.Option(metavar="NAME", help="Address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="Port; 0 for any that is free.")] = 8000,
+    host: Annotated[
+        str, typer.Option(metavar="NAME", rich_help_panel="Server", help="Address to listen on.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, metavar="N", rich_help_panel="Server", help="Port; 0 picks a free one.")
+    ] = 8000,
     demo: Annotated[
-        bool, typer.Option("--demo", help="A study of made-up scenes instead, forgotten at the end.")
+        bool,
+        typer.Option(
+            "--demo",
+            rich_help_panel="Input",
+            help="Serve a demo with synthetic scenes; its data is deleted at the end.",
+        ),
     ] = False,
     task: Annotated[
-        Literal["clicks", "choice"], typer.Option(help="Of the demo: where is the ball, or which object is looked at.")
+        Literal["clicks", "choice"], typer.Option(rich_help_panel="Input", help="Task of the demo.")
     ] = "clicks",
     public_url: Annotated[
         str | None,
         typer.Option(
-            metavar="URL", help="Where participants reach a proxy in front, such as https://example.org/study/."
+            metavar="URL",
+            rich_help_panel="Server",
+            help="Address of the proxy, such as https://example.org/study/. Default: none.",
         ),
     ] = None,
     proxy: Annotated[
         list[str] | None,
         typer.Option(
             metavar="ADDRESS",
-            help="IP address or network of the proxy, whose X-Forwarded-For is trusted; may be repeated.",
+            rich_help_panel="Server",
+            help="Trust X-Forwarded-For from this IP address or network; can be repeated.",
         ),
     ] = None,
     pilot: Annotated[
-        bool, typer.Option("--pilot", help="Try the study out: its data is kept apart and can be deleted.")
+        bool, typer.Option("--pilot", rich_help_panel="Input", help="Pilot run: store its data separately.")
     ] = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Serve a study until Ctrl-C. Each click is on disk before it is acknowledged; start again and all go on.
-
-    With --pilot, data is stored in STUDY/pilot-1 and not with the study's, study.toml may still change, and a link for
-    each list shows it. `spotball study delete STUDY --pilot` deletes the data.
-
-    SPOTBALL_STUDY_PASSWORD in the environment opens /admin, to which the user is `admin`. For access from outside, put
-    a proxy that speaks HTTPS in front of it, and give its address with --public-url and --proxy.
+    """Serve a study to participants until you press Ctrl-C.
 
     Example: `spotball study serve --demo`
+
+    Each click is saved before it is acknowledged; after a restart, participants continue. With --pilot, data goes to
+    STUDY/pilot-1, study.toml may still change, and a preview link for each list is printed. Set SPOTBALL_STUDY_PASSWORD
+    in the environment to open the admin page /admin (user admin). For access from outside, put an HTTPS proxy in front,
+    and name it with --public-url and --proxy.
     """
     from spotball_adapters.study.server.serve import serve
 
     tell = teller(quiet)
     if demo == (folder is not None):
-        raise OptionError("name a study's folder, or --demo")
+        raise OptionError("STUDY is missing: name the folder of a study, such as my-study, or add --demo")
     if folder is not None:
         serve(folder, host=host, port=port, tell=tell, pilot=pilot, public_url=public_url, proxies=proxy or ())
         return
     if pilot:
-        raise OptionError("--pilot is for a study of yours; the demo's data is always deleted")
+        raise OptionError("--pilot has no effect with --demo, whose data is always deleted. Remove --pilot")
+    from spotball_adapters.study.server.public import check_proxies, read_public_address
     from spotball_adapters.study.setup.demo import demo_choices, demo_study
 
+    check_proxies(proxy or ())
+    if public_url:
+        read_public_address(public_url)
     make = demo_study if task == "clicks" else demo_choices
     with tempfile.TemporaryDirectory(prefix="spotball-study-") as name:
-        tell("Everything here is synthetic: made-up scenes. What is answered is forgotten at the end.")
+        tell("This demo shows synthetic scenes. Answers are deleted when it ends.")
         serve(make(Path(name)), host=host, port=port, tell=tell, public_url=public_url, proxies=proxy or ())
 
 

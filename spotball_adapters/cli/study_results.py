@@ -19,21 +19,28 @@ if TYPE_CHECKING:
     from spotball_adapters.study.results.participations import Participation
     from spotball_adapters.study.setup.design import StudyDesign
 
-Study = Annotated[Path, typer.Argument(metavar="STUDY", help="The study's folder, with study.toml.")]
+Study = Annotated[Path, typer.Argument(metavar="STUDY", help="Folder of the study, with study.toml.")]
 Exclude = Annotated[
     str | None,
     typer.Option(
         metavar="RULES",
-        help="By commas: checks (a check is missed by a click), checks-all (by all of them), fast, same-cell, clock, "
-        "repeated, patterned, explanations, duplicates. Default: study.toml's.",
+        rich_help_panel="Exclusion",
+        help="Rules: checks (one failed), checks-all (all failed), fast, same-cell, clock, repeated, "
+        "patterned, explanations, fullscreen, small-window, duplicates; separate by commas. Default: from study.toml.",
     ),
 ]
 MinSeconds = Annotated[
-    float | None, typer.Option(min=0, metavar="S", help="For the rule fast: seconds on the median image.")
+    float | None,
+    typer.Option(
+        min=0,
+        metavar="S",
+        rich_help_panel="Exclusion",
+        help="Exclude a lower median time per image (rule fast). Default: from study.toml.",
+    ),
 ]
 
 
-Pilot = Annotated[bool, typer.Option("--pilot", help="The latest pilot's data instead of the study's.")]
+Pilot = Annotated[bool, typer.Option("--pilot", rich_help_panel="Input", help="Use the data of the latest pilot.")]
 
 
 def add_to(group: typer.Typer) -> None:
@@ -45,45 +52,56 @@ def add_to(group: typer.Typer) -> None:
 def export(
     study: Study,
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="PATH", help="A file (.jsonl, .csv, .parquet), or a folder.")
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="PATH",
+            rich_help_panel="Output",
+            help="A folder, or a file ending in .jsonl, .csv or .parquet.",
+        ),
     ],
     format: Annotated[
         Literal["jsonl", "csv", "parquet", "release", "psych-ds"] | None,
         typer.Option(
-            help="Form of the responses, the published release's layout, or a Psych-DS dataset. Default: by --out; of "
-            "a folder jsonl, of choices csv."
+            metavar="FORM",
+            rich_help_panel="Output",
+            help="jsonl, csv, parquet, release (published layout) or psych-ds. Default: by "
+            "--out; for folders jsonl, or csv for choices.",
         ),
     ] = None,
     respondent: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="What to call these people. Default: our-people, which keeps them apart from the paper's, who are "
-            "called human; for choices and the release's layout human; for a pilot pilot.",
+            rich_help_panel="Output",
+            help="Name in the responses. Default: our-people (human for choices and release, pilot for pilots).",
         ),
     ] = None,
     exclude: Exclude = None,
     min_seconds: MinSeconds = None,
     keep_all: Annotated[
-        bool, typer.Option("--keep-all", help="Exclude nobody; participants.csv says who would be.")
+        bool,
+        typer.Option(
+            "--keep-all",
+            rich_help_panel="Exclusion",
+            help="Exclude no participants; participants.csv still lists the rules.",
+        ),
     ] = False,
     unfinished: Annotated[
-        bool, typer.Option("--unfinished", help="Also the answers of those who did not finish.")
+        bool, typer.Option("--unfinished", rich_help_panel="Exclusion", help="Include participants who did not finish.")
     ] = False,
     pilot: Pilot = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Write the answers of those who finished and are not excluded, as responses of one respondent.
-
-    A folder gets responses-people, scenes.jsonl (so that it is a dataset), every click with its place and time, and
-    participants.csv, which says who is excluded by which rule. With --format release, it gets the published release's
-    layout; with --format psych-ds, a Psych-DS dataset with a data dictionary. Nothing is deleted from the study, which
-    may be running.
-
-    A study of choices gives trials.csv, which `spotball gaze analyze` reads, instead.
+    """Write the answers of participants who finished and are not excluded, as responses.
 
     Example: `spotball study export my-study --out our-people`
+
+    A folder gets responses-people, scenes.jsonl, all clicks with place and time, and participants.csv with the
+    exclusion rules that apply; it is a dataset. A study of choices gives trials.csv for `spotball gaze analyze`
+    instead. The study is not changed and may be running.
     """
     from spotball_adapters.study.results import export as exports
     from spotball_adapters.study.results.exclusion import exclusion_of
@@ -91,9 +109,9 @@ def export(
     from spotball_adapters.study.setup.pilot import data_folder
 
     if respondent is not None and not respondent.strip():
-        raise OptionError("--respondent is empty; give a name, such as our-people")
+        raise OptionError("--respondent is empty. Give a name, such as our-people")
     if format == "release" and respondent not in (None, exports.PUBLISHED):
-        raise OptionError("--respondent: the published release's layout has no names of respondents; leave it out")
+        raise OptionError("--respondent has no effect with --format release. Remove it")
     design, everybody = _read(study, pilot=pilot)
     if pilot:
         teller(quiet)(f"these are answers of a pilot, {data_folder(study, pilot=True)}, not the study's")
@@ -111,7 +129,9 @@ def export(
     for line in _export_counts(everybody, exported, exclusion, keep_all=keep_all, unfinished=unfinished):
         tell(line)
     if not exported:
-        raise OptionError(f"{study}: nobody is left to export")
+        raise OptionError(
+            f"{study}: no participant finished and passed all exclusion rules. See `spotball study status {study}`"
+        )
     if format == "release":
         for line in write_release(exported, design, out):
             tell(line)
@@ -121,14 +141,16 @@ def export(
         write_psych_ds(everybody, exported, design, exclusion, out, respondent)
     elif out.suffix:
         if format is not None and out.suffix != f".{format}":
-            raise OptionError(f"--out {out}: the ending is not that of --format {format}")
+            raise OptionError(f"--out: {out} does not end in .{format}, as --format says. Change one of them")
         exports.write_file(exported, design, out, respondent)
     else:
         # Trials are read as CSV by `spotball gaze analyze`.
         form = format or ("csv" if design.config.task == "choice" else "jsonl")
         exports.write_folder(everybody, exported, design, exclusion, out, form, respondent)
     if n := exports.left_out_checks(exported, design):
-        tell(f"left out: {n:,} answers to checks that are no controls of the dataset, as scoring would count them")
+        tell(
+            f"excluded: {n:,} answers to checks that are not controls of the dataset, because scoring would count them"
+        )
     tell(f"wrote {out}")
 
 
@@ -137,15 +159,18 @@ def status(
     exclude: Exclude = None,
     min_seconds: MinSeconds = None,
     pilot: Pilot = False,
-    format: Annotated[Literal["table", "markdown", "json"], typer.Option(help="Form of the result.")] = "table",
+    format: Annotated[
+        Literal["table", "markdown", "json"],
+        typer.Option(metavar="FORM", rich_help_panel="Output", help="table, markdown or json."),
+    ] = "table",
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """How many took part, how far they came, who would be excluded, and how long it took: the attrition table.
-
-    Exit status 1 if what is stored does not agree with study.toml and its dataset as they are now.
+    """Print how many people took part, how far they got, who would be excluded, and how long it took.
 
     Example: `spotball study status my-study`
+
+    Exit status 1 if stored answers do not match study.toml and its dataset.
     """
     from spotball_adapters.study.results import attrition_text
     from spotball_adapters.study.results.attrition import attrition
@@ -174,30 +199,39 @@ def status(
 
 def bonus(
     study: Study,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="CSV file: PROLIFIC_PID, amount.")],
-    kept: Annotated[bool, typer.Option("--kept", help="Only those who are not excluded.")] = False,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="FILE", rich_help_panel="Output", help="CSV file to write: PROLIFIC_PID, amount."
+        ),
+    ],
+    kept: Annotated[
+        bool, typer.Option("--kept", rich_help_panel="Exclusion", help="Pay only participants who are not excluded.")
+    ] = False,
     everybody: Annotated[
-        bool, typer.Option("--all", help="Also those whose times show that they did not do the work.")
+        bool,
+        typer.Option(
+            "--all", rich_help_panel="Exclusion", help="Also pay participants excluded by the rules fast and clock."
+        ),
     ] = False,
     exclude: Exclude = None,
     min_seconds: MinSeconds = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Write what each participant's accuracy earns: pay.bonus times accuracy over the test images, rounded down.
-
-    All who finished are paid, also those who are excluded, except by the rules fast and clock: their times show that
-    they did not do the work. --kept pays only those who are not excluded. The file names people, and only you can read
-    it: keep it apart from their answers.
+    """Write the bonus of each participant: pay.bonus times accuracy on test images, rounded down.
 
     Example: `spotball study bonus my-study --out bonus.csv`
+
+    Pays all who finished, except those excluded by the rules fast and clock. The file contains platform IDs and is
+    readable only by you. Store it apart from the answers.
     """
     from spotball_adapters.study.results.bonus import bonuses, write_bonuses
     from spotball_adapters.study.results.exclusion import RULES, TIMES, exclusion_of
     from spotball_adapters.study.store import reading
 
     if kept and everybody:
-        raise OptionError("--kept and --all contradict each other; give one of them")
+        raise OptionError("--kept and --all exclude each other. Remove one of them")
     design, people = _read(study)
     exclusion = exclusion_of(design.config.exclusion, rules=exclude, min_seconds=min_seconds)
     with reading(study) as reader:
@@ -215,33 +249,41 @@ def bonus(
     tell(f"{len(amounts)} bonuses, {total:.2f} {design.config.pay.currency} in all")
     if excluded := len(finished) - len(paid):
         why = "are excluded" if kept else "did not do the work, by the rules fast and clock (--all pays them)"
-        tell(f"{excluded} {why}, and are not in the list")
+        tell(f"{excluded} {why}, and are not on the list")
     if unpaid := len(paid) - unknown - len(amounts):
-        tell(f"{unpaid} earned less than 0.01, and are not in the list")
+        tell(f"{unpaid} earned less than 0.01, and are not on the list")
     if unknown:
-        tell(f"{unknown} did not come from Prolific, and are not in the list")
+        tell(f"{unknown} did not come from Prolific, and are not on the list")
     tell(f"wrote {out}")
 
 
 def delete(
     study: Study,
-    participant: Annotated[str | None, typer.Option(metavar="LABEL", help="By the label that exports have.")] = None,
-    prolific: Annotated[str | None, typer.Option(metavar="PID", help="By the Prolific ID.")] = None,
-    pilot: Annotated[bool, typer.Option("--pilot", help="The data of all pilots instead of one person's.")] = False,
+    participant: Annotated[
+        str | None,
+        typer.Option(metavar="LABEL", rich_help_panel="Input", help="Delete the person with this label in exports."),
+    ] = None,
+    prolific: Annotated[
+        str | None,
+        typer.Option(metavar="PID", rich_help_panel="Input", help="Delete the person with this Prolific ID."),
+    ] = None,
+    pilot: Annotated[
+        bool, typer.Option("--pilot", rich_help_panel="Input", help="Delete the data of all pilots.")
+    ] = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Delete one person for good, from the answers and from the platform IDs, or all pilots. It cannot be undone.
-
-    The server must not be running. Exports that were made earlier are not touched: make them again.
+    """Delete one person, or all pilots, permanently. You cannot undo this.
 
     Example: `spotball study delete my-study --prolific 5f2e0c1a9b7d4e3f8a6c5b4d`
+
+    Stop the server first. Earlier exports are not changed: export again.
     """
     from spotball_adapters.study.results import deletion
     from spotball_adapters.study.setup.pilot import delete_pilots
 
     if [participant, prolific, pilot or None].count(None) != 2:
-        raise OptionError("say who, by --participant or by --prolific, or give --pilot")
+        raise OptionError("name the person to delete with --participant or --prolific, or add --pilot")
     if pilot:
         n = delete_pilots(study)
         teller(quiet)(f"deleted the pilot's data: {n} participants")
@@ -250,7 +292,7 @@ def delete(
     tell = teller(quiet)
     platform_id = "and their platform ID" if deleted.identities else "who had no platform ID"
     tell(f"deleted {deleted.participant}: {deleted.events:,} events, {platform_id}")
-    tell(f"exports that were made earlier may still have {deleted.participant}: make them again")
+    tell(f"earlier exports may still contain {deleted.participant}. Export again")
 
 
 def _read(study: Path, *, pilot: bool = False) -> tuple[StudyDesign, list[Participation]]:

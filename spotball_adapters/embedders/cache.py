@@ -97,8 +97,8 @@ class Cache(SqliteStore):
             model, stored_dimension = _model(self, self._model_key) or (0, 0)
             if stored_dimension != dimension:
                 raise StoreError(
-                    f"{self.path}: {self._model_key[1]} gave vectors of {stored_dimension} numbers before, and now "
-                    f"gives {dimension}: it is another model by the same name. Take another file with --cache"
+                    f"{self.path}: {self._model_key[1]} gave vectors of {stored_dimension} numbers before, but now "
+                    f"gives {dimension}: it is another model with the same name. Name another file with --cache"
                 )
             vectors = batch.vectors.astype(_NUMBERS)
             rows = zip(keys, vectors, batch.cut, strict=True)

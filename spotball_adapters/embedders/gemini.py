@@ -13,7 +13,7 @@ from spotball_adapters.embedders.protocol import Batch, Embedder, EmbedderAccess
 from spotball_adapters.embedders.vectors import NoVectorsError, vectors_of
 from spotball_adapters.providers.gemini_sdk import open_sdk
 from spotball_adapters.providers.protocol import TransientError
-from spotball_core.errors import OptionError
+from spotball_core.errors import OptionError, unknown_name
 
 MODEL = "models/embedding-001"
 """The model of the paper."""
@@ -50,7 +50,7 @@ class GeminiEmbedder:
 
     def __init__(self, access: EmbedderAccess) -> None:
         if access.task_type is not None and access.task_type.lower() not in TASK_TYPES:
-            raise OptionError(f"--task-type: {access.task_type!r} is none of {', '.join(TASK_TYPES)}")
+            raise OptionError(f"--task-type: {unknown_name('task type', access.task_type, TASK_TYPES)}")
         name = access.model or MODEL
         self.model = name if "/" in name else f"models/{name}"
         self._sdk = open_sdk(access.server(self.model))

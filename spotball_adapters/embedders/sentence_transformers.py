@@ -47,7 +47,7 @@ class SentenceTransformersEmbedder:
 
     def __init__(self, access: EmbedderAccess) -> None:
         if access.base_url is not None:
-            raise OptionError(f"{self.name} runs the model in this process: leave the base URL out")
+            raise OptionError(f"{self.name} runs the model in this process. Remove --base-url")
         if access.task_type is not None:
             raise OptionError(f"--task-type: {self.name} has none")
         if importlib.util.find_spec("sentence_transformers") is None:
@@ -56,7 +56,7 @@ class SentenceTransformersEmbedder:
         folder = Path(name).expanduser()
         self._source = str(folder) if folder.is_dir() else name
         if not folder.is_dir() and (folder.is_absolute() or name.startswith((".", "~")) or name.count("/") > 1):
-            raise OptionError(f"--model: {name}: there is no such folder")
+            raise OptionError(f"--model: the folder {name} does not exist. Correct the path")
         files = _digest(folder) if folder.is_dir() else None
         self.model = f"local@{files[:12]}" if files else name
         self.identity: Mapping[str, str] = {"files": files} if files else {}
@@ -92,7 +92,7 @@ class SentenceTransformersEmbedder:
         except RuntimeError as error:
             if not is_no_memory(error):
                 raise
-            raise PermanentError(f"{self._source}: there is not enough memory for {_AT_ONCE} texts at a time") from None
+            raise PermanentError(f"{self._source}: not enough memory to embed {_AT_ONCE} texts at once") from None
         return Batch(np.asarray(vectors, dtype=np.float32), self._cut(texts))
 
     def _cut(self, texts: list[str]) -> Any:
@@ -124,7 +124,7 @@ def _load(source: str) -> Any:
     except RuntimeError as error:
         if not is_no_memory(error):
             raise
-        raise PermanentError(f"{source}: there is not enough memory for the model") from error
+        raise PermanentError(f"{source}: not enough memory for the model") from error
 
 
 def _digest(folder: Path) -> str:

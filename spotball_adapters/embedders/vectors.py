@@ -29,7 +29,7 @@ def vectors_of(rows: Any, n: int) -> Vectors:
     try:
         vectors = np.asarray(rows, dtype=np.float32)
     except (TypeError, ValueError, OverflowError):
-        raise NoVectorsError("embeddings that are no lists of numbers of one length") from None
+        raise NoVectorsError("embeddings that are not lists of numbers of one length") from None
     if vectors.ndim != 2 or len(vectors) != n or not vectors.size:
         raise NoVectorsError(f"embeddings of shape {vectors.shape} for {n} texts")
     if not np.isfinite(vectors).all():

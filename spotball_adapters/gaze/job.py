@@ -46,7 +46,9 @@ class GazeJob(RunJob[Photo]):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.looks and self.images is None:
-            raise OptionError(f"{self.provider.name} looks at photos: name their folder with --images")
+            raise OptionError(
+                f"the provider {self.provider.name} looks at photos, so --images is required. Add --images DIR"
+            )
         # Each sample's options stand in an order of their own, so each is a request of its own.
         self.provider.max_samples = 1
 

@@ -97,8 +97,8 @@ def judge_job(
         now = job.identity()
         if differing := [name for name, value in before.items() if now.get(name) != value]:
             raise OptionError(
-                f"{run}: its judge is {before['provider']} {before['model']}, with another {', '.join(differing)}. A "
-                f"run has one judge: remove {run / JUDGE} to take another"
+                f"{run}: its judge is {before['provider']} {before['model']} with other {', '.join(differing)}. A "
+                f"run has one judge. To change it, remove {run / JUDGE}"
             )
     return job
 

@@ -66,7 +66,7 @@ def point_trials(predicted: Iterable[Predicted], stimuli: Sequence[Stimulus], re
     trials = []
     for prediction in predicted:
         if prediction.stimulus_id not in by_id:
-            raise OptionError(f"there is no stimulus {prediction.stimulus_id}")
+            raise OptionError(f"the stimuli do not contain {prediction.stimulus_id!r}. Use ids of the stimuli file")
         stimulus = by_id[prediction.stimulus_id]
         place = nearest(prediction.point, points_of(stimulus)) if prediction.point is not None else None
         choice = stimulus.objects[place] if place is not None else None
@@ -89,8 +89,8 @@ def points_of(stimulus: Stimulus) -> list[Point]:
     if len(known_points) < len(stimulus.objects):
         lacking = ", ".join(name for name, point in zip(stimulus.objects, points, strict=True) if point is None)
         raise OptionError(
-            f"stimulus {stimulus.stimulus_id} has no point for {lacking}: the stimuli's columns option1_x, option1_y "
-            "and so on, or points, say where objects are"
+            f"stimulus {stimulus.stimulus_id} has no position for {lacking}. Add the columns option1_x, option1_y, "
+            "..., or the column points, to the stimuli"
         )
     return known_points
 

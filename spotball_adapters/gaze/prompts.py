@@ -18,7 +18,7 @@ from typing import Any
 from spotball_adapters.gaze.options import letters, lines, shuffled
 from spotball_adapters.gaze.photos import Photo
 from spotball_adapters.providers.protocol import Message
-from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.errors import InputError, OptionError, Problem, unknown_name
 from spotball_core.service.toml_file import read_toml
 
 SETS = ("main", "pilot", "pre-pilot")
@@ -130,9 +130,9 @@ def load_prompts(named: str, *, seed: int = 0) -> tuple[GazePrompt, ...]:
     prompts = [prompt for part in named.split(",") if part.strip() for prompt in _named(part.strip())]
     names = [prompt.name for prompt in prompts]
     if not names:
-        raise OptionError("no prompt was named")
+        raise OptionError("--prompt: no prompt was named. Name at least one, such as main")
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise OptionError(f"the prompt {', '.join(twice)} is there twice")
+        raise OptionError(f"--prompt: {', '.join(twice)} is named twice. Name each prompt once")
     return tuple(replace(prompt, seed=seed) for prompt in prompts)
 
 
@@ -155,7 +155,9 @@ def _named(name: str) -> Iterable[GazePrompt]:
             return (prompt,)
     path = Path(name)
     if not path.exists():
-        raise OptionError(f"prompt {name!r} is no set ({', '.join(SETS)}), none of theirs, and no file that is there")
+        raise OptionError(
+            f"--prompt: {unknown_name('prompt', name, SETS)}, one of their prompts such as main-1, or a file"
+        )
     return (_from_file(path),)
 
 

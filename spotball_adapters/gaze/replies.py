@@ -56,7 +56,7 @@ def read_replies(store: ReplyStore) -> tuple[tuple[Stimulus, ...], list[GazeRepl
     """
     identity = store.identity()
     if ORDER not in identity:
-        raise OptionError(f"{store.folder} holds no run about gaze; `spotball reparse` reads those of Spot the Ball")
+        raise OptionError(f"{store.folder} contains no gaze run. For runs of Spot the Ball, use `spotball reparse`")
     if identity[ORDER] != ORDER_VERSION:
         raise OptionError(
             f"{store.folder}: its options stood in orders of version {identity[ORDER]}, known is {ORDER_VERSION}: "

@@ -129,7 +129,7 @@ class _Gathered:
 
 def _header(path: Path) -> EvalLog:
     if not path.is_file():
-        raise InputError([Problem(str(path), None, "file", "nothing there", LOG)])
+        raise InputError([Problem(str(path), None, "file", "no such file", f"{LOG}. Check the path")])
     try:
         from inspect_ai.log import read_eval_log
     except ImportError as error:

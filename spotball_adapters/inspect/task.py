@@ -67,7 +67,9 @@ def spot_the_ball(
     # Sports in turn, so that the first images are of all of them.
     scenes = limited([scene for scene in all_scenes if controls or not scene.control], None)
     if not scenes:
-        raise OptionError(f"{dataset}: all images are controls, which are asked about with controls=true")
+        raise OptionError(
+            f"{dataset}: all images are controls (the ball is visible). Set controls=true to include them"
+        )
     loaded_prompt = load_prompt(prompt)
     compared = _references(folder, all_scenes, reference)
     picture_folder = Path(pictures) if pictures else Path(user_cache_dir("spotball-core"), "pictures")
@@ -140,5 +142,5 @@ def _references(folder: Path, scenes: Sequence[Scene], respondent: str | None) -
         return {}
     by_image = references(read_counts(response_files(folder), scenes), respondent or HUMAN)
     if respondent and not by_image:
-        raise OptionError(f"reference: nobody is called {respondent!r} among the responses of {folder}")
+        raise OptionError(f"reference: the responses in {folder} have no respondent {respondent!r}")
     return by_image

@@ -9,7 +9,7 @@ from typing import Any
 from spotball_adapters.outputs.records import FileRecords
 from spotball_adapters.providers.chat_completions import HostFailedError, MalformedReplyError, chat_answer
 from spotball_adapters.providers.protocol import Finish
-from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.errors import InputError, OptionError, Problem, did_you_mean
 
 REPLIES = ("reply", "response", "prediction", "output", "completion", "answer", "generation", "text")
 """Columns of a table that may hold the reply, the first that exists is used."""
@@ -267,7 +267,14 @@ def _named(raw: RawReply, value: Any) -> RawReply:
 
 def _of_columns(file: FileRecords, reply: str, image: str | None) -> list[RawReply]:
     missing = [
-        Problem(str(file.path), line, column, "no such column", f"one of {', '.join(map(str, record))[:200]}")
+        Problem(
+            str(file.path),
+            line,
+            column,
+            "no such column",
+            f"one of {', '.join(map(str, record))[:200]}",
+            fix=did_you_mean(column, map(str, record)).strip(),
+        )
         for line, record in file.rows[:1]
         for column in (reply, image)
         if column and column not in record and column.split(".")[0] not in record

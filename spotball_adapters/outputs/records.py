@@ -54,7 +54,7 @@ def read_records(path: Path) -> FileRecords:
     """
     ending = Path(path.name.removesuffix(".gz")).suffix.lower()
     if ending not in ENDINGS or (path.suffix == ".gz" and ending in _BINARY):
-        raise _broken(path, f"a file ending in {path.suffix or 'nothing'}", f"one ending in {', '.join(ENDINGS)}")
+        raise _broken(path, f"a file ending in {path.suffix or 'nothing'}", f"a file ending in {', '.join(ENDINGS)}")
     if not path.is_file():
         raise _broken(path, "no such file", "a file of replies")
     head: dict[str, Any] = {}

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from spotball_adapters.providers.protocol import Message
-from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.errors import InputError, OptionError, Problem, unknown_name
 from spotball_core.schema.scene import Scene
 from spotball_core.service.toml_file import read_toml
 
@@ -115,9 +115,7 @@ def load_prompt(name_or_path: str) -> Prompt:
         return _prompt(tomllib.loads(text))
     path = Path(name_or_path)
     if not path.exists():
-        raise OptionError(
-            f"prompt {name_or_path!r} is neither one of the paper's ({', '.join(BUILT_IN)}) nor a file that is there"
-        )
+        raise OptionError(f"{unknown_name('prompt', str(name_or_path), BUILT_IN)}, or the path of a prompt file")
     fields = read_toml(path, "a prompt")
     if problems := list(_problems(fields)):
         raise InputError([Problem(str(path), None, field, actual, expected) for field, actual, expected in problems])

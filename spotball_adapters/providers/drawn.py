@@ -9,7 +9,7 @@ import numpy as np
 
 from spotball_adapters.providers.protocol import Access, Settings
 from spotball_adapters.providers.ranges import check_ranges, refuse
-from spotball_core.errors import OptionError
+from spotball_core.errors import OptionError, unknown_name
 
 
 class DrawingProvider:
@@ -24,15 +24,15 @@ class DrawingProvider:
 
     def __init__(self, access: Access) -> None:
         if access.model not in self.models:
-            raise OptionError(f"there is no {self.name} {access.model!r}; there are {', '.join(self.models)}")
+            raise OptionError(f"--model: {unknown_name(self.name, access.model, self.models)}")
         if access.base_url:
-            raise OptionError(f"{self.name}s have no server: leave the base URL out")
+            raise OptionError(f"the provider {self.name} does not use a server. Remove --base-url")
         self.model: str = access.model
 
     def check(self, settings: Settings) -> None:
         """Refuse all settings but the seed."""
         names = ("temperature", "top_p", "max_output_tokens")
-        refuse(settings, *names, why=f"{self.name}s draw from what they are, and take no setting but seed")
+        refuse(settings, *names, why=f"{self.name}s support no setting except the seed")
         check_ranges(settings, self.name, max_temperature=0.0)
 
     def image_tokens(self, width: int, height: int) -> int | None:

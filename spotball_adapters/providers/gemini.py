@@ -62,7 +62,7 @@ class Gemini:
     def check(self, settings: Settings) -> None:
         """Refuse a seed with an SDK that cannot send one, and what is out of range."""
         if not self._sdk.takes_seed:
-            refuse(settings, "seed", why="google-generativeai takes no seed, google-genai does")
+            refuse(settings, "seed", why="google-generativeai does not support a seed, but google-genai does")
         check_ranges(settings, self.name, max_temperature=2.0)
 
     def image_tokens(self, width: int, height: int) -> int | None:

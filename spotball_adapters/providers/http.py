@@ -122,14 +122,15 @@ def checked_url(url: str, *, versioned: bool = False) -> httpx.URL:
     except httpx.InvalidURL:
         parsed = httpx.URL("")
     if parsed.scheme not in ("http", "https") or not parsed.host:
-        raise OptionError(f"the base URL {url!r} is no address such as http://localhost:8000/v1")
+        raise OptionError(f"--base-url: found {url!r}, expected an address such as http://localhost:8000/v1")
     version = parsed.params.get(API_VERSION, "")
     is_version = versioned and len(parsed.params.multi_items()) == 1 and _VERSION.fullmatch(version)
     if parsed.userinfo or parsed.fragment or (parsed.query and not is_version):
         # Without repeating it: what is there may be a secret.
         allowed = f" other than {API_VERSION}" if versioned else ""
         raise OptionError(
-            f"the base URL holds a user, a query{allowed} or a fragment; keys come from the environment alone"
+            f"--base-url must not contain a user, a query{allowed} or a fragment. "
+            "Remove it, and set keys in the environment"
         )
     return parsed
 

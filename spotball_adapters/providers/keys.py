@@ -19,7 +19,7 @@ def key_from(variable: str) -> str | None:
     key = os.environ.get(variable, "").strip()
     # A library that finds such a header out would repeat it in its error.
     if not all("!" <= character <= "~" for character in key):
-        raise PermanentError(f"{variable} holds a character that no key has")
+        raise PermanentError(f"{variable} contains a character that keys cannot contain. Check the key")
     return key or None
 
 

@@ -112,7 +112,7 @@ def loaded(name: str) -> LocalModel:
 
     folder = Path(name).expanduser()
     if not folder.is_dir() and (folder.is_absolute() or name.startswith((".", "~")) or name.count("/") > 1):
-        raise PermanentError(f"{name}: there is no such folder")
+        raise PermanentError(f"--model: the folder {name} does not exist. Correct the path")
     source = str(folder) if folder.is_dir() else name
     device = picked_device()
     if not sys.stderr.isatty():
@@ -120,10 +120,13 @@ def loaded(name: str) -> LocalModel:
     try:
         config = AutoConfig.from_pretrained(source)
         if type(config) not in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING or config.is_encoder_decoder:
-            raise PermanentError(f"{name}: {config.model_type} is no model that answers about images in text")
+            raise PermanentError(
+                f"{name}: {config.model_type} is not a model that reads images "
+                "and answers in text. Choose another model"
+            )
         processor = _processor(source, config)
         if not getattr(processor, "chat_template", None):
-            raise PermanentError(f"{name}: it has no chat template, so it cannot be asked")
+            raise PermanentError(f"{name}: the model has no chat template. Choose an instruction-tuned model")
         model = AutoModelForImageTextToText.from_pretrained(
             source, dtype=torch.float32 if device == "cpu" else torch.bfloat16
         )

@@ -28,7 +28,7 @@ def check_ranges(
         if name in values and not has_request_fields:
             raise OptionError(f"{provider} does not support {option}: it sends no chat completions. Remove {name}")
     if settings.reasoning_effort is not None and not settings.reasoning_effort.strip():
-        raise OptionError("--reasoning-effort is empty, expected a value such as low, medium or high")
+        raise OptionError("--reasoning-effort is empty. Give a value such as low, medium or high")
     ranges = {
         "temperature": (0 <= values.get("temperature", 0) <= max_temperature, f"0 to {max_temperature:g}"),
         "top_p": (0 < values.get("top_p", 1) <= 1, "above 0, and at most 1"),
@@ -37,7 +37,7 @@ def check_ranges(
     }
     for name, (fits, expected) in ranges.items():
         if not fits:
-            raise OptionError(f"{provider} takes no {name} of {values[name]}, expected {expected}")
+            raise OptionError(f"--{name.replace('_', '-')}: found {values[name]}, expected {expected} for {provider}")
 
 
 def refuse(settings: Settings, *names: str, why: str) -> None:
@@ -48,4 +48,4 @@ def refuse(settings: Settings, *names: str, why: str) -> None:
     """
     for name in names:
         if name in settings.given():
-            raise OptionError(f"{why}: leave {name} out")
+            raise OptionError(f"{why}. Remove --{name.replace('_', '-')}")

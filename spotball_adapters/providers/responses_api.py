@@ -43,7 +43,7 @@ def check_response_fields(settings: Settings) -> None:
         Traceback (most recent call last):
         spotball_core.errors.OptionError: --extra-body must not set 'input'. Use --prompt instead
     """
-    refuse(settings, "seed", why="the Responses API takes no seed")
+    refuse(settings, "seed", why="the Responses API does not support a seed")
     for name in settings.extra_body or ():
         if name in _OPTIONS:
             raise OptionError(f"--extra-body must not set {name!r}. Use {_OPTIONS[name]} instead")

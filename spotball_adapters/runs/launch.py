@@ -181,8 +181,8 @@ def check_pictures(out: Path, before: Mapping[tuple[str, str], set[str]], now: M
     if changed:
         listed = ", ".join(changed[:5]) + (f" and {len(changed) - 5} more" if len(changed) > 5 else "")
         raise OptionError(
-            f"{out} holds answers to other pictures of {listed}: the images have changed since, or the way they are "
-            "drawn. Take another folder with --out."
+            f"--out: {out} contains answers to different pictures of {listed}: the images have changed since that run. "
+            "Name another folder"
         )
 
 

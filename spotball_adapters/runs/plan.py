@@ -99,11 +99,11 @@ class SamplePlan(Generic[ItemT]):
     def __post_init__(self) -> None:
         names = [prompt.name for prompt, _ in self.prompts]
         if not names:
-            raise OptionError("no prompt was named")
+            raise OptionError("--prompt: no prompt was named. Name at least one, such as base")
         if twice := sorted({name for name in names if names.count(name) > 1}):
-            raise OptionError(f"the prompt {', '.join(twice)} is there twice")
+            raise OptionError(f"--prompt: {', '.join(twice)} is named twice. Name each prompt once")
         if too_few := [f"{samples} of {prompt.name}" for prompt, samples in self.prompts if samples < 1]:
-            raise OptionError(f"samples: {', '.join(too_few)}, expected at least 1")
+            raise OptionError(f"--samples: found {', '.join(too_few)}, expected at least 1 per prompt")
 
     def chains(self, at_once: int) -> Iterator[Chain[ItemT]]:
         """What is left, `at_once` samples of an image at a time: first of every prompt and image, then the next.

@@ -12,7 +12,7 @@ from spotball_adapters.replies import DEFAULT_POLICY, POLICIES, ParsePolicy, par
 from spotball_adapters.runs.store import ReplyStore
 from spotball_adapters.runs.store_schema import PROMPT
 from spotball_core.counting.parse_record import read_parse_policies, write_parse_policy
-from spotball_core.errors import OptionError
+from spotball_core.errors import OptionError, unknown_name
 from spotball_core.io.frames import COLUMNS, write_responses
 from spotball_core.schema.scene import Scene
 
@@ -107,7 +107,7 @@ def write_reading(reading: ParsedReplies, folder: Path, format: str) -> Path:
         OptionError: for a format that is none of `FORMATS`.
     """
     if format not in FORMATS:
-        raise OptionError(f"--format: {format} is none of {', '.join(FORMATS)}")
+        raise OptionError(f"--format: {unknown_name('format', format, FORMATS)}")
     path = folder / f"responses.{format}"
     write_responses(reading.rows, path)
     write_parse_policy(path, reading.policy)

@@ -37,8 +37,8 @@ _KIND = RunKind(
     detail="options",
     grows=True,
     defaults=LATER_SETTINGS,
-    conflict="{folder} holds answers given under other settings, which are not mixed:\n  {differences}\n"
-    "Take another folder with --out, or the same settings.",
+    conflict="--out: {folder} contains replies to requests with other settings:\n  {differences}\n"
+    "Name another folder, or use the same settings",
 )
 
 
@@ -144,10 +144,10 @@ def _refused(store: SqliteStore) -> dict[Question, str]:
 
 def _check_folder(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
-        raise OptionError(f"{folder} is a file; --out names a folder")
+        raise OptionError(f"--out: {folder} is a file. Name a folder")
     if not folder.is_dir() or (folder / STORE).exists():
         return
     # A kill may leave a store that was not yet given its name.
     names = {path.name for path in folder.iterdir() if not path.name.startswith(f".{STORE}.")}
     if names - {LOCK, SCENES}:
-        raise OptionError(f"{folder} is not empty and holds no run; name another folder with --out")
+        raise OptionError(f"--out: {folder} is not empty and is not a run. Name another folder")

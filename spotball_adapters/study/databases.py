@@ -152,10 +152,12 @@ class PostgresStore:
             if not read:
                 self._create()
             if (version := self._version()) is None:
-                raise StoreError(f"{self.path}: there are no tables of a study")
+                raise StoreError(f"{self.path}: the database does not contain the tables of a study. Check the path")
             if version > schema.version:
                 known = f"schema {version}, known is {schema.version}"
-                raise StoreError(f"{self.path}: made by a later version of spotball-core ({known})")
+                raise StoreError(
+                    f"{self.path}: made by a later version of spotball-core ({known}). Update spotball-core"
+                )
         except BaseException:
             self.close()
             raise

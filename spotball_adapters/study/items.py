@@ -121,7 +121,7 @@ class Clicks:
             if [list(cell) for cell in event.value["cells"]] != [list(click.cell) for click in pending]:
                 raise NotAllowedError("the cells are not those that were clicked")
             return TrialState(answer=ItemAnswer(pending))
-        raise NotAllowedError(f"{event.kind} is no event of this item")
+        raise NotAllowedError(f"{event.kind} is not an event of this item")
 
     def passes(self, trial: StudyTrial, answer: ItemAnswer) -> bool:
         """See `ItemType`: every click in a cell that holds the ball."""
@@ -170,7 +170,7 @@ class ObjectChoice:
     def step(self, trial: StudyTrial, pending: tuple[Click, ...], event: Event) -> TrialState:
         """See `ItemType`."""
         if event.kind != "choice":
-            raise NotAllowedError(f"{event.kind} is no event of this item")
+            raise NotAllowedError(f"{event.kind} is not an event of this item")
         option: int = event.value["option"]
         if not 0 <= option < len(trial.options):
             raise NotAllowedError(f"option {option} is none of the {len(trial.options)}, which count from 0")

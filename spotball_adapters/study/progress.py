@@ -185,7 +185,7 @@ class ParticipantProgress:
     def _attempt(self, event: Event) -> None:
         quiz, answers = self._surveys.quiz, event.value["answers"]
         if quiz is None or self.stage != "quiz":
-            raise NotAllowedError(f"quiz: there is none now, the stage is {self.stage}")
+            raise NotAllowedError(f"quiz: not possible now, because the stage is {self.stage}")
         self._check(quiz.questions, answers, {})
         self.quiz.append(QuizAttempt(answers, tuple(quiz.wrong(answers))))
         if not self.quiz[-1].wrong:
@@ -206,7 +206,7 @@ class ParticipantProgress:
     def _take_of_trial(self, event: Event) -> None:
         trial = self.current
         if trial is None:
-            raise NotAllowedError(f"{event.kind}: there is no trial now, the stage is {self.stage}")
+            raise NotAllowedError(f"{event.kind}: not possible now, because the stage is {self.stage}")
         if event.trial != trial.trial:
             raise NotAllowedError(f"{event.kind}: trial {event.trial} is not the current one, which is {trial.trial}")
         if event.kind == "shown":

@@ -143,7 +143,7 @@ class StudyStore(StudyReader):
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
-            raise OptionError(f"{folder} is no folder of a study")
+            raise OptionError(f"{folder} is not the folder of a study. Name the --out folder of `spotball study init`")
         if (database := database_of(folder)) is not None:
             with ExitStack() as stack:
                 super().__init__(folder, *(stack.enter_context(one) for one in _schemas(database)))
@@ -175,8 +175,8 @@ class StudyStore(StudyReader):
         """
         if changed := self.changed(parts):
             raise OptionError(
-                f"{self.folder}: changed since somebody took part: {', '.join(changed)}. What participants saw must "
-                "stay the same: put it back, or make another study"
+                f"{self.folder}: changed since the first participant: {', '.join(changed)}. Participants must see the "
+                "same study: undo the change, or make a new study"
             )
         with self.study.transaction() as connection:
             connection.execute(f"DELETE FROM meta WHERE substr(key, 1, {len(_PART)}) = ?", (_PART,))
@@ -207,13 +207,17 @@ def reading(folder: Path) -> Iterator[StudyReader]:
     with ExitStack() as stack:
         if (database := database_of(folder)) is not None:
             if not has_data(folder):
-                raise OptionError(f"{folder}: nothing is stored in {database.place}; start with `spotball study serve`")
+                raise OptionError(
+                    f"{folder}: no answers are stored in {database.place}. Start with `spotball study serve {folder}`"
+                )
             yield StudyReader(folder, *(stack.enter_context(one) for one in _schemas(database, read=True)))
             return
         files = []
         for name, schema in FILES:
             if not (folder / name).is_file():
-                raise OptionError(f"{folder}: nothing is stored there; a study begins with `spotball study serve`")
+                raise OptionError(
+                    f"{folder}: no answers are stored. Start the study with `spotball study serve {folder}`"
+                )
             files.append(stack.enter_context(SqliteStore(folder / name, schema, read=True)))
         yield StudyReader(folder, *files)
 

@@ -87,7 +87,7 @@ class Quiz(Record):
         for question in self.questions:
             right = (question.right,) if isinstance(question, QuizChoice) else question.right
             if unknown := [value for value in right if value not in question.values]:
-                raise ValueError(f"expected right answers of {question.name} among its options, not {unknown[0]}")
+                raise ValueError(f"expected right answers of {question.name} to be options, found {unknown[0]}")
             if question.show_if is not None or not question.required:
                 raise ValueError(f"expected {question.name} to be shown and answered always")
         return self
@@ -159,7 +159,7 @@ def check_answers(questions: Sequence[Question], answers: Answers, earlier: Answ
             raise ValueError(f"{question.name}: expected {error}") from error
         known[question.name] = answers[question.name]
     if unknown := sorted(set(answers) - {question.name for question in questions}):
-        raise ValueError(f"{unknown[0]}: there is no such question")
+        raise ValueError(f"{unknown[0]}: unknown question")
 
 
 def faults(surveys: Surveys, language: str) -> Iterator[tuple[str, str, str]]:

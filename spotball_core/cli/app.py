@@ -15,8 +15,9 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
+from spotball_core.cli.help import PlainHelp, PlainHelpCommand, PlainHelpGroup
 from spotball_core.cli.memory import NO_MEMORY, is_no_memory, memory_limit, run_within_limit
 from spotball_core.errors import MissingExtraError, OptionError, SpotballError
 from spotball_core.service.safe_text import show
@@ -31,7 +32,7 @@ def commands_in(group: str) -> type[TyperGroup]:
         group: the entry point group. A command in it is imported when it is asked for, and all are for their list.
     """
 
-    class Commands(TyperGroup):
+    class Commands(PlainHelp, TyperGroup):
         # Any: what Typer's contexts and commands derive from changes between its releases.
         def list_commands(self, ctx: Any) -> list[str]:
             names = set(self.commands)
@@ -69,9 +70,12 @@ def _loaded(entry: EntryPoint) -> Any:
     try:
         loaded: typer.Typer | Callable[..., object] = entry.load()
         if isinstance(loaded, typer.Typer):
-            holder.add_typer(loaded, name=entry.name)
+            for info in loaded.registered_commands:
+                info.cls = PlainHelpCommand if info.cls is TyperCommand else info.cls or PlainHelpCommand
+            own_class = loaded.info.cls if isinstance(loaded.info.cls, type) else PlainHelpGroup
+            holder.add_typer(loaded, name=entry.name, cls=own_class)
         else:
-            holder.command(entry.name)(loaded)
+            holder.command(entry.name, cls=PlainHelpCommand)(loaded)
         command = typer.main.get_group(holder).commands[entry.name]
     except (Exception, SystemExit) as error:
         raise OptionError(f"the command {entry.name} cannot be loaded: {type(error).__name__}: {error}") from error
@@ -93,7 +97,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     # Plain help starts twice as fast as Rich's boxes, and leaves options the width that these take.
     rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
 
@@ -108,12 +112,15 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def spotball(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit."),
     ] = False,
 ) -> None:
-    """Spot the Ball: do vision-language models read a scene as people do?
+    """Spot the Ball: measure whether vision-language models read a scene as people do.
 
-    Start with `spotball demo`. Exit status: 0 good, 1 ran but found a problem, 2 unusable input or options.
+    Example: `spotball demo`
+
+    Exit status: 0 success, 1 a problem was found, 2 unusable input or options.
     """
 
 
@@ -127,7 +134,7 @@ def _run() -> None:
         # POT would load each that is installed, which takes seconds; no command gives it their arrays.
         os.environ.setdefault(f"POT_BACKEND_DISABLE_{library}", "1")
     try:
-        app()
+        app(prog_name="spotball")
     except SpotballError as error:
         # Where memory is short, an installed library may look as if it were not.
         _fail(_hinted(error) if isinstance(error, MissingExtraError) else str(error), status=2)

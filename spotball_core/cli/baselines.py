@@ -14,30 +14,37 @@ _OUT = "responses-baselines.jsonl"
 
 
 def baselines(
-    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder, with its scenes.jsonl.")],
+    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder, with scenes.jsonl.")],
     name: Annotated[
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="Some, by commas: uniform, center, nearest-player, prior, oracle, social. Default: all.",
+            rich_help_panel="Input",
+            help="uniform, center, nearest-player, prior, oracle, social; separate by commas. Default: all.",
         ),
     ] = None,
-    samples: Annotated[int, typer.Option(min=1, metavar="N", help="Answers a scene.")] = 50,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the draws.")] = 0,
+    samples: Annotated[
+        int, typer.Option(min=1, metavar="N", rich_help_panel="Input", help="Responses per scene.")
+    ] = 50,
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="N", rich_help_panel="Input", help="Seed of the random responses.")
+    ] = 0,
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help=".jsonl, .csv or .parquet. Default: responses-baselines.jsonl in the dataset."
+            metavar="FILE",
+            rich_help_panel="Output",
+            help=".jsonl, .csv or .parquet. Default: DATASET/responses-baselines.jsonl.",
         ),
     ] = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Ask the baselines: what guessing gets on a dataset.
-
-    A baseline that has no answer to a scene (no player boxes, truth not known) leaves its samples unparsed.
+    """Write the responses of baselines, such as uniform guessing, for a dataset.
 
     Example: `spotball baselines data --name uniform,center --samples 50`
+
+    If a baseline needs something that a scene lacks, such as player boxes, its responses to that scene are unparsed.
     """
     from spotball_core.baselines import baseline_responses
     from spotball_core.io.frames import write_responses
@@ -58,4 +65,4 @@ def baselines(
     for respondent in respondents:
         blanks = rows.filter(respondent=respondent)["cell"].null_count() // samples
         if blanks:
-            tell(f"{respondent} has no answer to {blanks} of {len(scenes)} images: written as unparsed")
+            tell(f"{respondent} has no answer for {blanks} of {len(scenes)} images; these are written as unparsed")

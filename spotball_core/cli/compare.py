@@ -13,39 +13,64 @@ from spotball_core.cli.output import Format, FormatOption, Out, deliver, format_
 
 def compare(
     paths: Paths,
-    a: Annotated[str, typer.Option("--a", metavar="NAME", help="A respondent, or respondent/prompt: gemini/cot.")],
-    b: Annotated[str, typer.Option("--b", metavar="NAME", help="Another. Differences are a - b.")],
+    a: Annotated[
+        str,
+        typer.Option(
+            "--a",
+            metavar="NAME",
+            rich_help_panel="Input",
+            help="A respondent, or one of its prompts, such as gemini/cot.",
+        ),
+    ],
+    b: Annotated[
+        str,
+        typer.Option("--b", metavar="NAME", rich_help_panel="Input", help="The other one. Differences are a minus b."),
+    ],
     scenes: ScenesFile = None,
     reference: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Whom both are measured against, usually human.")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel="Scoring",
+            help="Measure both against this respondent. Default: none.",
+        ),
     ] = None,
     images: Annotated[
         Literal["shared", "all"] | None,
         typer.Option(
-            help="Images that the reference answered as well, or all that both did. Default: with a reference, shared."
+            rich_help_panel="Scoring",
+            help="Use common or all images. Default: shared if --reference is given.",
         ),
     ] = None,
     policy: PolicyName = "standard",
     permutations: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Ways to swap the two; all, where there are no more.")
+        int,
+        typer.Option(
+            min=1,
+            metavar="N",
+            rich_help_panel="Scoring",
+            help="Random swaps for p values, or all if fewer.",
+        ),
     ] = 10_000,
     bootstrap: Bootstrap = 1000,
     seed: Seed = 0,
     strict: Strict = False,
     pool: Pool = False,
-    full: Annotated[bool, typer.Option("--full", help="Print every metric of every sport.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", rich_help_panel="Output", help="Print every metric of every sport.")
+    ] = False,
     format: FormatOption = None,
     out: Out = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Is a difference real? Two respondents, or two prompts of one, on the same images.
-
-    Every metric, for every sport and for all of them: the paired difference with its interval, a permutation p value
-    and that corrected for the number of metrics, an effect size, and what it comes to in words. Other respondents
-    among the files play no part.
+    """Test whether two respondents, or two prompts of one, differ on the same images.
 
     Example: `spotball compare data --a human --b gemini/cot --reference human`
+
+    For each metric and sport, prints the paired difference with its confidence interval, the p value of a permutation
+    test, the p value corrected for the number of metrics, an effect size, and a conclusion. Other respondents in the
+    files are ignored.
     """
     from spotball_core.comparison import compare as paired, tables as comparisons
     from spotball_core.comparison.summary import to_summary

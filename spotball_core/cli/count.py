@@ -14,12 +14,17 @@ from spotball_core.cli.options import Debug, EngineOption, Pool, Quiet, RayAddre
 
 def count(
     paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH", help="Files of responses or of counts, or dataset folders.")
+        list[Path], typer.Argument(metavar="PATH", help="Files of responses or counts, or dataset folders.")
     ],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The file of counts to write, ending in .counts.")],
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", rich_help_panel="Output", help="File of counts to write, ending in .counts.")
+    ],
     scenes: ScenesFile = None,
     participants: Annotated[
-        bool, typer.Option("--participants/--no-participants", help="Keep participants apart, where there are any.")
+        bool,
+        typer.Option(
+            "--participants/--no-participants", rich_help_panel="Input", help="Count each participant separately."
+        ),
     ] = True,
     strict: Strict = False,
     pool: Pool = False,
@@ -28,12 +33,13 @@ def count(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Count responses, here or on many machines: counts add, and score as the responses do.
-
-    Counting is all of the work that grows with the number of responses. Count each shard where it lies, then score the
-    counts together. A sample that is in two shards is counted twice: nothing in counts tells them apart.
+    """Count responses, so that the counts of several files or machines can be scored together.
 
     Example: `spotball count shard-7.parquet --scenes scenes.jsonl --out shard-7.counts`
+
+    Counting is the only step whose cost grows with the number of responses. Count each file where it is stored, then
+    pass all files of counts to `spotball score`. A sample that occurs in two files is counted twice, because counts do
+    not record samples.
     """
     from spotball_core.counting.counts_file import write_counts
     from spotball_core.scoring.score import load_counts

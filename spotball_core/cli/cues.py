@@ -9,6 +9,7 @@ from spotball_core.cli.app import commands_in
 cues = typer.Typer(
     cls=commands_in("spotball.cues_commands"),
     no_args_is_help=True,
-    help="Which cues do guesses follow: location, players, and the direction of heads and torsos.",
+    help="Estimate which cues guesses follow, such as players or directions of heads and "
+    "torsos.\n\nExample: `spotball cues explain data --reference human`",
     rich_markup_mode=None,
 )

@@ -34,43 +34,66 @@ def explain(
     reference: Reference = None,
     cues: Annotated[
         str | None,
-        typer.Option(metavar="NAMES", help="Some of the cues, by commas: location,players,head. Default: all."),
+        typer.Option(
+            metavar="NAMES",
+            rich_help_panel="Scoring",
+            help="Cues, separated by commas: location,players,head. Default: all.",
+        ),
     ] = None,
     images: ImageChoice = None,
     bootstrap: Bootstrap = 1000,
     seed: Seed = 0,
     mirrors: Annotated[
         int,
-        typer.Option(min=0, metavar="N", help="Test directions against N random mirrorings of keypoints, such as 199."),
+        typer.Option(
+            min=0,
+            metavar="N",
+            rich_help_panel="Scoring",
+            help="Test directions against N random mirrorings of poses, such as 199.",
+        ),
     ] = 0,
     stated: Annotated[
         bool,
-        typer.Option("--stated", help="Test whether guesses follow gaze where rationales mention gaze, by keywords."),
+        typer.Option(
+            "--stated", rich_help_panel="Scoring", help="Test whether guesses follow gaze if rationales mention gaze."
+        ),
     ] = False,
     jobs: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Processes. Default: one per core if there are many groups.")
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            rich_help_panel="Advanced",
+            help="Parallel processes. Default: one per core if there are many groups.",
+        ),
     ] = None,
     strict: Strict = False,
     pool: Pool = False,
     format: Annotated[
         Literal["text", "json"] | None,
-        typer.Option(help="Form of the result. Default: by the ending of --out."),
+        typer.Option(
+            rich_help_panel="Output", help="Format of the result. Default: by the ending of --out, else text."
+        ),
     ] = None,
     out: Out = None,
     maps: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Draw the cues on the photo of each image: PNG files in this folder."),
+        typer.Option(
+            metavar="DIR",
+            rich_help_panel="Output",
+            help="Write each photo with its cues as a PNG file into this folder.",
+        ),
     ] = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Which cues do guesses follow: location, players, feet, the directions of heads and torsos?
-
-    Fits a model of the guesses of each sport, respondent and prompt, and tests it on images that it was not fitted on.
-    Prints how many bits per guess each group of cues explains, with intervals, and the difference from the reference.
-    Cues of bodies need keypoints of the players (spotball cues poses).
+    """Estimate which cues guesses follow: location, players, feet, and directions of heads and torsos.
 
     Example: `spotball cues explain data --reference human`
+
+    Fits a model to the guesses of each sport, respondent and prompt, and tests it on held-out images. Prints the bits
+    per guess that each group of cues explains, with confidence intervals, and the difference from the reference. Cues
+    of bodies need player keypoints (`spotball cues poses`).
     """
     from spotball_core.cli.memory import memory_limit
     from spotball_core.cues.explanation import MANY_GROUPS, explain_cues

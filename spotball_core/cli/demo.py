@@ -40,13 +40,25 @@ accuracy.png               how often they are right
 
 
 def demo(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to write.")] = Path("spotball-demo"),
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of scenes, answers and resamples.")] = 0,
-    bootstrap: Annotated[int, typer.Option(min=0, metavar="N", help="Resamples for the intervals; 0 for none.")] = 1000,
+    out: Annotated[Path, typer.Option(metavar="DIR", rich_help_panel="Output", help="Folder to write.")] = Path(
+        "spotball-demo"
+    ),
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="N", rich_help_panel="Input", help="Seed of scenes, responses and resamples.")
+    ] = 0,
+    bootstrap: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            rich_help_panel="Input",
+            help="Bootstrap resamples for confidence intervals; 0 for none.",
+        ),
+    ] = 1000,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """See it work: make scenes, ask the baselines, score them, draw the pictures. No network, no GPU, no key.
+    """Create synthetic scenes, run the baselines, score them and draw pictures. Needs no network, GPU or key.
 
     Example: `spotball demo --out spotball-demo`
     """
@@ -79,7 +91,7 @@ def demo(
     try:
         pictures = _draw(report, scenes, out)
     except MissingExtraError as error:
-        tell(f"No pictures: {error}")
+        tell(f"no pictures were drawn: {error}")
     else:
         tell(f"{' and '.join(map(str, pictures))}: the pictures")
     values = {"bootstrap": (bootstrap, 1000), "seed": (seed, 0)}
@@ -94,10 +106,10 @@ def _claim(out: Path) -> None:
     """Make the folder, or take over a demo's; OptionError for one that holds anything else."""
     readme = out / "README.txt"
     if out.exists() and not out.is_dir():
-        raise OptionError(f"{out} is a file; --out names a folder")
+        raise OptionError(f"--out: {out} is a file. Name a folder")
     is_demo = readme.is_file() and readme.read_text(encoding="utf-8", errors="replace").startswith(SYNTHETIC)
     if out.is_dir() and any(out.iterdir()) and not is_demo:
-        raise OptionError(f"{out} is not empty and holds no demo; name another folder with --out")
+        raise OptionError(f"--out: {out} is not empty and is not an earlier demo. Name another folder")
     _write(_README, readme)
 
 

@@ -9,6 +9,7 @@ from spotball_core.cli.app import commands_in
 gaze = typer.Typer(
     cls=commands_in("spotball.gaze_commands"),
     no_args_is_help=True,
-    help="Where does somebody look: ask models, match their replies, tell whether they follow the eyes or the head.",
+    help="Run the gaze task: ask models where a person looks, and analyze whether they follow eyes or "
+    "head.\n\nExample: `spotball gaze analyze trials.csv --stimuli stimuli_main.csv`",
     rich_markup_mode=None,
 )

@@ -17,58 +17,88 @@ Form = Literal["json", "table", "markdown"]
 
 
 def analyze(
-    trials: Annotated[list[Path], typer.Argument(metavar="TRIALS", help="Files of trials, as CSV.")],
+    trials: Annotated[list[Path], typer.Argument(metavar="TRIALS", help="CSV files of trials.")],
     stimuli: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The photos, where the trials do not say what is on them.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", rich_help_panel="Input", help="CSV file of photos. Default: the trials describe them."
+        ),
     ] = None,
     images: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Folder of the photos, some of which the report shows. Default: that of the stimuli."
+            metavar="DIR",
+            rich_help_panel="Output",
+            help="Folder of photos, some of which the report shows. Default: that of the stimuli.",
         ),
     ] = None,
     people: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Whom Test 1 compares with. Default: human if it is there, else the published people."
+            metavar="NAME",
+            rich_help_panel="Tests",
+            help="Respondent that Test 1 compares with. Default: human, or the published people.",
         ),
     ] = None,
-    alpha: Annotated[float, typer.Option(metavar="P", help="P values below it are significant.")] = 0.05,
+    alpha: Annotated[float, typer.Option(metavar="P", rich_help_panel="Tests", help="Significance level.")] = 0.05,
     multiplicity: Annotated[
-        Literal["none", "holm"], typer.Option(help="Each test at alpha, as published; or Holm's over a respondent's.")
+        Literal["none", "holm"],
+        typer.Option(rich_help_panel="Tests", help="none as in the paper, or Holm's correction per respondent."),
     ] = "none",
     hinted: Annotated[
-        str, typer.Option(metavar="IDS", help="Prompts with a hint, joined by commas: do they help?")
+        str,
+        typer.Option(
+            metavar="IDS",
+            rich_help_panel="Tests",
+            help="Prompts with a hint, separated by commas: test whether hints help.",
+        ),
     ] = "",
     models: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="CSV of respondent, released and parameters (billions).")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            rich_help_panel="Tests",
+            help="CSV file: respondent, released, parameters (billions). Default: none.",
+        ),
     ] = None,
     compare: Annotated[
         tuple[str, str] | None,
-        typer.Option(metavar="A B", help="Two respondents, such as one model at two resolutions: do they differ?"),
+        typer.Option(
+            metavar="A B", rich_help_panel="Tests", help="Test whether these two respondents differ. Default: none."
+        ),
     ] = None,
     bootstrap: Bootstrap = 1000,
     stability: Annotated[
         int,
-        typer.Option(min=0, metavar="N", help="Resamples of the scenes for the stability of types; 100 take minutes."),
+        typer.Option(
+            min=0, metavar="N", rich_help_panel="Tests", help="Resamples for the stability of types; 100 take minutes."
+        ),
     ] = 0,
     seed: Seed = 0,
     jobs: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Respondents at a time. Default: as many as there are cores.")
+        int | None,
+        typer.Option(
+            min=1, metavar="N", rich_help_panel="Advanced", help="Parallel processes. Default: number of cores."
+        ),
     ] = None,
-    format: Annotated[Form, typer.Option(help="Form of the result.")] = "table",
+    format: Annotated[
+        Form, typer.Option(metavar="FORM", rich_help_panel="Output", help="table, markdown or json.")
+    ] = "table",
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="DIR", help="Write a report that a browser opens, as well.")
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="DIR", rich_help_panel="Output", help="Folder for an HTML report. Default: none."
+        ),
     ] = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Do respondents follow the eyes or the head? The battery of tests, and the type it leads to.
-
-    Prints Tables 1 and 2 of the paper for these trials, with every test's numbers. DIR gets report.html, with the
-    paper's figures, report.json with all numbers, and figures/ with each figure as PNG and SVG.
+    """Test whether respondents follow the eyes or the head, and classify each respondent.
 
     Example: `spotball gaze analyze trials.csv --stimuli stimuli_main.csv --out report`
+
+    Prints Tables 1 and 2 of the paper for these trials, with the numbers of each test. The folder of --out gets
+    report.html with the paper's figures, report.json with all numbers, and figures/ with each figure as PNG and SVG.
     """
     from pydantic import ValidationError
 
@@ -81,7 +111,7 @@ def analyze(
 
     tell = teller(quiet)
     if images is not None and (stimuli is None or out is None):
-        raise OptionError("--images is for the report of --out, and needs --stimuli, which say which photo is which")
+        raise OptionError("--images needs --out and --stimuli. Add both, or remove --images")
     if out is not None:
         from spotball_core.gaze.page.write import check_report
 
@@ -90,7 +120,7 @@ def analyze(
     try:
         policy = TestPolicy(alpha=alpha, multiplicity=multiplicity)
     except ValidationError as error:
-        raise OptionError(f"--alpha is above 0 and below 1, found {alpha:g}") from error
+        raise OptionError(f"--alpha: found {alpha:g}, expected a number between 0 and 1, such as 0.05") from error
     photos = read_stimuli(stimuli) if stimuli else ()
     options = GazeOptions(
         policy=policy,

@@ -18,27 +18,37 @@ def follow(
         Path,
         typer.Argument(
             metavar="ANNOTATIONS",
-            help="GazeFollow's test_annotations_release.txt, or VideoAttentionTarget's folder annotations/test.",
+            help="GazeFollow's test_annotations_release.txt, or the folder annotations/test of VideoAttentionTarget.",
         ),
     ],
     predictions: Annotated[
         list[Path],
-        typer.Argument(metavar="PREDICTIONS", help="CSV files: image, x, y; optional person, respondent, heatmap."),
+        typer.Argument(
+            metavar="PREDICTIONS", help="CSV files with image, x, y; optionally person, respondent, heatmap."
+        ),
     ],
     images: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder of the images, whose sizes angles and AUC need.")
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            rich_help_panel="Input",
+            help="Folder of the images; angles and AUC need their sizes. Default: none.",
+        ),
     ] = None,
     bootstrap: Bootstrap = 1000,
     seed: Seed = 0,
-    format: Annotated[Literal["json", "table", "markdown"], typer.Option(help="Form of the result.")] = "table",
+    format: Annotated[
+        Literal["json", "table", "markdown"],
+        typer.Option(metavar="FORM", rich_help_panel="Output", help="table, markdown or json."),
+    ] = "table",
     debug: Debug = False,
 ) -> None:
-    """Score gaze points against continuous annotations, as GazeFollow and VideoAttentionTarget do.
-
-    Prints the average and minimum distance to the annotators' points, the angle at the eyes, and the AUC of heat maps.
-    A row of people compares each annotator with the others.
+    """Score predicted gaze points against GazeFollow or VideoAttentionTarget annotations.
 
     Example: `spotball gaze follow test_annotations_release.txt predictions.csv --images gazefollow`
+
+    Prints the average and minimum distance to the annotated points, the angular error, and the AUC of heat maps. The
+    row "people" compares each annotator with the others.
     """
     from spotball_core.errors import InputError, MissingExtraError, Problem
     from spotball_core.gaze.follow.annotations import (

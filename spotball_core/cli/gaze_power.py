@@ -10,6 +10,7 @@ import typer
 
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet, Seed
+from spotball_core.errors import unknown_name
 from spotball_core.service.safe_text import show
 
 
@@ -17,40 +18,90 @@ def power(
     observer: Annotated[str, typer.Argument(metavar="OBSERVER", help="eye, head, compromise, coin, shift or guess.")],
     stimuli: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The photos. Default: a made-up design of the main study's shape."),
+        typer.Option(
+            metavar="FILE",
+            rich_help_panel="Input",
+            help="CSV file of photos. Default: a synthetic design like the main study's.",
+        ),
     ] = None,
     prompts: Annotated[
-        str, typer.Option(metavar="N", help="Trials of each photo; several numbers, joined by commas, to choose from.")
+        str,
+        typer.Option(
+            metavar="N", rich_help_panel="Input", help="Trials per photo; separate several numbers by commas."
+        ),
     ] = "16",
-    simulations: Annotated[int, typer.Option(min=1, metavar="N", help="Respondents to simulate.")] = 20,
-    weight: Annotated[float, typer.Option(min=0, max=1, metavar="W", help="Of the head, where both cues count.")] = 0.5,
+    simulations: Annotated[
+        int, typer.Option(min=1, metavar="N", rich_help_panel="Input", help="Respondents to simulate.")
+    ] = 20,
+    weight: Annotated[
+        float,
+        typer.Option(
+            min=0, max=1, metavar="W", rich_help_panel="Simulated respondent", help="Weight of the head from 0 to 1."
+        ),
+    ] = 0.5,
     noise: Annotated[
-        float, typer.Option(min=0, metavar="SD", help="From trial to trial, in distances between objects.")
+        float,
+        typer.Option(
+            min=0,
+            metavar="SD",
+            rich_help_panel="Simulated respondent",
+            help="Noise between trials, in distances between objects.",
+        ),
     ] = 0.3,
-    stimulus_noise: Annotated[float, typer.Option(min=0, metavar="SD", help="From photo to photo.")] = 0.2,
+    stimulus_noise: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            metavar="SD",
+            rich_help_panel="Simulated respondent",
+            help="Noise between photos, in distances between objects.",
+        ),
+    ] = 0.2,
     closeness: Annotated[
-        float, typer.Option(metavar="SHARE", help="By which noise grows with each step of proximity.")
+        float,
+        typer.Option(
+            metavar="SHARE",
+            rich_help_panel="Simulated respondent",
+            help="Increase of the noise with each step of proximity.",
+        ),
     ] = 0.0,
-    side: Annotated[float, typer.Option(metavar="SHARE", help="By which noise grows from the sides.")] = 0.0,
-    lapse: Annotated[float, typer.Option(min=0, max=1, metavar="SHARE", help="Of trials answered at random.")] = 0.02,
-    alpha: Annotated[float, typer.Option(metavar="P", help="P values below it are significant.")] = 0.05,
+    side: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE", rich_help_panel="Simulated respondent", help="Increase of the noise for side views."
+        ),
+    ] = 0.0,
+    lapse: Annotated[
+        float,
+        typer.Option(
+            min=0, max=1, metavar="SHARE", rich_help_panel="Simulated respondent", help="Share of random responses."
+        ),
+    ] = 0.02,
+    alpha: Annotated[float, typer.Option(metavar="P", rich_help_panel="Tests", help="Significance level.")] = 0.05,
     multiplicity: Annotated[
-        Literal["none", "holm"], typer.Option(help="Each test at alpha, as published; or Holm's over a respondent's.")
+        Literal["none", "holm"],
+        typer.Option(rich_help_panel="Tests", help="none as in the paper, or Holm's correction per respondent."),
     ] = "none",
     seed: Seed = 0,
     jobs: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Respondents at a time. Default: as many as there are cores.")
+        int | None,
+        typer.Option(
+            min=1, metavar="N", rich_help_panel="Advanced", help="Parallel processes. Default: number of cores."
+        ),
     ] = None,
-    format: Annotated[Literal["json", "table", "markdown"], typer.Option(help="Form of the result.")] = "table",
+    format: Annotated[
+        Literal["json", "table", "markdown"],
+        typer.Option(metavar="FORM", rich_help_panel="Output", help="table, markdown or json."),
+    ] = "table",
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """How often would the tests see it? A priori power, by simulation.
-
-    Simulates respondents that answer by a rule with noise, runs the battery on each, and says how often each test was
-    positive and which types were given.
+    """Estimate the statistical power of the gaze tests by simulation.
 
     Example: `spotball gaze power compromise --weight 0.6 --prompts 1,4,16 --simulations 50`
+
+    Simulates respondents that answer by a rule with noise, runs the tests on each, and prints how often each test was
+    positive and which types were assigned.
     """
     from pydantic import ValidationError
 
@@ -62,15 +113,17 @@ def power(
     from spotball_core.gaze.power.tables import to_json, to_markdown, to_text
 
     if observer not in CUES:
-        raise OptionError(f"there is no observer {observer}; there are {', '.join(CUES)}")
+        raise OptionError(f"OBSERVER: {unknown_name('observer', observer, CUES)}")
     try:
         numbers = [int(part) for part in prompts.split(",")]
     except ValueError:
-        raise OptionError(f"--prompts: found {prompts!r}, expected whole numbers joined by commas") from None
+        raise OptionError(
+            f"--prompts: found {prompts!r}, expected whole numbers separated by commas, such as 1,4,16"
+        ) from None
     try:
         policy = TestPolicy(alpha=alpha, multiplicity=multiplicity)
     except ValidationError as error:
-        raise OptionError(f"--alpha is above 0 and below 1, found {alpha:g}") from error
+        raise OptionError(f"--alpha: found {alpha:g}, expected a number between 0 and 1, such as 0.05") from error
     simulated_observer = Observer(
         observer,
         weight=weight,

@@ -14,25 +14,34 @@ from spotball_core.service.safe_text import show
 
 
 def weights(
-    trials: Annotated[list[Path], typer.Argument(metavar="TRIALS", help="Files of trials, as CSV.")],
+    trials: Annotated[list[Path], typer.Argument(metavar="TRIALS", help="CSV files of trials.")],
     stimuli: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Photos, if the trials do not describe what is on them.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", rich_help_panel="Input", help="CSV file of photos. Default: the trials describe them."
+        ),
     ] = None,
     seed: Seed = 0,
     jobs: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Respondents at a time. Default: the number of cores.")
+        int | None,
+        typer.Option(
+            min=1, metavar="N", rich_help_panel="Advanced", help="Parallel processes. Default: number of cores."
+        ),
     ] = None,
-    format: Annotated[Literal["json", "table", "markdown"], typer.Option(help="Form of the result.")] = "table",
+    format: Annotated[
+        Literal["json", "table", "markdown"],
+        typer.Option(metavar="FORM", rich_help_panel="Output", help="table, markdown or json."),
+    ] = "table",
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Estimate how each respondent weights eyes and head, with intervals.
-
-    Fits a model in which each choice comes from an internal position between eyes and head, and prints the mechanism
-    (eye, head, compromise, coin, guess, or none if no model fits), the head's weight w, the probability q of following
-    one cue alone, the noise and the share of random answers.
+    """Estimate how each respondent weights eyes and head, with confidence intervals.
 
     Example: `spotball gaze weights trials.csv --stimuli stimuli_main.csv`
+
+    Fits a model in which each choice comes from an internal position between eyes and head. Prints the mechanism (eye,
+    head, compromise, coin, guess, or none if no model fits), the head's weight w, the probability q of following one
+    cue alone, the noise, and the share of random responses.
     """
     from spotball_core.gaze.data.stimuli import read_stimuli
     from spotball_core.gaze.data.trials import read_trials, together

@@ -15,18 +15,21 @@ if TYPE_CHECKING:
 
 
 def import_release(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The release's folder, or its data folder.")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DATASET", help="The dataset's folder.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the release, or its data folder.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", metavar="DATASET", rich_help_panel="Output", help="Folder of the new dataset."),
+    ],
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Turn the published release, as it is, into a dataset.
-
-    Writes `scenes.jsonl`, `images/` and one `responses-RESPONDENT.jsonl` for each of human, gpt, gemini, llama and
-    qwen; the release's levels 0, 1 and 2 are the prompts base, cue and cot. A part of the release will do, if it has
-    ground truth. An earlier import at DATASET is replaced; a folder that holds anything else is refused.
+    """Convert the published release to a dataset.
 
     Example: `spotball import-release spot-the-ball-release --out dataset`
+
+    Writes `scenes.jsonl`, `images/`, and `responses-RESPONDENT.jsonl` for human, gpt, gemini, llama and qwen. Levels 0,
+    1 and 2 of the release become the prompts base, cue and cot. A part of the release is enough if it has ground truth.
+    Replaces an earlier import at DATASET; refuses a folder with other files.
     """
     from spotball_core.release import convert as releases
 

@@ -14,8 +14,9 @@ Keys = Annotated[
     str | None,
     typer.Option(
         metavar="KEYS",
-        help="Metrics on the page, separated by commas; tables are ordered by the first. Default: accuracy, errors, "
-        "distance to the reference, rates at players, and closeness to the reference if it was scored.",
+        rich_help_panel="Input",
+        help="Metrics, separated by commas; the first one orders the tables. Default: accuracy, errors, "
+        "distance to the reference, rates at players, and closeness.",
     ),
 ]
 
@@ -23,33 +24,41 @@ Keys = Annotated[
 def leaderboard(
     paths: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="DIR", help="Folders with score reports, which are searched with their subfolders, or files."
-        ),
+        typer.Argument(metavar="DIR", help="Score reports, or folders to search for them."),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to write.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", rich_help_panel="Output", help="Folder to write.")],
     metrics: Keys = None,
-    sport: Annotated[str | None, typer.Option(metavar="SPORTS", help="Only these sports, separated by commas.")] = None,
+    sport: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPORTS", rich_help_panel="Input", help="Only these sports, separated by commas. Default: all."
+        ),
+    ] = None,
     prompt: Annotated[
-        str | None, typer.Option(metavar="PROMPTS", help="Only these prompts, separated by commas.")
+        str | None,
+        typer.Option(
+            metavar="PROMPTS", rich_help_panel="Input", help="Only these prompts, separated by commas. Default: all."
+        ),
     ] = None,
     url: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="Where you will publish the leaderboard: the source in model-index blocks."),
+        typer.Option(
+            metavar="URL",
+            rich_help_panel="Output",
+            help="Public address of the leaderboard, for model-index. Default: none.",
+        ),
     ] = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Rank the respondents of many score reports on one page, with intervals of the ranks.
-
-    Reads what `spotball score --format json` and `spotball report` write. Reports with different data, policy or
-    version are never ranked together: each comparable set has a table of its own.
-
-    Writes leaderboard.html, leaderboard.csv, leaderboard.parquet, README.md, badge.svg, badge.json, and model-index/
-    with the Hugging Face metadata of each model. An earlier leaderboard at --out is replaced; a folder that holds
-    anything else is refused.
+    """Rank the respondents of many score reports on one page, with confidence intervals of the ranks.
 
     Example: `spotball leaderboard reports --out leaderboard`
+
+    Reads the output of `spotball score --format json` and `spotball report`. Reports with different data, policy or
+    version are ranked in separate tables. Writes leaderboard.html, leaderboard.csv, leaderboard.parquet, README.md,
+    badge.svg, badge.json, and model-index/ with Hugging Face metadata of each model. Replaces an earlier leaderboard;
+    refuses a folder with other files.
     """
     from spotball_core.leaderboard.write import PAGE, write_leaderboard
 

@@ -10,34 +10,59 @@ import typer
 from spotball_core.counting.engines import EngineName
 
 Paths = Annotated[
-    list[Path], typer.Argument(metavar="PATH", help="Dataset folders, or files of responses (then --scenes).")
+    list[Path], typer.Argument(metavar="PATH", help="Dataset folders, or files of responses (with --scenes).")
 ]
 ScenesFile = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="The scenes that were answered to: a scenes.jsonl.")
+    Path | None,
+    typer.Option(
+        metavar="FILE", rich_help_panel="Input", help="Scenes of the responses. Default: scenes.jsonl of the dataset."
+    ),
 ]
 Reference = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Compare others with this respondent, usually human.")
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        rich_help_panel="Scoring",
+        help="Compare with this respondent, usually human. Default: none.",
+    ),
 ]
 ImageChoice = Annotated[
     Literal["shared", "all"] | None,
-    typer.Option(help="Images all groups answered, or each group's own. Default: shared with a reference."),
+    typer.Option(
+        rich_help_panel="Scoring",
+        help="Use common or all images. Default: shared if --reference is given.",
+    ),
 ]
 PolicyName = Annotated[
-    Literal["standard", "paper"], typer.Option(help="The choices that change numbers; paper: as published.")
+    Literal["standard", "paper"],
+    typer.Option(rich_help_panel="Scoring", help="paper follows the published tables."),
 ]
-Bootstrap = Annotated[int, typer.Option(min=0, metavar="N", help="Resamples for the intervals; 0 for none.")]
-Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Seed of all that is drawn.")]
+Bootstrap = Annotated[
+    int,
+    typer.Option(
+        min=0, metavar="N", rich_help_panel="Scoring", help="Bootstrap resamples; 0 for no confidence intervals."
+    ),
+]
+Seed = Annotated[int, typer.Option(min=0, metavar="N", rich_help_panel="Scoring", help="Seed of the random numbers.")]
 Pool = Annotated[
-    bool, typer.Option("--pool", help="Merge a respondent's answers to the same images from independent files.")
+    bool,
+    typer.Option("--pool", rich_help_panel="Input", help="Merge responses of one respondent from independent files."),
 ]
-Strict = Annotated[bool, typer.Option("--strict", help="Treat signs that a file was misread as errors.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but results and errors.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
-EngineOption = Annotated[EngineName, typer.Option("--engine", help="What reads and counts: this process, or Ray Data.")]
+Strict = Annotated[
+    bool, typer.Option("--strict", rich_help_panel="Input", help="Turn warnings about files into errors.")
+]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", rich_help_panel="Advanced", help="Print only results and errors.")
+]
+Debug = Annotated[bool, typer.Option("--debug", rich_help_panel="Advanced", help="Show the traceback of an error.")]
+EngineOption = Annotated[
+    EngineName, typer.Option("--engine", rich_help_panel="Advanced", help="Count in this process, or with Ray Data.")
+]
 RayAddress = Annotated[
     str | None,
     typer.Option(
         metavar="ADDRESS",
-        help="A running Ray cluster, all of whose machines see the files at the same paths. Default: one started here.",
+        rich_help_panel="Advanced",
+        help="Ray cluster with the files at the same paths. Default: local.",
     ),
 ]

@@ -24,9 +24,17 @@ class Format(StrEnum):
 
 
 FormatOption = Annotated[
-    Format | None, typer.Option(help="Form of the result. Default: by the ending of --out, else table.")
+    Format | None,
+    typer.Option(
+        metavar="FORM",
+        rich_help_panel="Output",
+        help="table, json, csv, markdown, latex. Default: by --out, else table.",
+    ),
 ]
-Out = Annotated[Path | None, typer.Option(metavar="FILE", help="Write there instead of printing.")]
+Out = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", rich_help_panel="Output", help="File to write. Default: print the result."),
+]
 
 _BY_ENDING = {".json": Format.json, ".csv": Format.csv, ".md": Format.markdown, ".tex": Format.latex}
 
@@ -37,7 +45,7 @@ def format_for(format: Format | None, out: Path | None) -> Format:
         return format or Format.table
     if out.suffix not in _BY_ENDING and out.suffix not in ("", ".txt"):
         endings = ", ".join(_BY_ENDING)
-        raise OptionError(f"--out: the ending {out.suffix} says no form; give one of {endings}, or --format")
+        raise OptionError(f"--out: the ending {out.suffix} is not known. Use {endings}, or add --format")
     return _BY_ENDING.get(out.suffix, Format.table)
 
 

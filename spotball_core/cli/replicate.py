@@ -24,18 +24,20 @@ class ReplicationFormat(StrEnum):
 
 
 def replicate(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The release's folder, or its data folder.")],
-    format: Annotated[ReplicationFormat, typer.Option(help="Form of the result.")] = ReplicationFormat.table,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the release, or its data folder.")],
+    format: Annotated[
+        ReplicationFormat, typer.Option(metavar="FORM", rich_help_panel="Output", help="table, markdown or json.")
+    ] = ReplicationFormat.table,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Check the published figures against the released data, whole or part.
-
-    Each figure is shown as published, reproduced in the published way, and by the standard policy; one that the data
-    does not give says `no data`, a mismatch says which known cause fits, or `unexplained`. Exit status 1 if any is
-    unexplained.
+    """Compare the published figures with values computed from the released data.
 
     Example: `spotball replicate spot-the-ball-release --format markdown`
+
+    Shows each figure as published, reproduced by the published method, and computed by the standard policy. Figures
+    without data show `no data`. A mismatch shows its known cause, or `unexplained`. Exit status 1 if a mismatch is
+    unexplained. A part of the release is enough.
     """
     from spotball_core import replication
     from spotball_core.replication import text

@@ -42,14 +42,15 @@ class PresetName(StrEnum):
 @one_thread(*BLAS)
 def report(
     paths: Paths,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to write.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", rich_help_panel="Output", help="Folder to write.")],
     scenes: ScenesFile = None,
     before: Annotated[
         list[Path],
         typer.Option(
             metavar="PATH",
             exists=True,
-            help="State what changed since this earlier run: a dataset folder, or responses. Can be given twice.",
+            rich_help_panel="Input",
+            help="Report changes since this dataset or file; can be repeated.",
         ),
     ] = [],  # noqa: B006 # Typer copies it
     before_scenes: Annotated[
@@ -58,7 +59,8 @@ def report(
             metavar="FILE",
             exists=True,
             dir_okay=False,
-            help="The scenes of --before. Default: its own; for responses, those of PATH.",
+            rich_help_panel="Input",
+            help="Scenes of --before. Default: its own, or those of PATH.",
         ),
     ] = None,
     reference: Reference = None,
@@ -72,45 +74,61 @@ def report(
             metavar="DIR",
             exists=True,
             file_okay=False,
-            help="Where the scenes' images are. Default: the datasets, and next to --scenes.",
+            rich_help_panel="Input",
+            help="Folder of the images. Default: that of the scenes.",
         ),
     ] = None,
     reasoning: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Add what rationales speak of: JSON as `spotball reasoning` writes it."),
+        typer.Option(
+            metavar="FILE", rich_help_panel="Input", help="Add the JSON result of `spotball reasoning`. Default: none."
+        ),
     ] = None,
     pages: Annotated[
-        bool, typer.Option("--pages", help="Put all images on pages of their own, in DIR/images: for large datasets.")
+        bool,
+        typer.Option(
+            "--pages",
+            rich_help_panel="Output",
+            help="Write all images on separate pages in DIR/images (large datasets).",
+        ),
     ] = False,
     figures: Annotated[
         list[PresetName],
-        typer.Option(help="Also write figures for print or slides: PDF, SVG and PNG. Can be given twice."),
+        typer.Option(
+            metavar="STYLE",
+            rich_help_panel="Output",
+            help="Also write figures for paper or slides; can be repeated.",
+        ),
     ] = [],  # noqa: B006 # Typer copies it
     figure_title: Annotated[
-        bool | None, typer.Option(help="Whether these figures have a title. Default: on slides.", show_default=False)
+        bool | None,
+        typer.Option(
+            show_default=False, rich_help_panel="Output", help="Titles on these figures. Default: only on slides."
+        ),
     ] = None,
     figure_notes: Annotated[
         bool | None,
-        typer.Option(help="Whether these figures have caption and signature. Default: no.", show_default=False),
+        typer.Option(
+            show_default=False, rich_help_panel="Output", help="Captions and signatures on these figures. Default: no."
+        ),
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Processes for large reports. Default: one per processor.")
+        int | None,
+        typer.Option(min=1, metavar="N", rich_help_panel="Advanced", help="Parallel processes. Default: one per core."),
     ] = None,
     strict: Strict = False,
     pool: Pool = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Write a report for a browser: one page with findings, scores, figures and every image.
+    """Write an HTML report: one page with findings, scores, figures and images.
 
-    DIR gets report.html, which works offline and without other files; figures/ with each figure as PNG and SVG; and
-    report.json with every number on the page. An earlier report at DIR is replaced. A folder that holds anything else
-    is refused.
+    Example: `spotball report data --reference human --out report`
 
-    Several PATHs are merged. To compare two runs, name the earlier one by --before.
+    Example: `spotball report new --before old --reference human --out report`
 
-    Examples: `spotball report data --reference human --out report`,
-    `spotball report new --before old --reference human --out report`
+    DIR gets report.html (works offline), figures/ with each figure as PNG and SVG, and report.json with all numbers.
+    Several PATHs are merged. Replaces an earlier report; refuses a folder with other files.
     """
     from spotball_core.cli.earlier_run import read_earlier_run
     from spotball_core.io.dataset import read_dataset

@@ -14,17 +14,17 @@ from spotball_core.cli.output import Out, deliver
 
 def schema(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Of which files. Default: list the names.")
+        str | None, typer.Argument(metavar="[NAME]", help="Name of the format. Default: list the names.")
     ] = None,
     out: Out = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Print the JSON Schema of a file format, or list the formats that have one.
-
-    For editors that complete configurations, and for programs that check files before they send them.
+    """Print the JSON Schema of a file format, or list the formats.
 
     Example: `spotball schema scene --out scene.schema.json`
+
+    Use it for completion in editors, and to validate files in other programs.
     """
     from spotball_core.schema.published import formats, json_schema
 

@@ -24,7 +24,7 @@ from spotball_core.cli.options import (
     Strict,
 )
 from spotball_core.cli.output import Format, FormatOption, Out, deliver, format_for
-from spotball_core.errors import OptionError
+from spotball_core.errors import OptionError, unknown_name
 
 if TYPE_CHECKING:
     from spotball_core.schema.report import ScoreReport
@@ -37,26 +37,52 @@ def score(
     images: ImageChoice = None,
     policy: PolicyName = "standard",
     by: Annotated[
-        str, typer.Option(metavar="PARTS", help="What makes a group: some of the three, by commas.")
+        str,
+        typer.Option(
+            metavar="PARTS",
+            rich_help_panel="Scoring",
+            help="Parts of a group.",
+        ),
     ] = "sport,respondent,prompt",
     wasserstein_unit: Annotated[
-        Literal["px", "cell", "diagonal"], typer.Option(help="Pixels, cells, or shares of the image's diagonal.")
+        Literal["px", "cell", "diagonal"],
+        typer.Option(
+            metavar="UNIT", rich_help_panel="Scoring", help="px, cell or diagonal (shares of the image diagonal)."
+        ),
     ] = "px",
     cluster: Annotated[
-        Literal["image", "participant"], typer.Option(help="What the bootstrap draws, where there are participants.")
+        Literal["image", "participant"],
+        typer.Option(metavar="UNIT", rich_help_panel="Scoring", help="Resample by image, or by participant."),
     ] = "image",
     bootstrap: Bootstrap = 1000,
     seed: Seed = 0,
     ceiling: Annotated[
-        bool, typer.Option("--ceiling", help="Add how close anyone can get: people against people.")
+        bool,
+        typer.Option(
+            "--ceiling", rich_help_panel="Scoring", help="Add the noise ceiling: split-half agreement between people."
+        ),
     ] = False,
     strict: Strict = False,
     pool: Pool = False,
-    full: Annotated[bool, typer.Option("--full", help="Print every metric of every sport.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", rich_help_panel="Output", help="Print every metric of every sport.")
+    ] = False,
     metrics: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Only these metrics, by commas, of every sport.")
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            rich_help_panel="Output",
+            help="Only these metrics, separated by commas. Default: main ones.",
+        ),
     ] = None,
-    sport: Annotated[str | None, typer.Option(metavar="NAME", help="Only this sport, in full.")] = None,
+    sport: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel="Output",
+            help="Print every metric of this sport only. Default: a summary of all.",
+        ),
+    ] = None,
     format: FormatOption = None,
     out: Out = None,
     engine: EngineOption = "local",
@@ -64,13 +90,13 @@ def score(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Score predictions: a summary over sports, or with --full every metric of every sport, with intervals.
-
-    A file of predictions (JSON Lines or CSV, also .gz; Parquet; - for standard input) names an image and an answer:
-    `cell` (D5), or `x` and `y` in pixels, or `row` and `col`, or `probabilities`. The signature at the foot states what
-    the numbers rest on.
+    """Score predictions: print a summary, or every metric with --full.
 
     Example: `spotball score predictions.csv --scenes data/scenes.jsonl`
+
+    A file of predictions (CSV, JSON Lines, also .gz; Parquet; - for standard input) has a column `image` and an answer:
+    `cell` (D5), `x` and `y` in pixels, `row` and `col`, or `probabilities`. The signature below the table records data,
+    policy and version.
     """
     from spotball_core.scoring import tables
     from spotball_core.scoring.score import score as score_responses
@@ -122,13 +148,13 @@ def _selected(report: ScoreReport, sport: str | None, metrics: str | None) -> Sc
     if sport is not None:
         groups = tuple(group for group in groups if group.sport == sport)
         if not groups:
-            known = ", ".join(sorted({str(group.sport) for group in report.groups}))
-            raise OptionError(f"--sport: {sport!r} is none of the scored sports: {known}")
+            known = sorted({str(group.sport) for group in report.groups})
+            raise OptionError(f"--sport: {unknown_name('sport', sport, known)}")
     ceilings = tuple(ceiling for ceiling in report.ceilings if sport in (None, ceiling.sport))
     if metrics is not None:
         names = [name.strip() for name in metrics.split(",") if name.strip()]
         if unknown := [name for name in names if name not in METRICS] or ([] if names else [metrics]):
-            raise OptionError(f"--metrics: {', '.join(unknown)} is no metric; give some of {', '.join(METRICS)}")
+            raise OptionError(f"--metrics: {unknown_name('metric', unknown[0], METRICS)}")
         groups = tuple(
             group.model_copy(update={"metrics": {key: value for key, value in group.metrics.items() if key in names}})
             for group in groups
@@ -141,5 +167,5 @@ def _parts(by: str) -> tuple[Literal["sport", "respondent", "prompt"], ...]:
 
     names = [part.strip() for part in by.split(",") if part.strip()]
     if unknown := [part for part in names if part not in PARTS]:
-        raise OptionError(f"--by: {', '.join(unknown)} is none of {', '.join(PARTS)}")
+        raise OptionError(f"--by: {unknown_name('part', unknown[0], PARTS)}")
     return tuple(part for part in PARTS if part in names)

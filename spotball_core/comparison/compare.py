@@ -64,10 +64,14 @@ def compare(scoring: Scoring, a: str, b: str, *, permutations: int = PERMUTATION
     """
     groups = {name: sides.groups_named(scoring, name) for name in (a, b)}
     if a == b or {group.number for group in groups[a]} & {group.number for group in groups[b]}:
-        raise OptionError(f"{a} and {b} share answers; compare different ones")
+        raise OptionError(
+            f"{a} and {b} include the same answers. Name two different respondents or prompts with --a and --b"
+        )
     common = sorted(_scenes(scoring, groups[a]) & _scenes(scoring, groups[b]))
     if not common:
-        raise OptionError(f"{a} and {b} have no images in common that are scored")
+        raise OptionError(
+            f"{a} and {b} have no scored images in common. Compare respondents that answered the same images"
+        )
     names = scoring.arrays.sports
     split = "sport" in scoring.policy.by
     sports = list(dict.fromkeys(names[scene] for scene in common)) if split else []

@@ -153,11 +153,14 @@ class Counts:
 
         shapes = {(part.rows, part.cols) for part in parts}
         if not shapes:
-            raise OptionError("there are no counts to add")
+            raise OptionError("counts: found none. Pass at least one")
         if len(shapes) != 1:
-            raise OptionError(f"counts of different grids do not add: {sorted(shapes)}")
+            raise OptionError(f"counts of different grids cannot be added: {sorted(shapes)}")
         if len({tuple(part.table.columns) for part in parts}) != 1:
-            raise OptionError("counts with and without participants do not add")
+            raise OptionError(
+                "counts with and without participants cannot be added. Count all "
+                "files with the same option --participants"
+            )
         ((rows, cols),) = shapes
         total = cls.of(pl.concat(part.table for part in parts), rows=rows, cols=cols)
         return replace(

@@ -32,7 +32,7 @@ def write_counts(counts: Counts, path: str | Path) -> None:
     import polars as pl
 
     if Path(path).suffix != COUNTS_ENDING:
-        raise OptionError(f"{path}: counts are written to a file that ends in {COUNTS_ENDING}")
+        raise OptionError(f"{path}: expected a file name ending in {COUNTS_ENDING}")
     constant = {"grid_rows": pl.lit(counts.rows), "grid_cols": pl.lit(counts.cols)}
     if counts.parse_policies:
         constant["parse_policies"] = pl.lit(",".join(sorted(counts.parse_policies)))
@@ -52,7 +52,7 @@ def read_counts_file(path: str | Path) -> Counts:
         return InputError([Problem(str(path), None, "file", found, expected)])
 
     if not Path(path).is_file():
-        raise broken("nothing there", "a file of counts")
+        raise broken("no such file", "a file of counts")
     check_parquet_size(Path(path))
     try:
         table = pl.read_parquet(glob.escape(str(Path(path).absolute())), hive_partitioning=False)
@@ -146,5 +146,5 @@ def merged(parts: Iterable[Counts], *, participants: bool) -> Counts:
 
     together = Counts.merge(told_apart(part) if participants else part.pooled() for part in parts)
     if several := _of_several_kinds(together.table):
-        raise OptionError(f"the files give several kinds to one respondent: {several}")
+        raise OptionError(f"the files give one respondent different kinds: {several}. Correct the column kind")
     return together

@@ -64,13 +64,21 @@ def spread(rows: pl.DataFrame, grid: Grid) -> tuple[pl.DataFrame, pl.DataFrame]:
     sums = rows.select("_row").join(sums, on="_row", how="left").with_columns(pl.col("total").fill_null(0.0))
     faults = [
         _fault(unreadable.to_frame(), pl.lit("neither an object nor a list of numbers"), "cells and probabilities"),
-        _fault(wrong_length, pl.format("{} numbers", pl.col("p").list.len()), f"one for each of {grid.n_cells} cells"),
+        _fault(
+            wrong_length,
+            pl.format("{} numbers", pl.col("p").list.len()),
+            f"one for each of {grid.n_cells} cells. List them row by row",
+        ),
         _fault(
             parts.filter(pl.col("cell").is_null()),
             pl.format("'{}'", pl.col("label")),
             f"labels of cells, A1 to {grid.labels[-1]}",
         ),
-        _fault(parts.filter(pl.col("p") < 0), pl.col("p").cast(pl.String), "probabilities of at least 0"),
+        _fault(
+            parts.filter(pl.col("p") < 0),
+            pl.col("p").cast(pl.String),
+            "probabilities of at least 0. Convert scores or log probabilities to probabilities",
+        ),
         _fault(
             parts.filter(pl.col("cell").is_not_null() & pl.struct("_row", "cell").is_duplicated()),
             pl.format("'{}' among two spellings of one cell", pl.col("label")),
@@ -79,7 +87,7 @@ def spread(rows: pl.DataFrame, grid: Grid) -> tuple[pl.DataFrame, pl.DataFrame]:
         _fault(
             sums.filter(~((pl.col("total") - 1).abs() <= SUM_TOLERANCE)),
             pl.format("a sum of {}", pl.col("total")),
-            f"1, within {SUM_TOLERANCE:g}",
+            f"1, within {SUM_TOLERANCE:g}. Divide the probabilities of each answer by their sum",
         ),
     ]
     fault = pl.concat(faults).unique("_row", keep="first", maintain_order=True)

@@ -106,7 +106,10 @@ def _texts(sign: Sign, grid: Grid, *, image: str = "", size: str = "") -> tuple[
             f"{n} of {of} cells that look like full replies",
             f"cells such as D5: extract the cell from each reply; {unparsed}",
         ),
-        "unparsed": (f"{n} of {of} answers unparsed", "a cell such as D5 in at least 90% of the answers"),
+        "unparsed": (
+            f"{n} of {of} answers without a readable cell",
+            "cells such as D5: write each cell as row letter and column number, or use the columns row and col",
+        ),
         "line": (
             f"all {n} answers in {sign.line}",
             "answers in several rows and columns: check how cells were written",

@@ -17,7 +17,7 @@ from spotball_core.counting.distributions import spread
 from spotball_core.counting.misread import warnings_of
 from spotball_core.counting.one_pass import in_parts, is_point
 from spotball_core.counting.pooling import check_independent, given_by, nameless
-from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.errors import NO_ROWS, InputError, OptionError, Problem
 from spotball_core.grid import Grid
 from spotball_core.io.cells import cell_at, located
 from spotball_core.io.frames import KEYS
@@ -99,11 +99,15 @@ def common_grid(scenes: Sequence[Scene]) -> Grid:
     keys = [scene.key for scene in scenes]
     if len(set(keys)) < len(keys):
         sport, image = next(key for key in keys if keys.count(key) > 1)
-        raise OptionError(f"there are several scenes {sport}/{image}; an image is to be there once")
+        raise OptionError(f"scene {sport}/{image} occurs more than once. Pass each scene once")
     shapes = sorted({(scene.grid.rows, scene.grid.cols) for scene in scenes})
+    if not shapes:
+        raise OptionError("scenes: found none. Pass at least one scene")
     if len(shapes) != 1:
-        listed = ", ".join(f"{rows} x {cols}" for rows, cols in shapes) or "no scenes"
-        raise OptionError(f"scenes scored together need one number of rows and columns, found {listed}")
+        listed = ", ".join(f"{rows} x {cols}" for rows, cols in shapes)
+        raise OptionError(
+            f"the scenes have grids of different sizes ({listed}). Score the scenes of each grid size separately"
+        )
     return next(scene.layout for scene in scenes)
 
 
@@ -190,7 +194,9 @@ class Reader:
         table = pl.concat(parts)
         answered = set(table["_source"].unique())
         if silent := [source.name for index, source in enumerate(self.sources) if index not in answered]:
-            raise InputError([Problem(name, None, "file", "no responses", "at least one") for name in silent])
+            raise InputError(
+                [Problem(name, None, "file", "no responses", "at least one", fix=NO_ROWS) for name in silent]
+            )
         if len(table.select("respondent", "kind").unique()) > table["respondent"].n_unique():
             raise self._explained([])
         self.sums = self._summed(frames.get("points"))
@@ -310,7 +316,12 @@ class Reader:
             check(not_a_name(pl.col(name)), name, pl.format("'{}'", pl.col(name)), NAME_RULE)
         check(~pl.col("kind").is_in(KINDS), "kind", pl.format("'{}'", pl.col("kind")), " or ".join(KINDS))
         if "sample" in columns:
-            check(not_whole("sample", least=1), "sample", pl.format("'{}'", pl.col("sample")), "a whole number from 1")
+            check(
+                not_whole("sample", least=1),
+                "sample",
+                pl.format("'{}'", pl.col("sample")),
+                "a whole number from 1. Number the samples of each image 1, 2, 3, ...",
+            )
         forms = {"cell": ["cell"], "x and y": ["x", "y"], "row and col": ["row", "col"], "probabilities": ["_spread"]}
         given = {name: [c for c in parts if c in columns] for name, parts in forms.items()}
         says = [
@@ -322,7 +333,12 @@ class Reader:
             kinds = [name for name, parts in given.items() if parts]
             texts = [pl.when(one).then(pl.lit(name)) for one, name in zip(says, kinds, strict=True)]
             found = pl.concat_str(texts, separator=", ", ignore_nulls=True)
-            check(pl.sum_horizontal(one.cast(pl.Int8) for one in says) > 1, "cell", found, "one kind of answer")
+            check(
+                pl.sum_horizontal(one.cast(pl.Int8) for one in says) > 1,
+                "cell",
+                found,
+                "one kind of answer. Leave the other columns empty",
+            )
         for one, other in (("row", "col"), ("col", "row"), ("x", "y"), ("y", "x")):
             if one in columns and other in columns:
                 check(pl.col(one).is_null() & pl.col(other).is_not_null(), one, f"nothing beside {other}", "both")
@@ -335,9 +351,8 @@ class Reader:
         import polars as pl
 
         sports = self.scenes.group_by("sport").agg(pl.len(), pl.col("image").first()).sort("sport").collect()
-        return "an image of the scenes: " + "; ".join(
-            f"{sport} has {n}, such as '{first}'" for sport, n, first in sports.iter_rows()
-        )
+        known = "; ".join(f"{sport} has {n}, such as '{first}'" for sport, n, first in sports.iter_rows())
+        return f"an image of the scenes: {known}. Use the ids of the scenes file, or name another one with --scenes"
 
     # Problems ------------------------------------------------------------------------------------------------
 
@@ -366,13 +381,23 @@ class Reader:
             again = samples.numbered(ordered).with_columns(_before=pl.int_range(pl.len()).over(by))
             name = pl.format("sample {} of {}, {}/{}, a second time", "sample", "respondent", "sport", "image")
             keys = ", ".join(by).replace(samples.NUMBER, "sample")
-            what = {"field": pl.lit("sample"), "found": name, "expected": pl.lit(f"each ({keys}) once")}
+            what = {
+                "field": pl.lit("sample"),
+                "found": name,
+                "expected": pl.lit(
+                    f"each ({keys}) once. Number repeated answers 1, 2, 3, ... in a column sample, or remove them"
+                ),
+            }
             tables.append(again.filter(pl.col("_before") > 0).select("_source", "_record", **what).collect())
         kinds = ordered.filter(pl.col("kind").is_in(KINDS)).with_columns(
             _first=pl.col("kind").first().over("respondent")
         )
         name = pl.format("'{}' for {}, which was '{}' before", "kind", "respondent", "_first")
-        what = {"field": pl.lit("kind"), "found": name, "expected": pl.lit("one kind for each respondent")}
+        what = {
+            "field": pl.lit("kind"),
+            "found": name,
+            "expected": pl.lit("one kind for each respondent. Correct the column kind"),
+        }
         tables.append(kinds.filter(pl.col("kind") != pl.col("_first")).select("_source", "_record", **what).collect())
         every = pl.concat(tables).unique(["_source", "_record"], keep="first", maintain_order=True)
         problems = [

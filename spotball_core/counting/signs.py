@@ -27,10 +27,10 @@ MOST_UNPARSED = 0.1
 """A larger share of unparsed answers is a sign."""
 
 LEAST_UNPARSED = 5
-"""With fewer unparsed answers, the share is not checked."""
+"""With fewer unparsed answers, the share is checked only if all answers are unparsed."""
 
 LEAST_ANSWERS = 3
-"""With fewer points, or whole replies, files are not checked for these signs."""
+"""With fewer points, or whole replies, files are not checked for these signs, unless all answers are whole replies."""
 
 LEAST_IMAGES, CHANCE = 10, 1e-6
 """Minimum number of images for a sign about all answers of a unit, and the maximum probability of the sign by chance.
@@ -240,11 +240,12 @@ def signs(sums: pl.DataFrame, scenes: Sequence[Scene], grid: Grid) -> list[Sign]
         & (pl.col("fit_swapped") == pl.col("numbers"))
     )
     swapped = (pl.col("better").fill_null(False) | none_astray_swapped) & ~shares
-    replies = (pl.col("reply") >= LEAST_ANSWERS) & (pl.col("reply") > MOST_UNPARSED * n)
+    reply = pl.col("reply")
+    replies = ((reply >= LEAST_ANSWERS) | (reply == n)) & (reply > MOST_UNPARSED * n)
     # A baseline leaves its answer empty if it has none, so this is not a reading problem.
     unread = pl.col("other") + pl.when(pl.col("kind") == "baseline").then(0).otherwise(pl.col("nothing"))
-    unread = unread + pl.when(replies).then(0).otherwise(pl.col("reply"))
-    unparsed = (unread >= LEAST_UNPARSED) & (unread > MOST_UNPARSED * n)
+    unread = unread + pl.when(replies).then(0).otherwise(reply)
+    unparsed = ((unread >= LEAST_UNPARSED) | (unread == n)) & (unread > MOST_UNPARSED * n)
     # Most answers would be correct if they counted from 0. A single cell for all images may be correct by chance.
     from_0 = (
         (pl.col("hits_from_0") - pl.col("hits") > 0.5 * pl.col("counted"))

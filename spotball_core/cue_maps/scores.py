@@ -9,7 +9,7 @@ import numpy as np
 
 from spotball_core.cue_maps.cue import Cue
 from spotball_core.cue_maps.registry import CUES
-from spotball_core.errors import OptionError
+from spotball_core.errors import OptionError, unknown_name
 from spotball_core.schema.scene import Scene
 from spotball_core.typing import BoolArray, FloatArray
 
@@ -79,7 +79,7 @@ def cue_scores(scenes: Sequence[Scene], keys: Iterable[str] | None = None) -> Cu
     """
     wanted = list(CUES) if keys is None else list(dict.fromkeys(keys))
     if unknown := [key for key in wanted if key not in CUES]:
-        raise OptionError(f"no cue is called {unknown[0]!r}; use some of {', '.join(CUES)}")
+        raise OptionError(unknown_name("cue", unknown[0], CUES))
     if not scenes or not wanted:
         raise OptionError("cues need at least one scene and one cue")
     shapes = sorted({(scene.grid.rows, scene.grid.cols) for scene in scenes})

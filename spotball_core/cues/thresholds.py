@@ -93,7 +93,9 @@ def threshold_surface(scoring: Scoring, *, taus: ArrayLike = TAUS, thetas: Array
         overlap += np.bincount(reached, weights=answers, minlength=len(theta) + 1)[1:]
     n_responses = float(mass[scoring.arrays.has_players].sum())
     if not n_responses:
-        raise OptionError("no response is to an image with player boxes; there is nothing to fit thresholds to")
+        raise OptionError(
+            "no answered image has player boxes, so thresholds cannot be fitted. Add players to the scenes"
+        )
     near_rate = ratio(near.cumsum(), n_responses)
     overlap_rate = ratio(overlap[::-1].cumsum()[::-1], n_responses)
     objective = (near_rate[:, None] + overlap_rate) / 2
@@ -114,5 +116,5 @@ def threshold_surface(scoring: Scoring, *, taus: ArrayLike = TAUS, thetas: Array
 def _checked(name: str, values: ArrayLike) -> FloatArray:
     array = np.asarray(values, dtype=float)
     if array.ndim != 1 or not len(array) or not ((array > 0) & (array <= 1)).all() or not (np.diff(array) > 0).all():
-        raise OptionError(f"{name} are expected to ascend within (0, 1], found {array.tolist()!s:.80}")
+        raise OptionError(f"{name}: expected ascending numbers above 0 and up to 1, found {array.tolist()!s:.80}")
     return array

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
-from spotball_core.errors import OptionError
+from spotball_core.errors import OptionError, unknown_name
 from spotball_core.gaze import checks as one_respondent
 from spotball_core.gaze.battery.chance import AtChance, at_chance
 from spotball_core.gaze.battery.findings import Finding, Key
@@ -219,10 +219,12 @@ def analyze(
     options = options or GazeOptions()
     names = trials.respondents
     if not names:
-        raise OptionError("there are no trials but attention checks" if trials.n_checks else "there are no trials")
+        raise OptionError(
+            "all trials are attention checks. Add trials of photos" if trials.n_checks else "there are no trials"
+        )
     for name in [*([options.people] if options.people else []), *(options.compare or ())]:
         if name not in names:
-            raise OptionError(f"there is no respondent {name}; there are {', '.join(names[:20])}")
+            raise OptionError(unknown_name("respondent", name, names[:20]))
     people = options.people or (HUMAN if HUMAN in names else None)
     rows = with_measures(trials.frame)
     reference = rows.filter(respondent=people) if people else None
@@ -265,7 +267,9 @@ def _respondent(task: _RespondentTask) -> RespondentResult:
     )
     hinted = [prompt for prompt in options.hinted if prompt in set(rows["prompt_id"])]
     if options.hinted and not hinted:
-        raise OptionError(f"none of the prompts {', '.join(options.hinted)} is among the trials")
+        raise OptionError(
+            f"--hinted: the trials have none of the prompts {', '.join(options.hinted)}. Check the column prompt_id"
+        )
     timed = rows["response_time"].null_count() < len(rows)
     stable = (
         stability(

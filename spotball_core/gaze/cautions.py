@@ -27,23 +27,23 @@ def cautions(rows: pl.DataFrame, results: Sequence[RespondentResult], people: st
         name = result.respondent
         if result.n_unmatched > 0.05 * result.n_trials:
             warnings.append(
-                f"{name}: {result.n_unmatched / result.n_trials:.0%} of the choices are unmatched, and wrong"
+                f"{name}: {result.n_unmatched / result.n_trials:.0%} of the choices are unmatched and count as wrong"
             )
         if result.no_mechanism:
-            warnings.append(f"{name}: no cue model, since {result.no_mechanism}")
+            warnings.append(f"{name}: no cue model, because {result.no_mechanism}")
         if warning := _human_level_on_natural_photos(result):
             warnings.append(warning)
         for key, test in result.tests.items():
             if test.reason and test.verdict is not None:
-                warnings.append(f"{name}, Test {key}: a t-test stands in, since {test.reason}")
+                warnings.append(f"{name}, Test {key}: a t-test is used instead, because {test.reason}")
             warnings += [f"{name}, Test {key}: {note}" for note in test.notes]
     photos_of = {
         name: set(rows.filter(respondent=name)["stimulus_id"]) for name in {result.respondent for result in results}
     }
     if len({frozenset(photos) for photos in photos_of.values()}) > 1:
-        warnings.append("respondents answered different photos: their accuracies are not of the same")
+        warnings.append("respondents answered different photos, so their accuracies cannot be compared")
     if people is None:
-        warnings.append("Test 1 compares with the published people, who saw the pilot's photos")
+        warnings.append("Test 1 compares with the published people, who saw the photos of the pilot")
     return warnings
 
 

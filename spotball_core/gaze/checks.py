@@ -68,7 +68,7 @@ def hint_effect(rows: pl.DataFrame, hinted: Collection[str], *, what: str = "a h
     prompts = set(rows["prompt_id"])
     if not set(hinted) < prompts or not hinted:
         listed = ", ".join(sorted(prompts))
-        raise OptionError(f"hinted prompts are some of {listed} but not all, found {', '.join(sorted(hinted))}")
+        raise OptionError(f"--hinted: expected some, but not all, of {listed}, found {', '.join(sorted(hinted))}")
     of_these = rows.filter(pl.col("condition") != "incongruent")
     has_hint = pl.col("prompt_id").is_in(list(hinted))
     photos = of_these.group_by("stimulus_id", maintain_order=True).agg(

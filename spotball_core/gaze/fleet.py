@@ -269,7 +269,11 @@ def compare_two(rows: pl.DataFrame, a: str, b: str) -> TwoRespondents:
     shared = set(pair_rows[0]["stimulus_id"]) & set(pair_rows[1]["stimulus_id"])
     if not shared:
         missing = [name for name, own_rows in zip((a, b), pair_rows, strict=True) if own_rows.is_empty()]
-        raise OptionError(f"there is no respondent {missing[0]}" if missing else f"{a} and {b} share no photo")
+        raise OptionError(
+            f"--compare: the trials have no respondent {missing[0]!r}"
+            if missing
+            else f"{a} and {b} have no photos in common"
+        )
     counts = [
         own_rows.filter(pl.col("stimulus_id").is_in(list(shared)))["correct"].to_numpy() for own_rows in pair_rows
     ]

@@ -77,7 +77,9 @@ def estimate_weights(
 
     names = trials.respondents
     if not names:
-        raise OptionError("there are no trials but attention checks" if trials.n_checks else "there are no trials")
+        raise OptionError(
+            "all trials are attention checks. Add trials of photos" if trials.n_checks else "there are no trials"
+        )
     tasks = [_WeightsTask(name, trials.of(name), seed) for name in names]
     results = tuple(counted(in_processes(_weights, tasks, jobs), len(tasks), on_progress))
     return GazeWeights(

@@ -91,7 +91,7 @@ def _unpacked(path: Path, file: Path) -> Path:
         with gzip.open(path) as packed, file.open("wb") as out:
             _copy(packed, out, path)  # type: ignore[arg-type]
     except FileNotFoundError:
-        raise InputError([Problem(str(path), None, "file", "nothing there", "a file of responses")]) from None
+        raise InputError([Problem(str(path), None, "file", "no such file", "a file of responses")]) from None
     except (OSError, EOFError, zlib.error) as error:
         raise InputError([Problem(str(path), None, "file", str(error), "a file compressed with gzip")]) from error
     return file

@@ -51,8 +51,8 @@ def read_dataset(paths: str | Path | Sequence[str | Path], scenes: str | Path | 
     if problems:
         raise InputError(problems)
     if not by_key:
-        expected = "a dataset folder, or a file of scenes (--scenes)"
-        raise InputError([Problem(str(listed[0]), None, "scenes", "none", expected)])
+        fix = "Add --scenes FILE, such as the scenes.jsonl of the dataset"
+        raise InputError([Problem(str(listed[0]), None, "scenes", "none", "a dataset folder or --scenes", fix=fix)])
     return Dataset(tuple(by_key.values()), files)
 
 
@@ -71,7 +71,9 @@ def response_files(paths: str | Path | Sequence[str | Path]) -> tuple[Path, ...]
             endings = (*ENDINGS, COUNTS_ENDING)
             matching = sorted(file for file in path.glob("responses*") if plain_ending(file) in endings)
             if not matching:
-                problems.append(Problem(str(path), None, "folder", "no responses*", f"one of {', '.join(endings)}"))
+                expected = f"a file responses* ending in {', '.join(endings)}"
+                fix = "Name a dataset folder or a file of responses"
+                problems.append(Problem(str(path), None, "folder", "no file of responses", expected, fix=fix))
         files.extend(matching)
     if problems:
         raise InputError(problems)
@@ -81,5 +83,5 @@ def response_files(paths: str | Path | Sequence[str | Path]) -> tuple[Path, ...]
 def _listed(paths: str | Path | Sequence[str | Path]) -> list[Path]:
     listed = [Path(paths)] if isinstance(paths, (str, Path)) else [Path(path) for path in paths]
     if not listed:
-        raise OptionError("no dataset folder or response file was given")
+        raise OptionError("no dataset folder or file of responses was given. Name at least one")
     return listed

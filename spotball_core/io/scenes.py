@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from spotball_core.errors import InputError, Problem
+from spotball_core.errors import UTF_8, InputError, Problem
+from spotball_core.schema.faults import problems_of_record
 from spotball_core.schema.scene import Scene
 from spotball_core.service.files import replacing
 from spotball_core.service.json_file import RepeatedKeyError, parse_json
@@ -31,6 +31,9 @@ def read_scenes(path: str | Path) -> tuple[Scene, ...]:
     lines = _lines(path)
     if _is_csv(lines):
         raise InputError([_of_another_format(path, "a CSV file")])
+    if lines[0].lstrip().startswith("["):
+        fix = "Write one scene per line, without the brackets around the list and the commas between scenes"
+        raise InputError([Problem(str(path), 1, "file", "a JSON list", "JSON Lines", fix=fix)])
     problems: list[Problem] = []
     scenes: dict[tuple[str, str], Scene] = {}
     first_line: dict[tuple[str, str], int] = {}
@@ -49,7 +52,7 @@ def read_scenes(path: str | Path) -> tuple[Scene, ...]:
         try:
             scene = Scene.model_validate_json(line)
         except ValidationError as error:
-            problems.extend(_problem(path, number, detail) for detail in error.errors(include_url=False))
+            problems.extend(problems_of_record(error, str(path), number, model=Scene))
             continue
         if scene.key in scenes:
             actual = f"{scene.sport}/{scene.image} again, first on line {first_line[scene.key]}"
@@ -78,8 +81,18 @@ def _lines(path: Path) -> list[str]:
         # Do not use splitlines: a JSON string may contain other line separators, such as U+2028, unescaped.
         return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     except FileNotFoundError:
-        raise InputError([Problem(str(path), None, "file", "nothing there", "a scenes file (JSON Lines)")]) from None
-    except (UnicodeDecodeError, OSError) as error:
+        is_of_dataset = path.name == "scenes.jsonl"
+        fix = "Name a dataset folder, which contains scenes.jsonl" if is_of_dataset else "Check the path"
+        problem = Problem(str(path), None, "file", "no such file", "a scenes file (JSON Lines)", fix=fix)
+        raise InputError([problem]) from None
+    except (IsADirectoryError, NotADirectoryError):
+        actual, fix = (
+            ("a folder", "Name its scenes.jsonl") if path.is_dir() else ("no such file", "Name a dataset folder")
+        )
+        raise InputError([Problem(str(path), None, "file", actual, "a scenes file (JSON Lines)", fix=fix)]) from None
+    except UnicodeDecodeError as error:
+        raise InputError([Problem(str(path), None, "file", str(error), "text in UTF-8", fix=UTF_8)]) from error
+    except OSError as error:
         raise InputError([Problem(str(path), None, "file", str(error), "a readable text file in UTF-8")]) from error
 
 
@@ -90,15 +103,6 @@ def _is_csv(lines: list[str]) -> bool:
 
 
 def _of_another_format(path: Path, actual: str) -> Problem:
-    expected = (
-        "scenes as JSON Lines, such as a dataset's scenes.jsonl; files of predictions are given as PATH, "
-        "without --scenes"
-    )
-    return Problem(str(path), None, "file", actual, expected)
-
-
-def _problem(path: Path, line: int, detail: object) -> Problem:
-    assert isinstance(detail, dict)
-    field = ".".join(str(part) for part in detail["loc"]) or "line"
-    actual = "nothing" if detail["type"] == "missing" else json.dumps(detail["input"], default=str)[:80]
-    return Problem(str(path), line, field, actual, detail["msg"].removeprefix("Value error, "))
+    expected = "scenes as JSON Lines, such as the scenes.jsonl of a dataset"
+    fix = "Name files of predictions before --scenes, and the file of scenes after it"
+    return Problem(str(path), None, "file", actual, expected, fix=fix)

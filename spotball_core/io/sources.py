@@ -6,7 +6,6 @@ import codecs
 import glob
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -14,9 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from spotball_core.errors import (
     SHOWN_LINES,
     SHOWN_VALUES,
+    UTF_8,
     InputError,
     OptionError,
     Problem,
+    did_you_mean,
     listed_values,
     merged,
 )
@@ -62,6 +63,8 @@ COUNTS_ENDING = ".counts"
 
 ENDINGS = (*JSON_LINES, ".csv", ".parquet")
 
+_ONE_A_LINE = "Write one object per line, without brackets around the list and commas at the ends of lines"
+
 MAX_COLUMNS = 2000
 """A file with more columns does not contain responses, and checking it would take minutes."""
 
@@ -70,6 +73,9 @@ _COMPRESSED = (b"\x1f\x8b", b"x\x01", b"x\x9c", b"x\xda", b"\x28\xb5\x2f\xfd")
 """The first bytes of gzip, zlib and zstd files. A zlib file may otherwise look like text."""
 
 _JSON_BLANKS = b" \t\r\n"
+
+_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+"""Separators other than commas."""
 
 
 @dataclass(frozen=True)
@@ -103,10 +109,12 @@ def sources_of(responses: object, also: Sequence[str] = ()) -> list[Source]:
     if isinstance(responses, pl.DataFrame):
         return [Source("frame", None, as_text(responses.lazy().drop("_record", strict=False), "frame", also))]
     if not isinstance(responses, Iterable):
-        raise OptionError(f"responses are {type(responses).__name__}, expected paths, a frame or records")
+        raise OptionError(
+            f"responses: found {type(responses).__name__}, expected paths, a data frame, or a list of records"
+        )
     items = list(responses)
     if not items:
-        raise OptionError("no responses were given")
+        raise OptionError("responses: found none. Pass at least one path, record or row")
     if all(isinstance(item, (str, Path)) for item in items):
         paths = [Path(item) for item in items]
         check_each_once(paths)
@@ -117,7 +125,7 @@ def sources_of(responses: object, also: Sequence[str] = ()) -> list[Source]:
         return [Source("records", None, as_text(_frame_of(items, also).lazy(), "records", also))]
     if all(isinstance(item, Mapping) for item in items):
         return [Source("records", None, as_text(_frame_of_mappings(items).lazy(), "records", also))]
-    raise OptionError("responses are a mixture, expected paths alone, records alone or dictionaries alone")
+    raise OptionError("responses: found items of different types. Pass only paths, only records or only dictionaries")
 
 
 def check_each_once(paths: Sequence[Path]) -> None:
@@ -130,7 +138,12 @@ def check_each_once(paths: Sequence[Path]) -> None:
             twice.append(path)
         seen.add(file)
     if twice:
-        raise InputError([Problem(str(path), None, "file", "the same file again", "each file once") for path in twice])
+        raise InputError(
+            [
+                Problem(str(path), None, "file", "the same file again", "each file once", fix="Name it once")
+                for path in twice
+            ]
+        )
 
 
 def _frame_of(records: list[Response | PredictionDistribution], also: Sequence[str]) -> pl.DataFrame:
@@ -177,12 +190,15 @@ def open_source(path: Path, also: Sequence[str] = ()) -> pl.LazyFrame:
     import polars as pl
 
     if path.suffix not in ENDINGS:
-        raise _broken(path, f"a file ending in {path.suffix or 'nothing'}", f"one ending in {', '.join(ENDINGS)}")
+        expected = f"a file ending in {', '.join(ENDINGS)}"
+        raise _broken(path, f"a file ending in {path.suffix or 'nothing'}", expected, _fix_of_ending(path))
     try:
         if not path.is_file():
-            raise _broken(path, "nothing there", "a file of responses")
+            is_folder = path.is_dir()
+            fix = "Name a file in it" if is_folder else _fix_of_path(path)
+            raise _broken(path, "a folder" if is_folder else "no such file", "a file of responses", fix)
         if path.stat().st_size == 0:
-            raise _broken(path, "an empty file", "at least one response")
+            raise _broken(path, "an empty file", "at least one response", "Check the program that wrote it")
         if path.suffix == ".parquet":
             check_parquet_size(path)
         else:
@@ -232,7 +248,7 @@ def as_text(frame: pl.LazyFrame, name: str, also: Sequence[str] = ()) -> pl.Lazy
         # too.
         numbers = frame.select(pl.col("cell").cast(pl.Float64)).filter(pl.col("cell").is_not_nan()).head(1).collect()
         for (number,) in numbers.iter_rows():
-            expected = "labels such as D5 (`Grid.labels` has the label of each index)"
+            expected = "labels such as D5. Convert each index to its label with `Grid.labels`"
             raise InputError([Problem(name, None, "cell", f"numbers such as {number:g}", expected)])
 
     def text(column: str) -> pl.Expr:
@@ -296,10 +312,11 @@ def problems_of(name: str, path: Path | None, faults: pl.DataFrame) -> list[Prob
     )
     lines = line_numbers(path, causes["records"].explode()) if path else {}
     problems = []
-    for field, expected, n, records, values in causes.iter_rows():
+    for field, text, n, records, values in causes.iter_rows():
+        expected, _, fix = text.partition(". ")
         first = tuple(lines.get(record, record + 1) for record in records)
         actual = listed_values([plain(value, 200) for value in values])
-        problems.append(Problem(name, first[0], field, actual, plain(expected, 400), n, first))
+        problems.append(Problem(name, first[0], field, actual, plain(expected, 400), n, first, plain(fix, 400)))
     return problems
 
 
@@ -327,13 +344,15 @@ def doubtful(columns: Sequence[str], read: Iterable[str], also: Iterable[str] = 
     present, similar = set(columns), _similar(columns, read, also)
     for column in columns:
         if f"{column}_duplicated_0" in present:  # Polars names the second of two equal columns like this.
-            yield plain(column), "two columns of that name", "one"
+            yield plain(column), "two columns of that name", "one. Remove or rename the other"
         if missing := [name for name in similar.get(column, ()) if name not in present]:
-            yield plain(column), "a column that is not read", _meant(missing[0])
+            yield plain(column), "an unknown column", _meant(missing[0])
 
 
 def _similar(columns: Iterable[str], read: Iterable[str], also: Iterable[str]) -> dict[str, list[str]]:
     """Return the unknown columns that look like known ones, each with these names, the most similar first."""
+    from difflib import get_close_matches
+
     long = [name for name in read if len(name) > 2]
     expected_names = {*read, *also}
     close = {
@@ -344,7 +363,7 @@ def _similar(columns: Iterable[str], read: Iterable[str], also: Iterable[str]) -
 
 
 def _meant(column: str) -> str:
-    return f"{column}, if that is meant; else another name"
+    return f"{column}. Rename the column to {column}, or give it a less similar name"
 
 
 def _check_columns(name: str, columns: Iterable[str]) -> None:
@@ -359,13 +378,23 @@ def _check_columns(name: str, columns: Iterable[str]) -> None:
     for doubt in doubtful(present, READ, COLUMNS):
         wrong(*doubt)
     listed = plain(", ".join(present), limit=200) or "none"
-    if "image" not in present:
-        wrong("image", f"the columns {listed}", "a column image")
+    meant = {similar[0] for column, similar in _similar(present, READ, COLUMNS).items() if column not in READ}
+    if len(present) == 1 and (separator := next((sign for sign in _SEPARATORS if sign in present[0]), None)):
+        expected = "commas. Save the file with commas between the fields"
+        raise InputError([Problem(name, 1, "header", f"fields separated by {_SEPARATORS[separator]}", expected)])
+    if len(present) == 1 and present[0].startswith("PK\x03\x04"):
+        expected = "text. Save the spreadsheet as CSV; renaming an Excel file is not enough"
+        raise InputError([Problem(name, None, "file", "an Excel or zip file", expected)])
+    if "image" not in present and "image" not in meant:
+        wrong("image", f"the columns {listed}", "a column image. Rename the column with the ids of images to image")
     for first, second in (("x", "y"), ("y", "x"), ("row", "col"), ("col", "row")):
         if first in present and second not in present:
-            wrong(second, f"{first} without {second}", "both")
-    if not any(answer in present for answer in ANSWERS):
-        wrong("cell", f"the columns {listed}", "an answer: cell; or x and y; or row and col; or probabilities")
+            wrong(second, f"{first} without {second}", f"both. Add the column {second}")
+    if not any(answer in present or answer in meant for answer in ANSWERS):
+        expected = (
+            "cell; or x and y; or row and col; or probabilities. Rename the column with the answers to one of these"
+        )
+        wrong("cell", f"the columns {listed}", expected)
     if problems:
         raise InputError(problems)
 
@@ -383,7 +412,7 @@ def _check_json_keys(path: Path) -> None:
     for shape, line in keys.shapes.items():
         for column in shape:
             if missing := [name for name in similar.get(column, ()) if name not in shape]:
-                wrong = Problem(str(path), line, plain(column), "a column that is not read", _meant(missing[0]))
+                wrong = Problem(str(path), line, plain(column), "an unknown column", _meant(missing[0]))
                 problems.setdefault(column, wrong)
     if problems:
         raise InputError(list(problems.values()))
@@ -394,7 +423,7 @@ def check_not_compressed(path: Path) -> None:
     with path.open("rb") as file:
         head = file.read(4)
     if head.startswith(_COMPRESSED):
-        raise _broken(path, "a compressed file", "text in UTF-8: unpack it first")
+        raise _broken(path, "a compressed file", "text in UTF-8", "Unpack it and retry")
 
 
 def check_is_text(path: Path) -> None:
@@ -437,16 +466,32 @@ def _broken_json(path: Path) -> Iterator[Problem]:
         except UnicodeDecodeError as error:
             yield _not_text(path, number, error)
         except ValueError as error:
-            yield Problem(str(path), number, "line", f"{text[:60]!r} ({error})", "a JSON object")
+            yield Problem(str(path), number, "line", f"{text[:60]!r} ({error})", "a JSON object", fix=_ONE_A_LINE)
         else:
             if not isinstance(record, dict):
-                yield Problem(str(path), number, "line", f"{text[:60]!r}", "a JSON object")
+                yield Problem(str(path), number, "line", f"{text[:60]!r}", "a JSON object", fix=_ONE_A_LINE)
 
 
 def _not_text(path: Path, line: int, error: UnicodeDecodeError) -> Problem:
     actual = f"byte {error.object[error.start]:#04x}, which is not UTF-8"
-    return Problem(str(path), line, "line", actual, "text in UTF-8")
+    return Problem(str(path), line, "line", actual, "text in UTF-8", fix=UTF_8)
 
 
-def _broken(path: Path, actual: str, expected: str) -> InputError:
-    return InputError([Problem(str(path), None, "file", actual, expected)])
+def _broken(path: Path, actual: str, expected: str, fix: str = "") -> InputError:
+    return InputError([Problem(str(path), None, "file", actual, expected, fix=fix)])
+
+
+def _fix_of_ending(path: Path) -> str:
+    if path.suffix.lower() in (".xlsx", ".xls", ".ods"):
+        return "Save the spreadsheet as CSV and retry"
+    if path.suffix == ".json":
+        return "Write one JSON object per line and name the file .jsonl. A score report cannot be scored"
+    if path.suffix in (".zip", ".gz", ".zst", ".bz2"):
+        return "Unpack it and retry"
+    return "Save the responses as CSV or JSON Lines, or rename the file if it contains one of these"
+
+
+def _fix_of_path(path: Path) -> str:
+    folder = path.parent
+    others = [other.name for other in folder.iterdir()] if folder.is_dir() else []
+    return f"Check the path.{did_you_mean(path.name, others)}".removesuffix(".")

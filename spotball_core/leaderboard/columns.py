@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from spotball_core.errors import OptionError
+from spotball_core.errors import OptionError, unknown_name
 from spotball_core.metrics.registry import METRICS
 from spotball_core.schema.policy import ScorePolicy
 
@@ -81,5 +81,5 @@ def chosen(wanted: Sequence[str] | None, present: Iterable[str]) -> tuple[str, .
     if wanted is None:
         return tuple(key for key in DEFAULT if key in known) or tuple(known[:1])
     if unknown := [key for key in wanted if key not in known]:
-        raise OptionError(f"--metrics: no report has a value of {', '.join(unknown)}; there are {', '.join(known)}")
+        raise OptionError(f"--metrics: {unknown_name('metric', unknown[0], known)}")
     return tuple(dict.fromkeys(wanted))

@@ -104,7 +104,7 @@ def collect(reports: Sequence[SourceReport]) -> tuple[dict[ScoredTask, TaskEntri
     for source in reports:
         report = source.report
         if "respondent" not in report.policy.by:
-            notes.append(f"{source.source} is not split by respondent, so it has nothing to rank.")
+            notes.append(f"{source.source} is not split by respondent and cannot be ranked.")
             continue
         images = {place: images for images in report.image_sets for place in images.groups}
         names = Counter(group.name for group in report.groups)

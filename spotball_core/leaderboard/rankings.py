@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from spotball_core.errors import OptionError
+from spotball_core.errors import OptionError, unknown_name
 from spotball_core.leaderboard.columns import CEILING_SCORE, MetricColumn, column
 from spotball_core.leaderboard.entries import Entry, ScoredTask, TaskEntries, collect
 from spotball_core.leaderboard.ranks import Estimate, Goal, Rank, ranks
@@ -157,7 +157,7 @@ def make_leaderboard(
     """
     tasks, notes = collect(collection.reports)
     if not tasks:
-        raise OptionError(" ".join(["the reports have nothing to rank.", *notes]))
+        raise OptionError(" ".join(["the reports contain no groups that can be ranked.", *notes]))
     tasks = _only(tasks, sports, prompts)
     averages, more = _averages(tasks)
     drafts = [*averages, *(((task,), entries) for task, entries in _by_sport(tasks))]
@@ -177,7 +177,7 @@ def _only(
     known_prompts = {str(entry.prompt) for of_task in tasks.values() for entry in of_task.entries}
     for option, wanted, known in (("--sport", sports, known_sports), ("--prompt", prompts, known_prompts)):
         if unknown := [name for name in wanted or () if name not in known]:
-            raise OptionError(f"{option}: no report has {', '.join(unknown)}; there are {', '.join(sorted(known))}")
+            raise OptionError(f"{option}: {unknown_name(option.removeprefix('--'), unknown[0], sorted(known))}")
     kept = {}
     for task, of_task in tasks.items():
         entries = [e for e in of_task.entries if prompts is None or e.is_reference or str(e.prompt) in prompts]

@@ -13,7 +13,7 @@ from typing import Literal, overload
 
 import numpy as np
 
-from spotball_core.errors import OptionError
+from spotball_core.errors import OptionError, unknown_name
 from spotball_core.grid import MOST_DENSE, Grid
 from spotball_core.metrics.inputs import Guesses, ImageGuesses, check_cells, grid_for, mass_of, ratio, unwrap
 from spotball_core.metrics.transport import (
@@ -91,7 +91,7 @@ def wasserstein(
         64.0
     """
     if threads is not None and threads < 1:
-        raise OptionError(f"threads is {threads}, expected at least 1")
+        raise OptionError(f"threads: found {threads}, expected at least 1")
     grid = grid_for(grid)
     costs = _Costs(*_grid_and_scale(grid, unit))
     p, q = _pair(guesses, reference, grid)
@@ -190,7 +190,7 @@ def _grid_and_scale(grid: Grid, unit: Unit) -> tuple[Grid, float]:
         return Grid(grid.rows, grid.cols, width=grid.cols, height=grid.rows), 1.0
     if unit == "diagonal":
         return grid, grid.diagonal
-    raise OptionError(f"unit is {unit!r}, expected px, cell or diagonal")
+    raise OptionError(f"unit: {unknown_name('unit', str(unit), ('px', 'cell', 'diagonal'))}")
 
 
 def _pair(guesses: Guesses, reference: Guesses, grid: Grid) -> tuple[FloatArray, FloatArray]:

@@ -70,7 +70,7 @@ def grid_given(grid: Grid | None, *others: object) -> Grid | None:
     for other in others:
         if is_scene(other):
             if grid is not None and grid != other.layout:
-                raise GridError(f"the scene's grid is {other.layout}, the one passed {grid}")
+                raise GridError(f"grid: found {grid}, but the scene's grid is {other.layout}. Pass only one of them")
             return other.layout
         if is_ground_truth(other) and grid is None:
             return Grid(other.grid.rows, other.grid.cols, width=other.grid.cols, height=other.grid.rows)
@@ -112,11 +112,11 @@ def checked_mass(values: object, grid: Grid | None) -> FloatArray:
     """
     mass = checked_numbers(without_mask(values, "mass", DistributionError, missing=0), "mass")
     if mass.ndim == 0 or mass.shape[-1] == 0:
-        raise DistributionError(f"expected one number a cell, found shape {mass.shape}")
+        raise DistributionError(f"mass has shape {mass.shape}, expected (..., n_cells): one number per cell")
     _check_length(mass, grid, "mass")
     with np.errstate(over="ignore"):
         if not np.isfinite(mass.sum(axis=-1)).all():
-            raise DistributionError("mass is too large to add up")
+            raise DistributionError("mass: the sum over cells is infinite. Pass smaller counts")
     return mass
 
 
@@ -127,11 +127,16 @@ def checked_numbers(values: object, what: str) -> FloatArray:
         # Reject text and complex numbers, which NumPy would convert to floats.
         numbers = np.asarray(values).astype(float, casting="same_kind", copy=False)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise DistributionError(f"{what}: expected labels or an array of numbers, found {values!r:.80}") from error
+        raise DistributionError(f"{what}: found {values!r:.80}, expected labels or an array of numbers") from error
     if not np.isfinite(numbers).all():
-        raise DistributionError(f"{what} is not finite everywhere")
+        raise DistributionError(
+            f"{what} contains NaN or infinity. Use 0 for cells without answers, and mask missing images"
+        )
     if (numbers < 0).any():
-        raise DistributionError(f"{what} is negative: {numbers.min():g}")
+        raise DistributionError(
+            f"{what} contains {numbers.min():g}, expected counts or probabilities of at least 0. Convert log "
+            "probabilities with numpy.exp"
+        )
     return numbers
 
 
@@ -141,23 +146,25 @@ def truth_of(truth: Truth, grid: Grid | None) -> BoolArray:
         return truth.layout.mask(truth.ball_cells or ())
     if is_ground_truth(truth):
         if grid is not None and (grid.rows, grid.cols) != (truth.grid.rows, truth.grid.cols):
-            raise GridError(f"the truth's grid is {truth.grid.rows}x{truth.grid.cols}, the one measured on {grid}")
+            raise GridError(
+                f"grid: found {grid}, but the grid of truth is {truth.grid.rows}x{truth.grid.cols}. Pass the same grid"
+            )
         return truth.mask
     truth = [truth] if isinstance(truth, str) else values_of(truth, grid)  # type: ignore[assignment]
     if are_labels(truth):
         return (grid or Grid.standard()).mask(label for label in truth if label is not None)
-    expected = "expected cell labels or a true/false value a cell"
+    expected = "expected labels such as C2, a Scene, or one true/false value per cell"
     try:
         mask = np.asarray(without_mask(truth, "truth", DistributionError, missing=False))
     except DistributionError:
         raise
     except (TypeError, ValueError, RuntimeError) as error:
-        raise DistributionError(f"{expected}, found {truth!r:.80}") from error
+        raise DistributionError(f"truth: found {truth!r:.80}, {expected}") from error
     if mask.ndim == 0 or mask.dtype.kind not in "biuf":
-        raise DistributionError(f"{expected}, found {truth!r:.80}")
+        raise DistributionError(f"truth: found {truth!r:.80}, {expected}")
     _check_length(mask, grid, "truth")
     if not np.isin(mask, (0, 1)).all():
-        raise DistributionError("truth holds values other than 0 and 1")
+        raise DistributionError("truth contains values other than 0 and 1. Pass 1 for cells with the ball, else 0")
     return mask.astype(bool)
 
 
@@ -174,11 +181,11 @@ def boxes_of(players: Players) -> FloatArray:
     try:
         boxes: FloatArray = np.asarray(corners, dtype=float)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise GridError(f"expected boxes (x1, y1, x2, y2), found {players!r:.80}") from error
+        raise GridError(f"players: found {players!r:.80}, expected boxes [[x1, y1, x2, y2], ...]") from error
     if boxes.size == 0:
         boxes = boxes.reshape(*boxes.shape[:-2], 0, 4) if boxes.ndim >= 2 else np.empty((0, 4))
     if boxes.ndim < 2 or boxes.shape[-1] != 4:
-        raise GridError(f"boxes have shape {boxes.shape}, expected (..., n_boxes, 4)")
+        raise GridError(f"players: boxes have shape {boxes.shape}, expected (..., n_boxes, 4): x1, y1, x2, y2 per box")
     return boxes
 
 
@@ -218,7 +225,10 @@ def unwrap(values: FloatArray) -> FloatArray:
 def check_cells(first: AnyArray, second: AnyArray) -> None:
     """Raise DistributionError unless the last axes have equal length and the other axes broadcast."""
     if first.shape[-1] != second.shape[-1]:
-        raise DistributionError(f"{first.shape[-1]} cells in one argument, {second.shape[-1]} in the other")
+        raise DistributionError(
+            f"the arguments have {first.shape[-1]} and {second.shape[-1]} cells on "
+            "the last axis. Use the same grid for both"
+        )
     common_shape(first, second)
 
 
@@ -227,14 +237,24 @@ def common_shape(first: AnyArray, second: AnyArray) -> tuple[int, ...]:
     try:
         return np.broadcast_shapes(first.shape, second.shape)
     except ValueError as error:
-        raise DistributionError(f"shapes {first.shape} and {second.shape} do not broadcast") from error
+        raise DistributionError(
+            f"the arguments have shapes {first.shape} and {second.shape}, which do not broadcast. Pass the same number "
+            "of images to both"
+        ) from error
 
 
 def _check_length(array: AnyArray, grid: Grid | None, what: str) -> None:
     if grid is not None and array.shape[-1] != grid.n_cells:
         raise DistributionError(
-            f"{what} has {array.shape[-1]} values on the last axis, the grid {grid} has {grid.n_cells} cells"
+            f"{what} has {array.shape[-1]} values on the last axis, but the grid {grid} has {grid.n_cells} cells. Pass "
+            f"one value per cell, row by row{_reshaped(array, grid)}, or another grid"
         )
+
+
+def _reshaped(array: AnyArray, grid: Grid) -> str:
+    """What turns an array of rows and columns into one of cells; an empty text for other arrays."""
+    is_rows_and_cols = array.ndim >= 2 and array.shape[-2:] == (grid.rows, grid.cols)
+    return f" (use .reshape({'-1, ' if array.ndim > 2 else ''}{grid.n_cells}))" if is_rows_and_cols else ""
 
 
 def is_scene(value: object) -> TypeGuard[Scene]:

@@ -511,4 +511,4 @@ def _with_truth(guesses: Guesses, truth: Truth, grid: Grid | None) -> tuple[Floa
 
 def _check(draws: int) -> None:
     if draws < 1:
-        raise OptionError(f"draws is {draws}, expected at least 1")
+        raise OptionError(f"draws: found {draws}, expected at least 1")

@@ -33,7 +33,7 @@ def _center_ratio(data: MetricInput) -> Callable[[FloatArray, FloatArray], Float
 
 def _symmetric_center_bias(data: MetricInput) -> Callable[[FloatArray, FloatArray], FloatArray]:
     if len(data.grids) > 1:
-        raise OptionError("images differ in size, so that their centers cannot be pooled")
+        raise OptionError("images differ in size, so their center windows cannot be pooled")
     return lambda p, q: strategy.symmetric_center_bias(p, q, grid=data.grid)
 
 

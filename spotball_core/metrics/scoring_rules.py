@@ -69,7 +69,7 @@ def log_score(
         0.7029
     """
     if not 0 < smoothing <= 1:
-        raise OptionError(f"smoothing is {smoothing}, expected more than 0 and at most 1")
+        raise OptionError(f"smoothing: found {smoothing}, expected more than 0 and at most 1")
     p, mask = _distribution(guesses, truth, grid)
     known = mask.any(axis=-1)
     given = np.where(mask, (1 - smoothing) * p + smoothing / p.shape[-1], 0.0).sum(axis=-1)

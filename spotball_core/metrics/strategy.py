@@ -356,11 +356,13 @@ def window_mask(grid: Grid, window: Window | None = None) -> BoolArray:
     """Return a boolean array over the cells, true in the center window (eq. 7); errors are those of `center_ratio`."""
     if window is None:
         if (grid.rows, grid.cols) != (6, 10):
-            raise OptionError(f"the paper's center window is defined for a 6 x 10 grid, this one is {grid}")
+            raise OptionError(
+                f"the paper's center window is defined for a 6 x 10 grid, and this one is {grid}. Pass `window`"
+            )
         window = PAPER_WINDOW
     (top, bottom), (left, right) = window
     if not (1 <= top <= bottom <= grid.rows and 1 <= left <= right <= grid.cols):
-        raise OptionError(f"window {window} is not inside the grid of {grid.rows} x {grid.cols} cells")
+        raise OptionError(f"window: {window} is not inside the grid of {grid.rows} x {grid.cols} cells")
     rows, cols = np.divmod(np.arange(grid.n_cells), grid.cols)
     return (rows >= top - 1) & (rows < bottom) & (cols >= left - 1) & (cols < right)
 
@@ -374,4 +376,4 @@ def truth_mass(truth: Truth, grid: Grid) -> FloatArray:
 
 def _check_share(name: str, value: float) -> None:
     if not 0 < value <= 1:
-        raise OptionError(f"{name} is {value}, expected more than 0 and at most 1")
+        raise OptionError(f"{name}: found {value}, expected more than 0 and at most 1")

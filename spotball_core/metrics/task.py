@@ -184,7 +184,7 @@ def top_k_accuracy(guesses: Guesses, truth: Truth, *, k: int = 3, grid: Grid | N
         0.5
     """
     if k < 1:
-        raise OptionError(f"k is {k}, expected at least 1")
+        raise OptionError(f"k: found {k}, expected at least 1")
     grid = grid_given(grid, truth)
     mass, _ = mass_of(guesses, grid)
     mask = truth_of(truth, grid)

@@ -61,7 +61,7 @@ def check_replaceable(
         is_ours: whether a path within the folder is one that the command writes.
     """
     if out.exists() and not out.is_dir():
-        raise OptionError(f"{out} is a file, expected a folder for the {what}")
+        raise OptionError(f"--out: {out} is a file, expected a folder for the {what}. Name another folder")
     if not out.exists() or not any(out.iterdir()):
         return
     held = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_symlink() or not path.is_dir()}
@@ -71,8 +71,10 @@ def check_replaceable(
     )
     others = sorted(name for name in held if not is_ours(name))
     if not is_earlier or others:
-        held_words = f"; it holds {', '.join(others[:5])}" if others else ""
-        raise OptionError(f"{out} is neither empty nor an earlier {what}{held_words}: give another folder, or empty it")
+        contents = f": it contains {', '.join(others[:5])}" if others else ""
+        raise OptionError(
+            f"--out: {out} is not empty and is not an earlier {what}{contents}. Name another folder, or empty this one"
+        )
 
 
 def write_folder(
@@ -112,7 +114,7 @@ def write_folder(
                 (beside / NUMBERS).write_text(record.model_dump_json(indent=1) + "\n", encoding="utf-8", newline="\n")
                 drawn.finish()
         except OSError as error:
-            raise OptionError(f"{out}: the report cannot be written: {error}") from error
+            raise OptionError(f"--out: cannot write to {out}: {error}. Name another folder") from error
 
 
 def _write_images(folder: Path, page: Page, sections: Sequence[Section]) -> list[Section]:

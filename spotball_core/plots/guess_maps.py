@@ -102,9 +102,9 @@ def guess_maps(
         ['the ball', 'me']
     """
     if not guesses:
-        raise OptionError("there are no guesses to draw")
+        raise OptionError("there is nothing to draw: no guesses were found")
     if missing := [sport for sport in guesses if sport not in truth]:
-        raise OptionError(f"there is no truth for {', '.join(missing)}")
+        raise OptionError(f"the ball's position is unknown for {', '.join(missing)}")
     sports = tuple(
         SportMaps(
             sport,

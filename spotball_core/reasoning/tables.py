@@ -266,7 +266,7 @@ def counted(texts: TextCounts) -> str:
     if texts.n_without_direction:
         parts.append(f"{texts.n_without_direction:,} that the embedder gave no direction")
     if texts.n_controls:
-        parts.append(f"{texts.n_controls:,} to controls left out")
+        parts.append(f"{texts.n_controls:,} to controls excluded")
     return f"{'; '.join(parts)}; the longest has {texts.longest:,} words"
 
 

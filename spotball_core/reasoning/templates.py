@@ -12,7 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.errors import InputError, OptionError, Problem, unknown_name
 from spotball_core.service.toml_file import read_toml
 
 BUILT_IN = ("pose-gaze",)
@@ -100,8 +100,7 @@ def load_templates(name_or_path: str | Path = BUILT_IN[0]) -> Templates:
         return Templates(*_values(tomllib.loads(file.read_text(encoding="utf-8"))))
     path = Path(name_or_path)
     if not path.is_file():
-        own_names = ", ".join(BUILT_IN)
-        raise OptionError(f"templates {str(path)!r} are neither the project's ({own_names}) nor a file that is there")
+        raise OptionError(f"{unknown_name('templates', str(path), BUILT_IN)}, or the path of a file of templates")
     fields = read_toml(path, "templates")
     faults = list(_wrong_types(fields)) or list(_faults(*_values(fields)))
     if not faults and fields["name"] in BUILT_IN:

@@ -94,10 +94,10 @@ class Release:
         if not out.exists():
             return
         if not out.is_dir():
-            raise OptionError(f"{out} is a file, expected a folder for the dataset")
+            raise OptionError(f"--out: {out} is a file. Name a folder for the dataset")
         if not any(out.iterdir()):
             return
-        refusal = OptionError(f"{out} is neither empty nor an earlier import: give another folder, or empty it")
+        refusal = OptionError(f"--out: {out} is not empty and is not an earlier import. Name another folder")
         existing = {
             path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_symlink() or not path.is_dir()
         }
@@ -107,8 +107,8 @@ class Release:
         own_files = {SCENES, *self._response_files(), *(scene.path for scene in self.scenes if scene.path)}
         if foreign := sorted(existing - own_files):
             raise OptionError(
-                f"{out} holds files that this import would not write again and so would lose: {listed(foreign)}. "
-                "Move them away, or give another folder"
+                f"--out: {out} contains files that the import did not write: {listed(foreign)}. Move them away, or "
+                "name another folder"
             )
         try:
             old = {scene.key for scene in read_scenes(out / SCENES)}
@@ -141,6 +141,6 @@ def import_release(folder: str | Path) -> Release:
 def data_folder(folder: Path) -> Path:
     """Return the `data` folder of a release, given it or its parent; raise InputError if there is no folder."""
     if not folder.is_dir():
-        actual = "a file" if folder.exists() else "nothing there"
-        raise broken(folder, "folder", actual, "the release's folder, or its data folder")
+        actual = "a file" if folder.exists() else "no such folder"
+        raise broken(folder, "folder", actual, "the folder of the release, or its data folder. Check the path")
     return folder / "data" if (folder / "data").is_dir() else folder

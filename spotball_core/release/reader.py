@@ -85,7 +85,7 @@ class ReleaseReader:
         scenes = tuple(self._scene(key) for key in sorted(self.keys, key=_by_number))
         self._note_scenes(scenes)
         if self.left_out:
-            self.notes.append(f"left out, as no part of the release's layout: {listed(self.left_out)}")
+            self.notes.append(f"excluded, because they are not part of the release layout: {listed(self.left_out)}")
         image_files = {scene.key: self.image_files[scene.key] for scene in scenes if scene.path}
         return scenes, pl.concat(self.responses), image_files, tuple(self.notes), pl.concat(self.ground_truth)
 
@@ -172,7 +172,9 @@ class ReleaseReader:
         with self._collecting():
             if not truth_files:
                 expected = "at least one file such as images/soccer/soccer_gt.csv"
-                raise broken(self.data, "ground truth", "none", expected)
+                raise broken(
+                    self.data, "ground truth", "none", f"{expected}. Name the folder of the downloaded release"
+                )
 
     def _add_image_file(self, key: Key, path: Path) -> None:
         self.keys.add(key)

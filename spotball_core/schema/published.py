@@ -13,7 +13,7 @@ from typing import Any, Final
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
-from spotball_core.errors import OptionError
+from spotball_core.errors import OptionError, unknown_name
 from spotball_core.schema.described import describe
 
 GROUP: Final = "spotball.schemas"
@@ -80,7 +80,7 @@ def json_schema(name: str) -> dict[str, Any]:
     """
     all_formats = formats()
     if name not in all_formats:
-        raise OptionError(f"there is no schema {name!r}; there are {', '.join(all_formats)}")
+        raise OptionError(unknown_name("schema", name, all_formats))
     body = TypeAdapter(all_formats[name].of).json_schema(schema_generator=_Generator)
     return {
         "$schema": GenerateJsonSchema.schema_dialect,

@@ -51,14 +51,14 @@ class PlayerBox(Record):
     def _from_sequence(cls, value: Any) -> Any:
         if isinstance(value, (list, tuple)):
             if len(value) != 4:
-                raise ValueError(f"a box has 4 numbers (x1, y1, x2, y2), found {len(value)}")
+                raise ValueError(f"the box has {len(value)} numbers instead of 4 (x1, y1, x2, y2)")
             return dict(zip(("x1", "y1", "x2", "y2"), value, strict=True))
         return value
 
     @model_validator(mode="after")
     def _ordered(self) -> PlayerBox:
         if self.x2 < self.x1 or self.y2 < self.y1:
-            raise ValueError(f"x2 < x1 or y2 < y1 in box {list(self.corners)}")
+            raise ValueError(f"the box {list(self.corners)} has x2 < x1 or y2 < y1. Give corners as x1, y1, x2, y2")
         return self
 
     @property
@@ -176,7 +176,7 @@ class Scene(Record):
             shape = {"rows": grid.rows, "cols": grid.cols}
             size = {"width": grid.width, "height": grid.height}
             if any(value.get(side, pixels) != pixels for side, pixels in size.items()):
-                raise ValueError(f"width or height are not those of the grid {grid}")
+                raise ValueError(f"width or height differ from those of the grid {grid}")
             return {**value, **size, "grid": shape}
         return value
 

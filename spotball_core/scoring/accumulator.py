@@ -173,7 +173,7 @@ class Accumulator:
     def _found(self, image: object) -> int:
         if isinstance(image, (int, np.integer)):
             if not 0 <= image < len(self.scenes):
-                raise OptionError(f"there are {len(self.scenes)} scenes, no place {image}")
+                raise OptionError(f"image: found {image}, but the scenes have the places 0 to {len(self.scenes) - 1}")
             return int(image)
         try:
             return self._place[tuple(image) if isinstance(image, list) else image]
@@ -193,7 +193,7 @@ class Accumulator:
             raise DistributionError(f"answers have shape {mass.shape}, expected (n_answers, {mass.shape[-1]})")
         are_counts, total = (mass == np.floor(mass)).all(axis=1), mass.sum(axis=1)
         if (odd := np.flatnonzero(~are_counts & (np.abs(total - 1) > SUM_TOLERANCE))).size:
-            raise DistributionError(f"answer {odd[0]} sums to {total[odd[0]]:g} and is no counts, expected 1")
+            raise DistributionError(f"answer {odd[0]} sums to {total[odd[0]]:g}, expected 1 or counts")
         whole = np.where(are_counts[:, None], mass, 0.0).astype(np.int64)
         shares = np.where(are_counts[:, None], 0.0, mass / np.where(are_counts, 1.0, total)[:, None])
         parts = np.floor(shares * PARTS).astype(np.int64)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from spotball_core.errors import DistributionError, OptionError
+from spotball_core.errors import DistributionError, OptionError, unknown_name
 from spotball_core.grid import Grid
 from spotball_core.interchange import values_of
 from spotball_core.metrics import strategy
@@ -141,13 +141,13 @@ def scorer(metric: str, *, grid: Grid | None = None) -> Scorer:
     """
     record = _metric(metric, {"truth": None})
     if record.direction not in ("lower", "higher") or "truth" not in record.needs:
-        raise OptionError(f"{metric} says how a respondent answers, not how well: there is no better and worse")
+        raise OptionError(f"{metric} describes how a respondent answers, not how well, so it has no direction")
     return Scorer(metric, grid)
 
 
 def _metric(key: str, given: dict[str, Any]) -> Metric:
     if key not in METRICS:
-        raise OptionError(f"no metric is called {key!r}; there are {', '.join(METRICS)}")
+        raise OptionError(unknown_name("metric", key, METRICS))
     if missing := [need for need in METRICS[key].needs if need not in given]:
         raise OptionError(f"{key} needs {' and '.join(missing)}")
     return METRICS[key]

@@ -227,7 +227,7 @@ class Estimator:
         reasons, left = [], ~enters
         for applies, has, what in causes:
             if applies and (n := int((left & has).sum())):
-                reasons.append(f"{n} image{'s' if n > 1 else ''} {what} left out")
+                reasons.append(f"{n} image{'s' if n > 1 else ''} {what} excluded")
                 left = left & ~has
         return "; ".join(reasons) or None
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from spotball_core.counting.counts import Counts, dense
-from spotball_core.errors import OptionError
+from spotball_core.errors import OptionError, unknown_name
 from spotball_core.metrics.registry import METRICS
 from spotball_core.schema.policy import ScorePolicy
 from spotball_core.schema.report import Ceiling, GroupScore, ImageSet, ScoreReport, Signature, group_name
@@ -90,7 +90,7 @@ class Scoring:
             raise OptionError(f"counts are of an image that is not among the scenes: {sport}/{image}")
         respondents = table["respondent"].unique().sort().to_list()
         if self.policy.reference is not None and self.policy.reference not in respondents:
-            raise OptionError(f"no respondent is called {self.policy.reference!r}; there are {', '.join(respondents)}")
+            raise OptionError(f"reference: {unknown_name('respondent', self.policy.reference, respondents)}")
         return table
 
     def _grouped(self) -> list[Group]:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import ValidationError
 
 from spotball_core.counting.counts import Counts
-from spotball_core.errors import InputError, OptionError
+from spotball_core.errors import InputError, OptionError, unknown_name
+from spotball_core.schema.faults import expected_of
 from spotball_core.schema.policy import Images, ScorePolicy
 from spotball_core.schema.report import ScoreReport
 from spotball_core.schema.scene import Scene
@@ -70,7 +71,7 @@ def score(
     if by is not None:
         parts = [by] if isinstance(by, str) else by
         if unknown := set(parts) - set(PARTS):
-            raise OptionError(f"groups cannot be made by {', '.join(sorted(unknown))}, only by {', '.join(PARTS)}")
+            raise OptionError(f"by: {unknown_name('part', min(unknown), PARTS)}")
         by = tuple(part for part in PARTS if part in parts)
     choices = {
         "reference": reference,
@@ -85,14 +86,17 @@ def score(
     apart = ceiling or policy.cluster == "participant"
     counts, known = load_counts(responses, scenes, participants=apart, engine=engine, pool=pool, strict=strict)
     scoring = Scoring(counts, known, policy)
-    if not ceiling:
-        return scoring.report()
-    ceilings = noise_ceiling(scoring, seed=policy.seed)
+    ceilings = noise_ceiling(scoring, seed=policy.seed) if ceiling else ()
     report = scoring.report(ceilings)
-    if ceilings:
-        return report
-    missing = f"no noise ceiling: the answers of {policy.reference} do not tell two participants apart"
-    return report.model_copy(update={"warnings": (*report.warnings, missing)})
+    missing = []
+    if ceiling and not ceilings:
+        missing.append(
+            f"no noise ceiling: the answers of {policy.reference} name fewer than two participants. Add a column "
+            "participant"
+        )
+    if policy.cluster == "participant" and not (counts.has_participants and counts.table["participant"].count()):
+        missing.append("the responses name no participants, so images were resampled. Add a column participant")
+    return report.model_copy(update={"warnings": (*report.warnings, *missing)}) if missing else report
 
 
 def _refined(policy: ScorePolicy | str, choices: dict[str, object]) -> ScorePolicy:
@@ -101,16 +105,19 @@ def _refined(policy: ScorePolicy | str, choices: dict[str, object]) -> ScorePoli
         for name, choice in choices.items():
             if choice != (has := getattr(policy, name)):
                 raise OptionError(
-                    f"{name} is {choice!r}, but the policy's is {has!r}: choices are given both in a ScorePolicy and "
-                    "as arguments. Leave the argument out, or change the policy"
+                    f"{name}: found {choice!r} as an argument, but {has!r} in the ScorePolicy. Remove the argument, or "
+                    "change the policy"
                 )
         return policy
     if policy not in ("standard", "paper"):
-        raise OptionError(f"policy is {policy!r}, expected standard or paper")
+        raise OptionError(f"policy: {unknown_name('policy', str(policy), ('standard', 'paper'))}")
     try:
         return (ScorePolicy.paper if policy == "paper" else ScorePolicy.standard)(**choices)  # type: ignore[arg-type]
     except ValidationError as error:
-        wrong = (f"{'.'.join(map(str, one['loc']))} is {one['input']!r}: {one['msg']}" for one in error.errors())
+        wrong = (
+            f"{'.'.join(map(str, detail['loc']))}: found {detail['input']!r}, expected {expected_of(detail)}"
+            for detail in error.errors()
+        )
         raise OptionError("; ".join(wrong)) from None
 
 
@@ -136,10 +143,10 @@ def load_counts(
         counts = _counted(dataset.response_files, known, participants, engine, pool)
     else:
         if scenes is None:
-            raise OptionError("scenes are needed where the responses are no dataset folder")
+            raise OptionError("scenes: found none. Pass scenes, or responses as a dataset folder")
         known = read_scenes(scenes) if isinstance(scenes, (str, Path)) else list(scenes)
         if engine is not None and not are_paths:
-            raise OptionError("an engine counts files, and none were given")
+            raise OptionError("engine: it counts files, but no files were given. Pass paths, or remove the engine")
         if isinstance(responses, Counts):
             counts = responses
         elif are_paths:
@@ -147,7 +154,7 @@ def load_counts(
         else:
             counts = read_counts(responses, known, participants=participants)
     if counts.table.is_empty():
-        raise OptionError("the counts hold no responses")
+        raise OptionError("the counts contain no responses")
     grid = common_grid(known)
     if (grid.rows, grid.cols) != (counts.rows, counts.cols):
         raise OptionError(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spotball_core.counting.counts import Counts, dense
-from spotball_core.errors import OptionError
+from spotball_core.errors import OptionError, unknown_name
 from spotball_core.scoring.groups import Group, Scoring
 from spotball_core.typing import FloatArray
 
@@ -53,7 +53,7 @@ def named(names: Iterable[tuple[str, str | None]], name: str) -> list[tuple[str,
     found = whole or [pair for pair in names if pair[1] is not None and f"{pair[0]}/{pair[1]}" == name]
     if not found:
         known = sorted({respondent for respondent, _ in names} | {f"{r}/{p}" for r, p in names if p is not None})
-        raise OptionError(f"nobody is called {name!r}; there are {', '.join(known)}")
+        raise OptionError(unknown_name("respondent", name, known))
     return found
 
 
@@ -79,7 +79,9 @@ def groups_named(scoring: Scoring, name: str) -> list[Group]:
         OptionError: if no group matches, or groups are not split by respondent.
     """
     if "respondent" not in scoring.policy.by:
-        raise OptionError("groups are not told apart by respondent, so that none can be named")
+        raise OptionError(
+            "respondents cannot be named, because groups are not split by respondent. Add respondent to `by`"
+        )
     names = [(str(group.respondent), group.prompt) for group in scoring.groups]
     pairs = named(names, name)
     return [group for group, pair in zip(scoring.groups, names, strict=True) if pair in pairs]

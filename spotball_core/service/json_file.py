@@ -59,7 +59,7 @@ def read_json(path: Path, description: str) -> Any:
     try:
         return parse_json(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
-        actual, expected = "nothing there", f"{description} (JSON)"
+        actual, expected = "no such file", f"{description} (JSON)"
     except (OSError, UnicodeDecodeError) as error:
         actual, expected = str(error), "a readable text file in UTF-8"
     except json.JSONDecodeError as error:

@@ -115,12 +115,12 @@ def file_fault(path: Path) -> str | None:
 
     Examples:
         >>> file_fault(Path("/dev/null")), file_fault(Path("/")), file_fault(Path("/nothing"))
-        ('a device', 'a folder', 'nothing there')
+        ('a device', 'a folder', 'no such file')
     """
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
-        return "a link to nothing" if path.is_symlink() else "nothing there"
+        return "a link to nothing" if path.is_symlink() else "no such file"
     except OSError as error:
         return error.strerror or str(error)
     return None if stat.S_ISREG(mode) else _KINDS.get(stat.S_IFMT(mode), "no regular file")

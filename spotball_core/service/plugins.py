@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from spotball_core.errors import OptionError, SpotballError
+from spotball_core.errors import OptionError, SpotballError, unknown_name
 
 
 def registered_names(group: str, prefix: str = "") -> tuple[str, ...]:
@@ -49,9 +49,12 @@ def _used(group: str, kind: str, name: str, prefix: str, use: Callable[[Any], An
     # Python may find one package twice: installed, and in the folder it was started in.
     entries = list({entry.value: entry for entry in entry_points(group=group, name=prefix + name)}.values())
     if not entries:
-        raise OptionError(f"there is no {kind} {name!r}; there are {', '.join(registered_names(group, prefix))}")
+        raise OptionError(unknown_name(kind, name, registered_names(group, prefix)))
     if len(entries) > 1:
-        raise OptionError(f"there is more than one {kind} {name!r}: {', '.join(map(_where, entries))}")
+        raise OptionError(
+            f"{len(entries)} packages define the {kind} {name!r}: "
+            f"{', '.join(map(_where, entries))}. Uninstall all but one"
+        )
     try:
         return use(entries[0].load())
     except SpotballError:

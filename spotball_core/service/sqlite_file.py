@@ -177,7 +177,7 @@ def _create(path: Path, schema: Schema, mode: int) -> None:
     """Create a store under a temporary name, then rename it, unless another process has created it meanwhile."""
     if (log := path.with_name(f"{path.name}-wal")).exists() and log.stat().st_size:
         # SQLite would apply the log of the lost file to the new one.
-        raise _damaged(path, schema, f"the file is missing, but its log {log.name} is there")
+        raise _damaged(path, schema, f"the file is missing, but its log {log.name} exists")
     fresh = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     os.close(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
     try:
@@ -214,7 +214,7 @@ def _check_kind(path: Path, schema: Schema, connection: sqlite3.Connection) -> N
             raise
         raise _damaged(path, schema, f"the file is damaged ({error})") from error
     if not version or application != schema.application:
-        raise _damaged(path, schema, "the file does not hold the expected tables")
+        raise _damaged(path, schema, "the file does not contain the expected tables")
     if version > schema.version:
         raise StoreError(
             f"{path}: made by a later version of spotball-core (schema {version}, known is {schema.version})"

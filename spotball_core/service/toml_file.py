@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from spotball_core.errors import InputError, Problem
+from spotball_core.errors import UTF_8, InputError, Problem
 
 _MOST_BYTES = 2_000_000
 """Maximum size in bytes: larger files take long to parse, and configurations are much smaller."""
@@ -38,11 +38,12 @@ def read_toml(path: Path, description: str) -> dict[str, Any]:
             raise InputError([Problem(str(path), line, "key", "a key with more dots", expected)])
         return tomllib.loads(text)
     except FileNotFoundError:
-        actual, expected = "nothing there", f"{description} (TOML)"
+        actual, expected, fix = "no such file", f"{description} (TOML)", "Check the path"
     except (OSError, UnicodeDecodeError) as error:
         actual, expected = str(error), "a readable text file in UTF-8"
+        fix = UTF_8 if isinstance(error, UnicodeDecodeError) else ""
     except ValueError as error:  # ValueError covers errors of TOML, and of integers with thousands of digits.
-        actual, expected = str(error), f"{description} (TOML)"
+        actual, expected, fix = str(error), f"{description} (TOML)", "Correct the TOML syntax at this place"
     except RecursionError:
-        actual, expected = "tables or lists that are nested too deeply", f"{description} (TOML)"
-    raise InputError([Problem(str(path), None, "file", actual, expected)])
+        actual, expected, fix = "tables or lists that are nested too deeply", f"{description} (TOML)", ""
+    raise InputError([Problem(str(path), None, "file", actual, expected, fix=fix)])

@@ -124,7 +124,9 @@ def listening(host: str, port: int) -> socket.socket:
         listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
-        raise OptionError(f"--host {host} --port {port}: {error.strerror or error}") from error
+        raise OptionError(
+            f"--host {host} --port {port}: {error.strerror or error}. Choose another address or a free port"
+        ) from error
     return listener
 
 

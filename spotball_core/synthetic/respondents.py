@@ -37,7 +37,7 @@ def cue_distributions(scenes: Sequence[Scene], weights: Mapping[str, float]) -> 
         1.0
     """
     if not scenes:
-        raise OptionError("there are no scenes to guess on")
+        raise OptionError("scenes: found none. Pass at least one scene")
     utility = np.zeros((len(scenes), scenes[0].layout.n_cells))
     for sport in dict.fromkeys(scene.sport for scene in scenes):
         places = [place for place, scene in enumerate(scenes) if scene.sport == sport]

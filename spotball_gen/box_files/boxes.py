@@ -111,6 +111,8 @@ def read_lines(path: Path) -> list[str]:
     try:
         return path.read_text(encoding="utf-8-sig").split("\n")
     except FileNotFoundError:
-        raise InputError([Problem(str(path), None, "file", "nothing there", "a file of boxes")]) from None
+        raise InputError(
+            [Problem(str(path), None, "file", "no such file", "a file of boxes. Check the path")]
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError([Problem(str(path), None, "file", str(error), "a readable text file in UTF-8")]) from error

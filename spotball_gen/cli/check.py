@@ -14,26 +14,31 @@ from spotball_core.service.safe_text import show
 def check(
     dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Folder of the dataset.")],
     permutations: Annotated[
-        int, typer.Option(min=20, metavar="N", help="How often balls are exchanged between images, for chance.")
+        int,
+        typer.Option(
+            min=20,
+            metavar="N",
+            rich_help_panel="Test",
+            help="Random exchanges of balls between images, for the chance level.",
+        ),
     ] = 1000,
     images: Annotated[
-        int, typer.Option(min=2, metavar="N", help="Look at so many images at most, drawn where there are more.")
+        int, typer.Option(min=2, metavar="N", rich_help_panel="Test", help="Use at most this many random images.")
     ] = 2000,
     seed: Seed = 0,
-    format: Annotated[Literal["text", "json"], typer.Option(help="Form of the result.")] = "text",
+    format: Annotated[
+        Literal["text", "json"], typer.Option(rich_help_panel="Output", help="Format of the result.")
+    ] = "text",
     debug: Debug = False,
 ) -> None:
-    """Test whether a simple classifier can tell the cells that were painted over from others: the leak test.
-
-    It sees noise, blur and edges of each cell, not where the cell is; it learns from some videos and answers on others.
-    Accuracy is the share of images whose most suspicious cell held the ball. Chance comes from images whose balls
-    have been exchanged with others of their sport.
-
-    It is asked once more to tell the ball's cell from four decoys, which are untouched cells of the same image, as high
-    in it and as near to players: what it tells there is how the ball was painted out, hardly what is around it. Any
-    dataset with `scenes.jsonl` and images of two videos will do.
+    """Test whether a simple classifier can find the inpainted cells (leak test).
 
     Example: `spotball gen check dataset`
+
+    The classifier sees the noise, blur and edges of each cell, but not its position. It is trained on some videos and
+    tested on others. Accuracy is the share of images in which the most suspicious cell contained the ball. For the
+    chance level, balls are exchanged between images of the same sport. A second test compares the ball's cell with four
+    similar, untouched cells of the same image. The dataset needs images from at least two videos.
     """
     from json import dumps
 

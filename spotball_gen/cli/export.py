@@ -13,20 +13,31 @@ from spotball_core.cli.options import Debug, Quiet
 
 def export(
     dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Folder of the dataset.")],
-    format: Annotated[Literal["imagefolder", "coco", "parquet"], typer.Option(help="Form of the result.")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="A folder that is not there yet.")],
+    format: Annotated[
+        Literal["imagefolder", "coco", "parquet"],
+        typer.Option(metavar="FORM", rich_help_panel="Output", help="imagefolder, coco or parquet."),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="FOLDER", rich_help_panel="Output", help="Folder to write; it must not exist."
+        ),
+    ],
     with_ball: Annotated[
-        bool, typer.Option("--with-ball", help="coco only: the images with the ball, to train detectors.")
+        bool,
+        typer.Option(
+            "--with-ball", rich_help_panel="Output", help="Export images with the ball, to train detectors (coco only)."
+        ),
     ] = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Write a dataset in a form that other tools read, with its split into training and test.
-
-    imagefolder and parquet are for Hugging Face's datasets. coco has the boxes of players and of the ball, which is not
-    visible unless you give --with-ball. Each export has a README with metadata, and Croissant metadata.
+    """Write a dataset, with training and test splits, in a format that other tools read.
 
     Example: `spotball gen export dataset --format parquet --out dataset-parquet`
+
+    imagefolder and parquet are for Hugging Face datasets. coco contains the boxes of players and of the ball, which is
+    visible only with --with-ball. Each export has a README and Croissant metadata.
     """
     from spotball_gen.dataset.exports import export as write
 

@@ -12,7 +12,8 @@ from spotball_gen.cli.run import run
 gen = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Make new, labelled items from video: run, check, look through, export.",
+    help="Build a dataset from video, test it, review it and export "
+    "it.\n\nExample: `spotball gen run --demo --out dataset`",
 )
 
 

@@ -18,31 +18,48 @@ SHOWN_IMAGES = 20
 
 
 def poses(
-    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder, with its scenes.jsonl.")],
+    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder, with scenes.jsonl.")],
     kind: Annotated[
         str,
-        typer.Option("--with", metavar="KIND", help="The estimator: file, yolov8-pose-onnx, mediapipe, or another."),
+        typer.Option(
+            "--with",
+            metavar="KIND",
+            rich_help_panel="Model",
+            help="Estimator: file, yolov8-pose-onnx, mediapipe, or another.",
+        ),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder for the new dataset.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="DIR", rich_help_panel="Output", help="Folder of the new dataset.")
+    ],
     file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The estimator's file: its weights, or keypoints for file.")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            rich_help_panel="Model",
+            help="Weights of the estimator, or the keypoints for file. Default: none.",
+        ),
     ] = None,
     option: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of the estimator. Repeat it for several.")
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE",
+            rich_help_panel="Model",
+            help="Option of the estimator; can be repeated. Default: none.",
+        ),
     ] = None,
     draw: Annotated[
-        bool, typer.Option("--draw", help="Also draw the poses on the images, in DIR/poses, to check them by eye.")
+        bool, typer.Option("--draw", rich_help_panel="Output", help="Draw the poses on the images, in DIR/poses.")
     ] = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Estimate the poses of the players in a dataset, and write a dataset that contains them.
-
-    Kinds: `file` reads keypoints in COCO's JSON, `yolov8-pose-onnx` runs an exported YOLOv8-pose model, and `mediapipe`
-    runs the pose model in MediaPipe's package. A player whose pose was not found has none; poses.json in the new
-    dataset lists these players with the reasons.
+    """Estimate the poses of the players in a dataset, and write a dataset with them.
 
     Example: `spotball cues poses data --with mediapipe --file mediapipe-0.10.14.whl --out data-with-poses`
+
+    Estimators: `file` reads COCO keypoints (JSON), `yolov8-pose-onnx` runs an exported YOLOv8-pose model, and
+    `mediapipe` runs the model from MediaPipe's package. poses.json in the new dataset lists players without a pose,
+    with the reasons.
     """
     from spotball_core.errors import OptionError
     from spotball_gen.poses.dataset import REPORT, add_poses

@@ -13,23 +13,29 @@ from spotball_core.service.safe_text import show
 
 
 def pull(
-    repo: Annotated[str, typer.Argument(metavar="NAME", help="The repository of datasets, such as me/my-balls.")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="A folder that does not exist yet.")],
+    repo: Annotated[str, typer.Argument(metavar="NAME", help="Dataset repository on the Hub, such as me/my-balls.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="DIR", rich_help_panel="Output", help="Folder to write; it must not exist."
+        ),
+    ],
     revision: Annotated[
-        str | None, typer.Option(metavar="NAME", help="A branch, tag or commit. Default: the main branch.")
+        str | None,
+        typer.Option(metavar="NAME", rich_help_panel="Input", help="Branch, tag or commit. Default: the main branch."),
     ] = None,
     max_size: Annotated[
-        float, typer.Option(min=0, metavar="GB", help="Refuse a repository that is larger than this.")
+        float, typer.Option(min=0, metavar="GB", rich_help_panel="Input", help="Refuse a larger repository.")
     ] = 50.0,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Download what `spotball push` uploaded: the same scenes, images, responses and score reports.
-
-    A token for private repositories is read from the environment variable HF_TOKEN, and the Hub's address from
-    HF_ENDPOINT. Files that differ from what was pushed are listed, with exit status 1.
+    """Download a dataset or results that `spotball push` uploaded.
 
     Example: `spotball pull me/my-balls --out my-balls`
+
+    For private repositories, set the environment variable HF_TOKEN to your token. HF_ENDPOINT changes the address of
+    the Hub. Exit status 1 if files differ from those that were pushed; they are listed.
     """
     from spotball_gen.hub.pull import pull as pull_repository
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -9,35 +10,54 @@ import typer
 
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet
+from spotball_core.errors import OptionError
 from spotball_core.service.safe_text import show
 
 
 def push(
     folder: Annotated[
         Path,
-        typer.Argument(metavar="DIR", help="A dataset, a folder with score reports, or what gen export wrote."),
+        typer.Argument(
+            metavar="DIR", help="A dataset, a folder of score reports, or a result of `spotball gen export`."
+        ),
     ],
-    repo: Annotated[str, typer.Option(metavar="NAME", help="The repository of datasets, such as me/my-balls.")],
+    repo: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", rich_help_panel="Output", help="Dataset repository on the Hub, such as me/my-balls."
+        ),
+    ],
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="List the files and their sizes. Does not use the network.")
+        bool,
+        typer.Option(
+            "--dry-run", rich_help_panel="Output", help="List the files and their sizes, without the network."
+        ),
     ] = False,
-    private: Annotated[bool, typer.Option("--private", help="Create the repository as a private one.")] = False,
+    private: Annotated[
+        bool, typer.Option("--private", rich_help_panel="Output", help="Make the repository private if it is created.")
+    ] = False,
     license: Annotated[
         str | None,
-        typer.Option(metavar="ID", help="The Hub's identifier, such as cc-by-4.0. Default: the sources' licenses."),
+        typer.Option(
+            metavar="ID",
+            rich_help_panel="Output",
+            help="License identifier, such as cc-by-4.0. Default: the sources' licenses.",
+        ),
     ] = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """Upload a dataset or results to the Hugging Face Hub, as Parquet with a card and Croissant metadata.
 
-    The token is read from the environment variable HF_TOKEN, and the Hub's address from HF_ENDPOINT. The upload is one
-    commit. If it is interrupted, run the same command again. If nothing has changed, there is no new commit.
-
     Example: `spotball push items --repo me/my-balls --dry-run`
+
+    Set the environment variable HF_TOKEN to your token. HF_ENDPOINT changes the address of the Hub. The upload is one
+    commit. If it is interrupted, run the same command again. If nothing has changed, nothing is uploaded.
     """
     from spotball_gen.hub.push import push as push_folder
 
+    if not re.fullmatch(r"[^/\s]+/[^/\s]+", repo):
+        raise OptionError(f"--repo: found {repo!r}, expected USER/NAME, such as me/my-balls")
     tell = teller(quiet)
     pushed = push_folder(folder, repo, private=private, license=license, dry_run=dry_run, tell=tell)
     for note in pushed.notes:

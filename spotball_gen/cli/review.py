@@ -20,23 +20,35 @@ MAX_NAME = 100
 def review(
     dataset: DatasetFolder,
     reviewer: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Whose decisions they are. Default: who is logged in.")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel="Review",
+            help="Name stored with the decisions. Default: the user who is logged in.",
+        ),
     ] = None,
     status: Annotated[
-        bool, typer.Option("--status", help="Only say who decided what, and how far reviewers agree.")
+        bool,
+        typer.Option(
+            "--status", rich_help_panel="Review", help="Print the decisions and the agreement of reviewers, and exit."
+        ),
     ] = False,
-    host: Annotated[str, typer.Option(metavar="NAME", help="Address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="Port; 0 for any that is free.")] = 0,
+    host: Annotated[
+        str, typer.Option(metavar="NAME", rich_help_panel="Server", help="Address to listen on.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, metavar="N", rich_help_panel="Server", help="Port; 0 picks a free one.")
+    ] = 0,
     debug: Debug = False,
 ) -> None:
-    """Look through a dataset in the browser, by keyboard: accept, reject, uncheck boxes, mark what to repaint.
-
-    Open the link that is printed; nobody without it gets in. Images over a limit of the stage `check` come first.
-    Each decision is on disk, in DATASET/review.sqlite, before the page goes on. Ctrl-C ends it; start again and go on.
+    """Review a dataset in the browser: accept or reject images, remove boxes, mark regions to inpaint.
 
     Example: `spotball gen review dataset --reviewer anna`
 
     Example: `spotball gen review dataset --status`
+
+    Open the printed link; it contains the password. Images that exceed a limit of the stage `check` come first.
+    Decisions are saved at once in DATASET/review.sqlite. Stop with Ctrl-C, and run the command again to continue.
     """
     from spotball_gen.review.serve import serve
     from spotball_gen.review.status import lines
@@ -56,17 +68,17 @@ def review(
 def apply_review(
     dataset: DatasetFolder,
     only_accepted: Annotated[
-        bool, typer.Option("--only-accepted", help="Leave out what nobody decided on, too.")
+        bool, typer.Option("--only-accepted", rich_help_panel="Review", help="Also exclude images without a decision.")
     ] = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Let a review take effect in DATASET/scenes.jsonl: rejected images leave, and unchecked boxes.
-
-    One reviewer's reject is enough. Images marked for repainting are left out until they are repainted and accepted.
-    The scenes as they were made stay in scenes.before-review.jsonl, where the next one starts from.
+    """Apply a review to DATASET/scenes.jsonl: exclude rejected images and removed boxes.
 
     Example: `spotball gen apply-review dataset`
+
+    One reviewer's rejection is enough. Images marked for inpainting are excluded until they are inpainted and accepted.
+    The original scenes stay in scenes.before-review.jsonl, and the next call starts from them.
     """
     from spotball_gen.review.apply import apply_review
 
@@ -76,12 +88,12 @@ def apply_review(
     tell(f"{applied.kept:,} images kept, {applied.boxes:,} boxes unchecked, {applied.added:,} added")
     tell(f"{applied.rejected:,} rejected, {applied.waiting:,} to repaint")
     outcome = "left out" if only_accepted else "kept"
-    tell(f"{applied.undecided:,} that nobody decided on, {outcome}")
+    tell(f"{applied.undecided:,} without a decision, {outcome}")
 
 
 def _check(dataset: Path) -> None:
     if not dataset.is_dir():
-        raise OptionError(f"{dataset} is no folder")
+        raise OptionError(f"{dataset} is not a folder. Name the folder of a dataset")
 
 
 def _name(option: str | None) -> str:

@@ -21,44 +21,54 @@ SHOWN_FAILURES = 10
 
 def run(
     config: Annotated[
-        Path | None, typer.Argument(metavar="CONFIG.toml", help="The configuration; none with --demo.")
+        Path | None, typer.Argument(metavar="CONFIG.toml", help="Configuration file; omit it with --demo.")
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="DATASET", help="Folder of the dataset.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DATASET", rich_help_panel="Output", help="Folder of the dataset."),
+    ] = None,
     demo: Annotated[
-        bool, typer.Option("--demo", help="Instead of a configuration: a synthetic match. No network, GPU or weights.")
+        bool,
+        typer.Option(
+            "--demo", rich_help_panel="Input", help="Use a synthetic match. Needs no network, GPU or weights."
+        ),
     ] = False,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Let items that failed before try that stage again.")
+        bool, typer.Option("--retry-failed", rich_help_panel="Input", help="Retry items that failed before.")
     ] = False,
     repaint: Annotated[
         bool,
-        typer.Option("--repaint", help="Paint over what reviewers marked, too, and put these images back to review."),
+        typer.Option(
+            "--repaint",
+            rich_help_panel="Input",
+            help="Inpaint the regions that reviewers marked, and review them again.",
+        ),
     ] = False,
     engine: Annotated[
-        EngineName, typer.Option("--engine", help="What runs the stages: this process, or Ray Data.")
+        EngineName,
+        typer.Option("--engine", rich_help_panel="Advanced", help="Run the stages in this process, or with Ray Data."),
     ] = "local",
     ray_address: RayAddress = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Make a dataset of new items from video: frames, filter, ball and players, ball painted out, cells, card.
-
-    DATASET gets scenes.jsonl, images with and without the ball, a card, checksums and the funnel; DATASET/.work has
-    every item's provenance and every reject's reason. Run the same again and it goes on where it was, whatever
-    ended it; another configuration is refused. Exit status 1 if videos or items failed, or none are left.
+    """Build a dataset from video: extract frames, detect ball and players, inpaint the ball, label its cells.
 
     Example: `spotball gen run --demo --out dataset`
 
     Example: `spotball gen run handball.toml --out handball`
 
-    Example: `spotball gen run handball.toml --out /shared/handball --engine ray --ray-address 10.0.0.1:6379`
+    DATASET gets scenes.jsonl, images with and without the ball, a card, checksums and the number of items per stage.
+    DATASET/.work records the provenance of each item and the reason for each rejection. If interrupted, run the same
+    command again to continue; the configuration must not change. Exit status 1 if videos or items failed, or no items
+    are left.
     """
     from spotball_gen.run import generate
 
     if demo == (config is not None):
-        raise OptionError("name a configuration, or --demo")
+        raise OptionError("name either a configuration, such as handball.toml, or --demo")
     if out is None:
-        raise OptionError("name the dataset's folder with --out")
+        raise OptionError("the folder of the dataset is missing. Add --out DATASET")
     tell = teller(quiet)
 
     try:
@@ -76,10 +86,10 @@ def run(
                 debug=debug,
             )
     except KeyboardInterrupt:
-        tell("Interrupted. What was done is kept; the same command goes on from there.")
+        tell("Interrupted. Completed work is kept. Run the same command again to continue.")
         raise typer.Exit(130) from None
     except OSError:
-        tell("What was done is kept; once it can be written again, the same command goes on from there.")
+        tell("Completed work is kept. Once the folder can be written to, run the same command again to continue.")
         raise
     _finish(ended, out, quiet=quiet)
 
@@ -94,18 +104,18 @@ def _finish(ended: GenerationResult, out: Path, *, quiet: bool) -> None:
     for line in written.starving:
         tell(line)
     if written.without_test:
-        tell(f"no test images of {', '.join(written.without_test)}: all are of one shot of one video")
+        tell(f"{', '.join(written.without_test)} has no test images: all images are from one shot of one video")
     # Not for --quiet to hide: it is what is wrong.
     for failure in ended.failures[:SHOWN_FAILURES]:
         show(f"failed: {failure.item}, {failure.stage}: {failure.error}", err=True)
     if len(ended.failures) > SHOWN_FAILURES:
         show(f"... and {len(ended.failures) - SHOWN_FAILURES:,} more failures, in {out}/.work/ledger.sqlite", err=True)
     if not written.chosen:
-        show("no item is left; the funnel says why", err=True)
+        show("no item passed all stages; the counts above show which stage rejected them", err=True)
     elif written.fresh:
         tell(f"{out}: {written.chosen:,} items")
     else:
-        tell(f"{out}: {written.chosen:,} items, all there before")
+        tell(f"{out}: {written.chosen:,} items, none of them new")
     if ended.verdict:
         tell(ended.verdict)
     if ended.failures or not written.chosen:

@@ -56,7 +56,7 @@ def pull(
         SpotballError: if there is no such repository, or the Hub cannot be reached.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise OptionError(f"there is something at {out} already; name another folder with --out")
+        raise OptionError(f"--out: {out} exists already. Name a folder that does not exist")
     hub = Hub("pull")
     commit, remote = hub.files(repo, revision)
     target = out.resolve()

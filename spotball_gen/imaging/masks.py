@@ -57,7 +57,7 @@ def mask_parts(item: Item, settings: MaskSettings) -> MaskParts:
         ValueError: if the item has no ball.
     """
     if item.ball is None:
-        raise ValueError("the item has no ball to paint over")
+        raise ValueError("the item has no ball to inpaint")
     ball, shape = item.ball, item.image.shape[:2]
     margin = settings.margin * (ball.width + ball.height) / 2
     around = ellipse(ball, shape, max(margin, _RIM))

@@ -123,7 +123,7 @@ def decoded(path: Path, *, gray: bool = False) -> NDArray[np.uint8]:
     data = np.frombuffer(path.read_bytes(), dtype=np.uint8)
     pixels = cv2.imdecode(data, cv2.IMREAD_GRAYSCALE if gray else cv2.IMREAD_COLOR) if len(data) else None
     if pixels is None:
-        raise OSError(f"{path}: no picture that can be read")
+        raise OSError(f"{path}: the image cannot be read")
     array: NDArray[np.uint8] = pixels if gray else cv2.cvtColor(pixels, cv2.COLOR_BGR2RGB)
     return array
 

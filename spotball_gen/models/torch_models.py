@@ -72,7 +72,7 @@ def source_of(model: str, folder: Path, stage: str) -> str:
     if path.is_dir():
         return str(path)
     if Path(model).is_absolute() or model.startswith((".", "~")) or model.count("/") > 1:
-        raise OptionError(f"{stage}: model: there is no folder {path}")
+        raise OptionError(f"{stage}: model: the folder {path} does not exist. Correct the path")
     return model
 
 

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, Field, PositiveInt, ValidationError, model_validator
 
-from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.errors import InputError, OptionError, Problem, did_you_mean
 from spotball_core.grid import Grid
+from spotball_core.schema.faults import problems_of_record
 from spotball_core.service.toml_file import read_toml
 from spotball_gen.items.sports import Sport, known_sports
 from spotball_gen.items.stage import ORDER, Context, StageSettings
@@ -157,7 +158,8 @@ class _ConfigReader:
     def plan(self) -> GenerationPlan:
         tables = {"run", "sources", "sports", "frames", *ORDER, "targets"}
         for name in sorted(set(self._tables) - tables):
-            self._wrong(name, "a table of this name", f"one of {', '.join(sorted(tables))}")
+            fix = f"Correct its spelling or remove it.{did_you_mean(name, sorted(tables))}".removesuffix(".")
+            self._wrong(name, "an unknown table", f"one of {', '.join(sorted(tables))}", fix)
         run = self._model(RunSettings, "run", self._table("run"))
         sources = self._sources()
         sports = self._sports({source.sport for source in sources})
@@ -175,7 +177,7 @@ class _ConfigReader:
     def _sources(self) -> tuple[SourceSettings, ...]:
         entries = self._tables.get("sources", [])
         if not isinstance(entries, list) or not entries:
-            self._wrong("sources", "none", "[[sources]] with sport, and path or query")
+            self._wrong("sources", "none", "a table [[sources]] with sport, and path or query")
             return ()
         sources = []
         for number, entry in enumerate(entries, start=1):
@@ -185,7 +187,10 @@ class _ConfigReader:
                 continue
             sources.append(source)
             if source.path is not None and not (self._path.parent / source.path).exists():
-                self._wrong(f"{where}.path", repr(source.path), "a video or a folder of videos that is there")
+                fix = f"Correct the path; it is relative to the folder of {self._path.name}"
+                self._wrong(
+                    f"{where}.path", f"{source.path!r}, which does not exist", "a video or a folder of videos", fix
+                )
         return tuple(sources)
 
     def _sports(self, played: set[str]) -> dict[str, Sport]:
@@ -205,13 +210,16 @@ class _ConfigReader:
             unspecified = source.path is None and source.query is None
             if unspecified and source.sport in sports and not sports[source.sport].queries:
                 expected = f"path or query, or queries in [sports.{source.sport}]"
-                self._wrong("sources", f"{source.sport} with nothing to take videos from", expected)
+                self._wrong("sources", f"{source.sport} without videos", expected)
 
     def _choice(self, stage: str) -> StageChoice | None:
         table = dict(self._table(stage))
         kind = table.pop("kind", DEFAULT_KINDS.get(stage))
         if kind not in kinds(stage):
-            self._wrong(f"{stage}.kind", "nothing" if kind is None else repr(kind), f"one of {', '.join(kinds(stage))}")
+            actual, fix = repr(kind), did_you_mean(str(kind), kinds(stage)).strip()
+            if kind is None:
+                actual, fix = "nothing", f'Add kind = "..." to the table [{stage}]'
+            self._wrong(f"{stage}.kind", actual, f"one of {', '.join(kinds(stage))}", fix)
             return None
         try:
             make = find(stage, kind)
@@ -240,11 +248,8 @@ class _ConfigReader:
         try:
             return make.model_validate(table)
         except ValidationError as error:
-            for detail in error.errors(include_url=False):
-                field = ".".join([where, *(str(part) for part in detail["loc"])])
-                actual = "nothing" if detail["type"] == "missing" else repr(detail["input"])[:80]
-                self._wrong(field, actual, detail["msg"].removeprefix("Value error, "))
+            self._problems += problems_of_record(error, str(self._path), model=make, where=where)
         return None
 
-    def _wrong(self, field: str, actual: str, expected: str) -> None:
-        self._problems.append(Problem(str(self._path), None, field, actual, expected))
+    def _wrong(self, field: str, actual: str, expected: str, fix: str = "") -> None:
+        self._problems.append(Problem(str(self._path), None, field, actual, expected, fix=fix))

@@ -21,9 +21,9 @@ def check_folder(dataset: Path) -> None:
         OptionError: if not.
     """
     if dataset.exists() and not dataset.is_dir():
-        raise OptionError(f"{dataset} is a file; --out names a folder")
+        raise OptionError(f"--out: {dataset} is a file. Name a folder")
     if dataset.is_dir() and not (dataset / WORK).is_dir() and any(dataset.iterdir()):
-        raise OptionError(f"{dataset} is not empty and was not made by spotball gen; name another folder with --out")
+        raise OptionError(f"--out: {dataset} is not empty and was not made by spotball gen. Name another folder")
 
 
 def read_only(dataset: Path) -> SqliteStore:
@@ -35,7 +35,7 @@ def read_only(dataset: Path) -> SqliteStore:
     """
     path = dataset / WORK / LEDGER
     if not path.exists():
-        raise OptionError(f"{dataset} holds no ledger; spotball gen run makes one")
+        raise OptionError(f"{dataset} was not made by `spotball gen run`. Name the --out folder of a run")
     return SqliteStore(path, SCHEMA, read=True)
 
 

@@ -81,8 +81,8 @@ _KIND = RunKind(
     content="videos",
     detail="engine",
     grows=False,
-    conflict="{folder} was begun under another configuration, which is not mixed with this one:\n  {differences}\n"
-    "Take another folder with --out, or the configuration as it was.",
+    conflict="--out: {folder} was started with another configuration:\n  {differences}\n"
+    "Name another folder, or restore the configuration",
 )
 
 

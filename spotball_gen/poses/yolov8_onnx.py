@@ -73,7 +73,7 @@ class YoloV8PoseOnnx:
         if importlib.util.find_spec("onnxruntime") is None:
             raise MissingExtraError(_WHERE, "gen")
         if not settings.file.is_file():
-            raise OptionError(f"{_WHERE}: there is no file {settings.file}; {_EXPORT}")
+            raise OptionError(f"{_WHERE}: the file {settings.file} does not exist; {_EXPORT}")
         self.settings = settings
         self._providers = onnx_providers(settings.device, _WHERE)
 

@@ -60,7 +60,7 @@ def apply_review(dataset: Path, *, only_accepted: bool = False) -> Applied:
         OptionError: if nobody has reviewed the dataset, or a run has it.
     """
     if not (dataset / REVIEW).is_file():
-        raise OptionError(f"{dataset} has not been reviewed; spotball gen review {dataset} does")
+        raise OptionError(f"{dataset} has not been reviewed. Run `spotball gen review {dataset}` first")
     with ExitStack() as stack:
         ledger = stack.enter_context(Ledger(dataset)) if (dataset / WORK / LEDGER).exists() else None
         store = stack.enter_context(ReviewStore(dataset))

@@ -50,7 +50,7 @@ def send_back(ledger: Ledger) -> tuple[tuple[Key, ...], int]:
         OptionError: if nobody has reviewed the dataset.
     """
     if not (ledger.dataset / REVIEW).is_file():
-        raise OptionError(f"{ledger.dataset} has not been reviewed; spotball gen review {ledger.dataset} does")
+        raise OptionError(f"{ledger.dataset} has not been reviewed. Run `spotball gen review {ledger.dataset}` first")
     with ReviewStore(ledger.dataset) as store:
         to_repaint = marked(store.decisions())
     passed = set(ledger.ids("passed"))

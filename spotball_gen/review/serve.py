@@ -49,4 +49,4 @@ def serve(dataset: Path, *, reviewer: str, host: str, port: int, tell: Callable[
             tell(f"{shown(at)}/?token={token}")
 
         serve_until_ended(config, at, ready)
-    tell("ended; everything is stored")
+    tell("stopped; all decisions are stored")

@@ -66,7 +66,7 @@ class Artifacts:
 
     def _measured(self, item: Item) -> Item:
         if item.painted is None:
-            raise ValueError("nothing was painted over")
+            raise ValueError("nothing was inpainted")
         painted = item.painted.array
         if item.mask is None:
             # Whoever painted kept no mask: what differs is what was painted, and nothing can be said of the rest.

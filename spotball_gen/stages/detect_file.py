@@ -111,7 +111,10 @@ class FromFile:
         fixed = "{" not in settings.path
         path = self._path(settings.path)
         if fixed and not (path.is_dir() if settings.format == "yolo" else path.is_file()):
-            raise OptionError(f"detect: path: there is no {'folder' if settings.format == 'yolo' else 'file'} {path}")
+            raise OptionError(
+                "detect: path: the "
+                f"{'folder' if settings.format == 'yolo' else 'file'} {path} does not exist. Correct the path"
+            )
         if fixed and settings.format == "coco":
             self._coco[path] = read_coco(path)
 

@@ -48,7 +48,9 @@ class Ultralytics:
         self.batch_size = settings.batch_size
         self._path = context.folder / Path(settings.model).expanduser()
         if not self._path.is_file() and Path(settings.model).name != settings.model:
-            raise OptionError(f"detect: model: there is no file {self._path}")
+            raise OptionError(
+                f"detect: model: the file {self._path} does not exist. Correct the path, or download the weights"
+            )
         self._on = picked_device(settings.device, self.name)
         self.device: Device = "gpu" if self._on == "cuda" else "cpu"
 

@@ -59,7 +59,9 @@ class YoloV8Onnx:
         self.batch_size = settings.batch_size
         self._path = context.folder / Path(settings.model).expanduser()
         if not self._path.is_file():
-            raise OptionError(f"detect: model: there is no file {self._path}")
+            raise OptionError(
+                f"detect: model: the file {self._path} does not exist. Correct the path, or download the weights"
+            )
         self._providers = onnx_providers(settings.device, "detect")
         self.device: Device = "cpu" if len(self._providers) == 1 else "gpu"
 

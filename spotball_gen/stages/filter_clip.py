@@ -41,7 +41,7 @@ class ClipSettings(TorchSettings):
     @model_validator(mode="after")
     def _chooses(self) -> ClipSettings:
         if self.threshold is None and self.top_share is None:
-            raise ValueError("give a threshold or a top_share, else nothing is filtered")
+            raise ValueError("expected a threshold or a top_share")
         return self
 
 
@@ -152,7 +152,7 @@ class ClipModel:
         """Load a model onto a device.
 
         Raises:
-            OptionError: if it cannot be had or is no CLIP model.
+            OptionError: if it cannot be had or is not a CLIP model. Choose a CLIP model.
         """
         import torch
         import transformers
@@ -162,7 +162,9 @@ class ClipModel:
 
         config = load(transformers.AutoConfig)
         if config.model_type != "clip":
-            raise OptionError(f"filter: {source}: a model of the type {config.model_type!r} is no CLIP model")
+            raise OptionError(
+                f"filter: {source}: a model of the type {config.model_type!r} is not a CLIP model. Choose a CLIP model"
+            )
         dtype = torch.float32 if settings.dtype == "auto" else getattr(torch, settings.dtype)
         model = load(transformers.CLIPModel, dtype=dtype).to(device).eval()
         tokenizer, processor = load(transformers.AutoTokenizer), load(transformers.AutoImageProcessor)

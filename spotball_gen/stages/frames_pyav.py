@@ -87,7 +87,7 @@ class PyAV:
                 self._check_size(*frame.size)
             if frame.time < latest - _BACK:
                 yield from self._settled(waiting, shots)
-                raise VideoError(f"its time stamps turn back after {latest:.0f} seconds; the rest is left out")
+                raise VideoError(f"its time stamps go backwards after {latest:.0f} seconds; the rest is excluded")
             latest = max(latest, frame.time)
             shots.see(frame.thumbnail())
             ms = round(frame.time * 1000)

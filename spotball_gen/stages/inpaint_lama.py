@@ -101,7 +101,9 @@ class Lama:
 
         path = self.context.folder / Path(self.settings.model).expanduser()
         if not path.is_file():
-            raise OptionError(f"{self.name}: model: there is no file {path}")
+            raise OptionError(
+                f"{self.name}: model: the file {path} does not exist. Correct the path, or download the weights"
+            )
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
         try:

@@ -75,7 +75,7 @@ class Temporal:
     def _neighbors(self, item: Item) -> Sequence[Image]:
         if not Path(item.source.path).exists():
             raise ValueError(
-                f"{item.source.path}: there is no such video, and the frames around each item are read from it. "
+                f"{item.source.path}: the video does not exist, but frames around each item are read from it. "
                 'Restore it, or set inpaint.kind = "patches"'
             )
         height, width = item.image.shape[:2]

@@ -72,7 +72,7 @@ def _program() -> str:
     beside = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     program = shutil.which("yt-dlp", path=beside)
     if program is None:
-        raise OptionError("searching for videos needs the command yt-dlp: pip install yt-dlp")
+        raise OptionError("searching for videos needs the command yt-dlp. Install it: pip install yt-dlp")
     return program
 
 

@@ -55,12 +55,13 @@ def settle_videos(
     for found_video in counted(found_videos, len(found_videos), on_progress):
         video = _read(found_video)
         if video.source.sha256 in {earlier.source.sha256 for earlier in videos}:
-            tell(f"{found_video.path}: the same video as another one, and left out")
+            tell(f"{found_video.path}: excluded, because it is the same video as another one")
         else:
             videos.append(video)
     if not videos:
         where = [source.path or source.query or f"search for {source.sport}" for source in plan.sources]
-        raise InputError([Problem(str(place), None, "videos", "none", "at least one") for place in where])
+        fix = f"Name a video or a folder of videos ({', '.join(sorted(ENDINGS))})"
+        raise InputError([Problem(str(place), None, "videos", "none", "at least one", fix=fix) for place in where])
     ledger.add_videos(videos)
     return ledger.videos()
 
@@ -124,7 +125,7 @@ def _check_same(plan: GenerationPlan, ledger: Ledger, videos: Sequence[Video]) -
         if not path.exists():
             if video.state == "waiting":
                 expected = "the video, not all of which was read"
-                problems.append(Problem(str(path), None, "video", "nothing there", expected))
+                problems.append(Problem(str(path), None, "video", "no such file", expected))
             continue
         status = path.stat()
         unchanged = (status.st_size, status.st_mtime_ns) == (video.size, video.modified)
@@ -139,9 +140,7 @@ def _check_same(plan: GenerationPlan, ledger: Ledger, videos: Sequence[Video]) -
     new = [origin for origin in sorted(set(present) - recorded) if _sha256(present[origin].path) not in contents]
     if new:
         listed = ", ".join(new[:5]) + (f" and {len(new) - 5} more" if len(new) > 5 else "")
-        raise OptionError(
-            f"{ledger.dataset} was begun without {listed}; take another folder with --out for more videos"
-        )
+        raise OptionError(f"--out: {ledger.dataset} was started without {listed}. Name another folder to add videos")
 
 
 def _sha256(path: Path) -> str:

@@ -112,7 +112,7 @@ class TestErrors:
     def test_a_user_error_is_one_message(self, tmp_path: Path) -> None:
         done = spotball("score", tmp_path / "no.csv", "--scenes", tmp_path / "no.jsonl")
         assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr.startswith(f"error: {tmp_path / 'no.jsonl'}: file: found nothing there")
+        assert done.stderr.startswith(f"error: {tmp_path / 'no.jsonl'}: file: found no such file")
         assert len(done.stderr.splitlines()) == 1
 
     def test_debug_shows_where_and_keeps_the_status(self, tmp_path: Path) -> None:

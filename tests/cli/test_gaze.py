@@ -74,8 +74,8 @@ def test_options_reach_the_analysis(folder: Path, tmp_path: Path) -> None:
     ("options", "said"),
     [
         (["--alpha", "1.5"], "--alpha is above 0 and below 1"),
-        (["--people", "nobody"], "there is no respondent nobody"),
-        (["--stimuli", "none.csv"], "none.csv: file: found nothing there"),
+        (["--people", "nobody"], "unknown respondent 'nobody'"),
+        (["--stimuli", "none.csv"], "none.csv: file: found no such file"),
         (["--hinted", "77"], "none of the prompts 77"),
         (["--images", "photos"], "--images is for the report of --out, and needs --stimuli"),
     ],
@@ -106,7 +106,7 @@ def test_photos_are_looked_for_beside_the_stimuli_or_where_it_is_said(tmp_path: 
 def test_a_folder_that_is_no_report_is_refused_before_the_tests(folder: Path) -> None:
     done = spotball("gaze", "analyze", folder / "guess.csv", "--out", folder)
     assert done.returncode == 2
-    assert "neither empty nor an earlier report" in done.stderr
+    assert "not empty and is not an earlier report" in done.stderr
 
 
 def test_a_bad_file_says_where(tmp_path: Path) -> None:
@@ -133,7 +133,11 @@ def test_power_says_rates_for_each_number_of_trials(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [(["ear"], "no observer ear"), (["eye", "--prompts", "few"], "--prompts"), (["eye", "--alpha", "0"], "--alpha")],
+    [
+        (["ear"], "unknown observer 'ear'"),
+        (["eye", "--prompts", "few"], "--prompts"),
+        (["eye", "--alpha", "0"], "--alpha"),
+    ],
 )
 def test_power_refuses_what_it_cannot_do(arguments: list[str], said: str) -> None:
     done = spotball("gaze", "power", *arguments)

@@ -152,10 +152,13 @@ def test_the_same_words_print_the_same(run: Callable[..., Done]) -> None:
     [
         (
             (".", "--a", "human", "--b", "gpt"),
-            "error: nobody is called 'gpt'; there are gemini, gemini/base, gemini/cot, human, human/base\n",
+            "error: unknown respondent 'gpt'. Available: gemini, gemini/base, gemini/cot, human, human/base\n",
         ),
-        ((".", "--a", "human", "--b", "human"), "error: human and human share answers; compare different ones\n"),
-        ((".", "--a", "human", "--b", "gemini", "--reference", "gpt"), "error: nobody is called 'gpt'"),
+        (
+            (".", "--a", "human", "--b", "human"),
+            "error: human and human include the same answers. Name two different respondents or prompts",
+        ),
+        ((".", "--a", "human", "--b", "gemini", "--reference", "gpt"), "error: unknown respondent 'gpt'"),
         (("nowhere", "--a", "human", "--b", "gemini"), "nowhere"),
         ((".", "--a", "human", "--b", "gemini", "--permutations", "0"), "Invalid value for '--permutations'"),
         ((".", "--a", "human"), "Missing option '--b'"),
@@ -169,7 +172,7 @@ def test_what_cannot_be_used_is_status_2(run: Callable[..., Done], words: tuple[
 
 def test_help_ends_with_an_example(run: Callable[..., Done]) -> None:
     out = run("--help").stdout
-    assert "Example: `spotball compare data --a human --b gemini/cot --reference human`" in out
+    assert "Example:\n  spotball compare data --a human --b gemini/cot --reference human" in out
 
 
 # Tables ----------------------------------------------------------------------------------------------------------

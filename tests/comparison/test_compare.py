@@ -369,9 +369,9 @@ def test_a_name_with_a_slash_is_a_respondent_first() -> None:
 @pytest.mark.parametrize(
     ("a", "b", "message"),
     [
-        ("m/base", "x", "nobody is called 'x'; there are human, human/base, m, m/base, m/cot"),
-        ("m/base", "m/base", "share answers"),
-        ("m", "m/base", "share answers"),
+        ("m/base", "x", "unknown respondent 'x'. Available: human, human/base, m, m/base, m/cot"),
+        ("m/base", "m/base", "include the same answers"),
+        ("m", "m/base", "include the same answers"),
     ],
 )
 def test_names_that_do_not_work(three: Scoring, a: str, b: str, message: str) -> None:
@@ -388,7 +388,7 @@ def test_options_that_do_not_work(three: Scoring) -> None:
     rng = np.random.default_rng(15)
     a, b = drawn(rng, 4, 5), drawn(rng, 4, 5)
     a[:2], b[2:] = 0.0, 0.0
-    with pytest.raises(OptionError, match="no images in common"):
+    with pytest.raises(OptionError, match="no scored images in common"):
         compare(scoring_of(scenes(4), {"a/base": a, "b/base": b}), "a", "b")
 
 

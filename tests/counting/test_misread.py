@@ -128,14 +128,14 @@ MISREAD: dict[str, tuple[list[Row], str, str, str]] = {
     "unparsed": (
         changed("cell", lambda row, n: {"cell": "not sure"} if n % 8 == 0 else {}),
         "cell",
-        "5 of 40 answers unparsed (line ",
-        "a cell such as D5 in at least 90%",
+        "5 of 40 answers without a readable cell (line ",
+        "cells such as D5: write each cell",
     ),
     "empty": (
         changed("cell", lambda row, n: {"cell": None} if n % 8 == 0 else {}),
         "cell",
-        "5 of 40 answers unparsed (line ",
-        "a cell such as D5 in at least 90%",
+        "5 of 40 answers without a readable cell (line ",
+        "cells such as D5: write each cell",
     ),
     "replies": (
         changed("cell", lambda row, _: {"cell": f"I think that the ball is in {row['cell']}."}),
@@ -203,8 +203,9 @@ class TestSigns:
     def test_what_was_given_is_quoted(self, tmp_path: Path) -> None:
         (warning,) = read_counts(write_csv(tmp_path / "m.csv", MISREAD["unparsed"][0]), KNOWN).warnings
         assert str(warning) == (
-            f"{tmp_path}/m.csv:2: cell: found 5 of 40 answers unparsed (line 2: 'not sure'; line 10: 'not sure'; "
-            "line 18: 'not sure'), expected a cell such as D5 in at least 90% of the answers"
+            f"{tmp_path}/m.csv:2: cell: found 5 of 40 answers without a readable cell (line 2: 'not sure'; line 10: "
+            "'not sure'; line 18: 'not sure'), expected cells such as D5: write each cell as row letter and column "
+            "number, or use the columns row and col"
         )
         rows = [{**row, "x": 650.0} for row in right(KNOWN[:1], "x")]
         (warning,) = read_counts(write_csv(tmp_path / "n.csv", rows), KNOWN).warnings
@@ -267,15 +268,18 @@ class TestSigns:
     def test_counts_show_what_they_can(self, tmp_path: Path) -> None:
         for name, found in (
             ("one row", "all 40 answers in row C"),
-            ("empty", "5 of 40 answers unparsed"),
-            ("replies", "40 of 40 answers unparsed"),
+            ("empty", "5 of 40 answers without a readable cell"),
+            ("replies", "40 of 40 answers without a readable cell"),
         ):
             write_counts(read_counts(write_csv(tmp_path / "m.csv", MISREAD[name][0]), KNOWN), tmp_path / "m.counts")
             (warning,) = score(tmp_path / "m.counts", KNOWN, bootstrap=0).warnings
             assert warning.startswith(f"{tmp_path}/m.counts: cell: found {found}")
         shutil.copy(tmp_path / "m.counts", tmp_path / "o.counts")
         (warning,) = score([tmp_path / "m.counts", tmp_path / "o.counts"], KNOWN, bootstrap=0).warnings
-        assert f"found 80 of 80 answers unparsed, and the same in 1 more: {tmp_path}/o.counts, expected" in warning
+        assert (
+            f"found 80 of 80 answers without a readable cell, and the same in 1 more: {tmp_path}/o.counts, expected"
+            in warning
+        )
 
     @pytest.mark.slow
     @pytest.mark.parametrize("name", MISREAD)

@@ -424,7 +424,7 @@ class TestLayoutOfFiles:
 
 IMAGES = "an image of the scenes: basketball has 2, such as '1'; soccer has 4, such as '1'"
 ONCE = "each (respondent, prompt, sport, image, sample, participant) once"
-AN_ANSWER = "an answer: cell; or x and y; or row and col; or probabilities"
+AN_ANSWER = "cell; or x and y; or row and col; or probabilities"
 
 BAD_ROWS = [
     ({"image": "7", "cell": "D5"}, "image", "'7'", IMAGES),
@@ -507,7 +507,7 @@ class TestBadRows:
         # A blank line before the bad one, which so is on the fourth.
         path.write_text("\n".join([lines[0], lines[1], "", *lines[2:]]) + "\n", encoding="utf-8")
         error = fails(path)
-        assert str(error) == f"{path}:4: {field}: found {found}, expected {expected}"
+        assert str(error).startswith(f"{path}:4: {field}: found {found}, expected {expected}")
         assert error.total == 1
 
     @settings(max_examples=15)
@@ -556,7 +556,7 @@ class TestBadRows:
         first = 2 if format == ".csv" else 1
         lines = ", ".join(map(str, range(first, first + 5)))
         error = fails(path)
-        assert str(error) == (
+        assert str(error).startswith(
             f"{path}:{first}: image: found '00'; '10'; '20'; ..., expected {IMAGES} (500 times: lines {lines}, ...)"
         )
         assert (error.total, error.problems[0].count) == (500, 500)
@@ -638,8 +638,8 @@ class TestDuplicates:
             write_csv(tmp_path / "one.csv", [row]),
             write_jsonl(tmp_path / "two.jsonl", [row | {"image": "3"}, row]),
         ]
-        assert str(fails(paths)) == (
-            f"{paths[1]}:2: sample: found sample 1 of me, soccer/2, a second time, expected {ONCE}"
+        assert str(fails(paths)).startswith(
+            f"{paths[1]}:2: sample: found sample 1 of me, soccer/2, a second time, expected {ONCE}. Number repeated"
         )
 
     def test_files_without_respondents_are_told_apart(self, tmp_path: Path) -> None:
@@ -680,7 +680,7 @@ class TestDuplicates:
     def test_one_respondent_of_two_kinds(self, tmp_path: Path) -> None:
         rows = [{"image": "2", "respondent": "me", "cell": "D5", "kind": kind} for kind in ("human", "human", "model")]
         path = write_csv(tmp_path / "a.csv", rows)
-        said = "expected one kind for each respondent"
+        said = "expected one kind for each respondent. Correct the column kind"
         assert str(fails(path)) == f"{path}:4: kind: found 'model' for me, which was 'human' before, {said}"
         other = write_jsonl(tmp_path / "b.jsonl", [rows[0] | {"kind": "baseline"}])
         assert str(fails([write_csv(tmp_path / "c.csv", rows[:2]), other])) == (
@@ -694,28 +694,22 @@ BAD_FILES = [
     ("a.parquet", "", [": file: found an empty file, expected at least one response"]),
     ("a.csv", "image,cell\n", [": file: found no responses, expected at least one"]),
     ("a.jsonl", "\n \n", [": file: found no responses, expected at least one"]),
-    ("a.txt", "image", [": file: found a file ending in .txt, expected one ending in .jsonl, .ndjson, .csv"]),
-    ("a", "image", [": file: found a file ending in nothing, expected one ending in"]),
+    ("a.txt", "image", [": file: found a file ending in .txt, expected a file ending in .jsonl, .ndjson, .csv"]),
+    ("a", "image", [": file: found a file ending in nothing, expected a file ending in"]),
     (
         "a.csv",
         "image,cel\n2,D5\n",
-        [
-            ": cel: found a column that is not read, expected cell, if that is meant",
-            ": cell: found the columns image, cel, expected " + AN_ANSWER,
-        ],
+        [": cel: found an unknown column, expected cell. Rename the column to cell"],
     ),
-    ("a.csv", "image,cell,smaple\n2,D5,1\n", [": smaple: found a column that is not read, expected sample"]),
+    ("a.csv", "image,cell,smaple\n2,D5,1\n", [": smaple: found an unknown column, expected sample"]),
     (
         "a.jsonl",
         '{"image":"2","probabilites":{}}\n',
-        [
-            ": probabilites: found a column that is not read, expected probabilities",
-            ": cell: found the columns image, probabilites, expected " + AN_ANSWER,
-        ],
+        [": probabilites: found an unknown column, expected probabilities"],
     ),
     ("a.csv", "picture,cell\n2,D5\n", [": image: found the columns picture, cell, expected a column image"]),
     ("a.csv", "image,note\n2,D5\n", [": cell: found the columns image, note, expected " + AN_ANSWER]),
-    ("a.csv", "image;cell\n2;D5\n", [": image: found the columns image;cell, expected", ": cell: found the"]),
+    ("a.csv", "image;cell\n2;D5\n", [":1: header: found fields separated by semicolons, expected commas"]),
     ("a.csv", "image,x\n2,3\n", [": y: found x without y, expected both"]),
     ("a.jsonl", '{"image":"2","col":3}\n', [": row: found col without row, expected both"]),
     ("a.csv", "image,cell,cell\n2,D5,D6\n", [": cell: found two columns of that name, expected one"]),
@@ -779,14 +773,14 @@ class TestBadFiles:
     def test_the_line_that_is_not_utf8(self, tmp_path: Path) -> None:
         path = tmp_path / "a.csv"
         path.write_bytes(b"image,cell\n" + b"2,D5\n" * 2000 + b"2,\xff\n")
-        assert str(fails(path)) == f"{path}:2002: line: found byte 0xff, which is not UTF-8, expected text in UTF-8"
+        assert str(fails(path)).startswith(
+            f"{path}:2002: line: found byte 0xff, which is not UTF-8, expected text in UTF-8"
+        )
 
     def test_nothing_there_and_folders(self, tmp_path: Path) -> None:
         (tmp_path / "folder.csv").mkdir()
-        for name in ("no.csv", "folder.csv"):
-            assert str(fails(tmp_path / name)).endswith(
-                f"{name}: file: found nothing there, expected a file of responses"
-            )
+        for name, found in (("no.csv", "no such file"), ("folder.csv", "a folder")):
+            assert f"{name}: file: found {found}, expected a file of responses" in str(fails(tmp_path / name))
 
     def test_a_compressed_file_under_another_name(self, tmp_path: Path) -> None:
         import gzip
@@ -811,25 +805,25 @@ class TestBadFiles:
     def test_a_file_without_responses_among_others(self, tmp_path: Path) -> None:
         paths = [write_csv(tmp_path / "one.csv", [{"image": "2", "x": 1, "y": 1}]), tmp_path / "two.csv"]
         paths[1].write_text("image,cell\n", encoding="utf-8")
-        assert str(fails(paths)) == f"{paths[1]}: file: found no responses, expected at least one"
+        assert str(fails(paths)).startswith(f"{paths[1]}: file: found no responses, expected at least one")
 
     def test_what_is_no_file_nor_record(self) -> None:
         for responses, said in (
-            ([], "no responses were given"),
-            (5, "responses are int, expected paths, a frame or records"),
-            (["a.csv", Response(sport="soccer", image="2", respondent="a", kind="model")], "a mixture"),
-            ([5], "a mixture"),
+            ([], "responses: found none"),
+            (5, "responses: found int, expected paths, a data frame"),
+            (["a.csv", Response(sport="soccer", image="2", respondent="a", kind="model")], "items of different types"),
+            ([5], "items of different types"),
         ):
             with pytest.raises(OptionError, match=said):
                 read_counts(responses, KNOWN)  # type: ignore[arg-type]
 
     def test_scenes_that_do_not_go_together(self, tmp_path: Path) -> None:
         path = write_csv(tmp_path / "a.csv", [{"image": "2", "cell": "D5"}])
-        with pytest.raises(OptionError, match="found 4 x 4, 6 x 10"):
+        with pytest.raises(OptionError, match=re.escape("different sizes (4 x 4, 6 x 10)")):
             read_counts(path, [scene("2"), scene("3", grid={"rows": 4, "cols": 4}, ball_cells=None)])
-        with pytest.raises(OptionError, match="found no scenes"):
+        with pytest.raises(OptionError, match="scenes: found none"):
             read_counts(path, [])
-        with pytest.raises(OptionError, match="several scenes soccer/2"):
+        with pytest.raises(OptionError, match="scene soccer/2 occurs more than once"):
             read_counts(path, scenes("1", "2", "2"))
 
 

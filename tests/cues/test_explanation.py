@@ -204,7 +204,7 @@ def test_processes_give_the_same_numbers() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"cues": ["gaze"]}, "no cue is called 'gaze'"),
+        ({"cues": ["gaze"]}, "unknown cue 'gaze'"),
         ({"ridge": 0.0}, "ridge is 0, expected above 0"),
         ({"mirrors": -1}, "mirrors is -1, expected at least 0"),
     ],
@@ -286,9 +286,9 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            (["--cues", "gaze"], "no cue is called 'gaze'"),
+            (["--cues", "gaze"], "unknown cue 'gaze'"),
             (["--out", "cues.xlsx"], "--out: the ending .xlsx is not known. Use .txt or .json, or add --format"),
-            (["--reference", "nobody"], "no respondent is called 'nobody'"),
+            (["--reference", "nobody"], "unknown respondent 'nobody'"),
         ],
     )
     def test_wrong_options(self, data: Path, options: list[str], message: str) -> None:

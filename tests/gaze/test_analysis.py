@@ -186,7 +186,7 @@ def test_no_trials_are_refused(trials: Trials) -> None:
 
 
 def test_files_are_put_together_once(trials: Trials) -> None:
-    with pytest.raises(OptionError, match="two files have a trial of heady"):
+    with pytest.raises(OptionError, match="two files contain the trial of heady"):
         together([trials, trials])
     moved = trials.of("heady").with_columns(respondent=pl.lit("other"), proximity=pl.lit(1, pl.Int64))
     with pytest.raises(OptionError, match="different things of the stimulus"):

@@ -89,7 +89,7 @@ def test_the_same_seed_gives_the_same_trials() -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"cue": "ear"}, "no observer ear"),
+        ({"cue": "ear"}, "unknown observer 'ear'"),
         ({"cue": "eye", "weight": 2}, "weight"),
         ({"cue": "eye", "noise": -1}, "noise"),
     ],

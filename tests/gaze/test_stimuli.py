@@ -95,7 +95,7 @@ def test_one_cause_is_told_once(tmp_path: Path) -> None:
     ("content", "said"),
     [
         ("", "an empty file"),
-        (HEADER, "a header alone"),
+        (HEADER, "a header without rows"),
         ("stimulus_id,view\na,left\n", "a column proximity"),
         (HEADER + "a,left\n", "2 fields"),
     ],
@@ -105,7 +105,7 @@ def test_a_file_that_holds_no_stimuli_is_refused(tmp_path: Path, content: str, s
     path.write_text(content, encoding="utf-8")
     with pytest.raises(InputError, match=said):
         read_stimuli(path)
-    with pytest.raises(InputError, match="nothing there"):
+    with pytest.raises(InputError, match="no such file"):
         read_stimuli(tmp_path / "none.csv")
 
 

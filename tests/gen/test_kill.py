@@ -186,7 +186,7 @@ def test_an_interrupt_leaves_what_was_done_usable(
         child.send_signal(number)
         _, said = child.communicate(timeout=60)
     assert child.returncode == 130
-    assert said.splitlines()[-1] == "Interrupted. What was done is kept; the same command goes on from there."
+    assert said.splitlines()[-1] == "Interrupted. Completed work is kept. Run the same command again to continue."
     assert "Traceback" not in said
     assert query(out, "SELECT outcome FROM sessions") == [("interrupted",)]
     kept = stored(out)

@@ -264,7 +264,7 @@ class TestNearDuplicates:
         config = write_config(tmp_path / "out.toml")
         generate(config, tmp_path / "out", tell=told.append)
         assert query(tmp_path / "out", "SELECT count(*) FROM videos") == [(2,)]
-        assert any("c.avi: the same video as another one" in line for line in told)
+        assert any("c.avi: excluded, because it is the same video as another one" in line for line in told)
         # Nor is it taken for a new one by the same command.
         assert not generate(config, tmp_path / "out").written.fresh
 
@@ -292,7 +292,7 @@ class TestRefused:
     def test_videos_that_changed_or_are_new(self, tmp_path: Path, videos: Path) -> None:
         run(tmp_path)
         write_videos(videos, {"c": 3})
-        with pytest.raises(OptionError, match=r"was begun without videos/c\.avi"):
+        with pytest.raises(OptionError, match=r"was started without videos/c\.avi"):
             run(tmp_path)
         (videos / "c.avi").rename(videos / "a.avi")
         with pytest.raises(InputError, match=r"a\.avi: video: found another content"):
@@ -355,7 +355,7 @@ class TestFaults:
             run(tmp_path, filter={"break_run": "cuda is gone"})
 
     def test_a_stage_that_loses_items_is_said_to(self, tmp_path: Path) -> None:
-        with pytest.raises(SpotballError, match="filter 'forgets' was given"):
+        with pytest.raises(SpotballError, match="filter 'forgets' returned"):
             run(tmp_path, filter={"kind": "forgets"})
 
     @pytest.mark.slow

@@ -70,7 +70,7 @@ def test_what_cannot_be_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ("a.jsonl.gz", "expected a file compressed with gzip"),
         ("cut.jsonl.gz", "expected a file compressed with gzip"),
         ("bomb.jsonl.gz", "unpacks to more than"),
-        ("none.jsonl.gz", "nothing there"),
+        ("none.jsonl.gz", "no such file"),
         ("a.parquet.gz", "a file ending in .gz"),
     ):
         with pytest.raises(InputError, match=message):

@@ -139,8 +139,8 @@ class TestErrors:
         path = tmp_path / name
         path.write_text(text, encoding="utf-8")
         assert str(fails(path)) == (
-            f"{path}: file: found a CSV file, expected scenes as JSON Lines, such as a dataset's scenes.jsonl; "
-            "files of predictions are given as PATH, without --scenes"
+            f"{path}: file: found a CSV file, expected scenes as JSON Lines, such as the scenes.jsonl of a dataset. "
+            "Name files of predictions before --scenes, and the file of scenes after it"
         )
 
     @pytest.mark.parametrize("name", ["a.parquet", "a.counts"])
@@ -149,7 +149,7 @@ class TestErrors:
         assert "file: found a Parquet file, expected scenes as JSON Lines" in str(fails(tmp_path / name))
 
     def test_nothing_there(self, tmp_path: Path) -> None:
-        assert str(fails(tmp_path / "no.jsonl")).startswith(f"{tmp_path / 'no.jsonl'}: file: found nothing there")
+        assert str(fails(tmp_path / "no.jsonl")).startswith(f"{tmp_path / 'no.jsonl'}: file: found no such file")
 
     @pytest.mark.parametrize("text", ["", "\n\n", "\ufeff"])
     def test_no_scenes(self, tmp_path: Path, text: str) -> None:

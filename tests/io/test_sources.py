@@ -49,7 +49,7 @@ def test_dictionaries_may_hold_distributions() -> None:
             InputError,
             "one type",
         ),
-        ([{"image": "0", "cell": "D5"}, "responses.csv"], OptionError, "a mixture"),
+        ([{"image": "0", "cell": "D5"}, "responses.csv"], OptionError, "items of different types"),
     ],
 )
 def test_dictionaries_that_cannot_be_read(rows: list[Any], error: type[Exception], message: str) -> None:

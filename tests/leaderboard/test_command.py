@@ -56,7 +56,7 @@ def test_a_folder_with_other_files_is_refused(reports: Path, tmp_path: Path) -> 
     (out / "notes.txt").write_text("mine")
     done = spotball("leaderboard", reports, "--out", out)
     assert done.returncode == 2
-    assert "neither empty nor an earlier leaderboard; it holds notes.txt" in done.stderr
+    assert "not empty and is not an earlier leaderboard: it contains notes.txt" in done.stderr
     assert (out / "notes.txt").read_text() == "mine"
     done = spotball("leaderboard", reports, "--out", reports)
     assert done.returncode == 2
@@ -72,9 +72,9 @@ def test_a_report_of_another_command_is_not_replaced(reports: Path, tmp_path: Pa
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--metrics", "speed"], "--metrics: no report has a value of speed"),
-        (["--sport", "chess"], "--sport: no report has chess"),
-        (["--prompt", "cot"], "--prompt: no report has cot"),
+        (["--metrics", "speed"], "--metrics: unknown metric 'speed'"),
+        (["--sport", "chess"], "--sport: unknown sport 'chess'"),
+        (["--prompt", "cot"], "--prompt: unknown prompt 'cot'"),
     ],
 )
 def test_options_that_cannot_be_used(reports: Path, tmp_path: Path, options: list[str], said: str) -> None:

@@ -271,7 +271,7 @@ def test_units_against_the_programme(pair: Pair) -> None:
 
 @pytest.mark.parametrize("unit", ["pixels", "", "PX", None])
 def test_what_is_no_unit(unit: str) -> None:
-    with pytest.raises(OptionError, match="px, cell or diagonal"):
+    with pytest.raises(OptionError, match="Available: px, cell, diagonal"):
         wasserstein([1] * 60, [1] * 60, unit=unit)  # type: ignore[arg-type]
 
 

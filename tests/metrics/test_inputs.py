@@ -150,7 +150,7 @@ def test_labels_and_a_scene_score_as_arrays_do(metric: Metric) -> None:
 
 @needing("truth", "players")
 def test_a_scene_and_another_grid_disagree(metric: Metric) -> None:
-    with pytest.raises(GridError, match=r"4x5@641x359.*6x10@640x360"):
+    with pytest.raises(GridError, match=r"6x10@640x360.*4x5@641x359"):
         on_other_grid(metric)(["A1"], truth=SCENE, players=SCENE, grid=GRID)
 
 
@@ -474,7 +474,10 @@ def test_masked_numbers_of_unparsed_answers_are_refused() -> None:
 
 
 def test_a_truth_that_cannot_be_read() -> None:
-    with pytest.raises(DistributionError, match=r"^expected cell labels or a true/false value a cell, found 3$"):
+    with pytest.raises(
+        DistributionError,
+        match=r"^truth: found 3, expected labels such as C2, a Scene, or one true/false value per cell$",
+    ):
         accuracy(["A1"], 3)  # type: ignore[arg-type]
     partly = np.ma.array([[True, False]], mask=[[True, False]])
     with pytest.raises(

@@ -99,7 +99,7 @@ def test_too_few_responses() -> None:
 
 @pytest.mark.parametrize("function", [wasserstein_matched, wasserstein_1d_matched])
 def test_no_draws_are_refused(function: object) -> None:
-    with pytest.raises(OptionError, match="draws is 0"):
+    with pytest.raises(OptionError, match="draws: found 0"):
         function(["D5", "D5"], ["D5"] * 4, draws=0)  # type: ignore[operator]
 
 

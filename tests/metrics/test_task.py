@@ -158,5 +158,5 @@ def test_top_k_grows_with_k_and_ends_where_every_named_cell_is_in(item: ImageCou
 
 @pytest.mark.parametrize("k", [0, -1])
 def test_top_k_needs_a_place(k: int) -> None:
-    with pytest.raises(OptionError, match=f"k is {k}"):
+    with pytest.raises(OptionError, match=f"k: found {k}"):
         top_k_accuracy([1, 0], [True, False], k=k)

@@ -273,7 +273,7 @@ def test_threads_share_what_is_large(threads: int, expected: set[str], monkeypat
 
 @pytest.mark.parametrize("threads", [0, -1])
 def test_no_threads(threads: int) -> None:
-    with pytest.raises(OptionError, match=f"threads is {threads}, expected at least 1"):
+    with pytest.raises(OptionError, match=f"threads: found {threads}, expected at least 1"):
         wasserstein(["A1"], ["A2"], threads=threads)
 
 

@@ -129,7 +129,7 @@ def test_a_respondent_that_named_nothing_has_an_empty_map() -> None:
 def test_maps_refuse() -> None:
     with pytest.raises(OptionError, match="no guesses"):
         guess_maps({}, {}, GRID)
-    with pytest.raises(OptionError, match="no truth for tennis"):
+    with pytest.raises(OptionError, match="ball's position is unknown for tennis"):
         guess_maps({"tennis": {"human": counts({"A1": 1})}}, TRUTH, GRID)
     with pytest.raises(DistributionError, match="negative"):
         guess_maps({"soccer": {"human": counts({"A1": -1})}}, TRUTH, GRID)

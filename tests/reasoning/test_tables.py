@@ -54,7 +54,7 @@ def test_text_and_markdown_say_the_same(report: ReasoningReport) -> None:
         *("As published", "Centered", "How far to trust it", "Figure 7", "What a category goes with"),
         *("33.3", "66.7", "eyes up", "4 different texts", report.signature),
         "warning: qwen: none of 1 responses comes with words",
-        "1 to controls left out",
+        "1 to controls excluded",
         "mean cosine over 1 neutral sentence: pose 0.588, gaze 0.784; head start 0.196",
     ):
         assert said in text, said
@@ -104,7 +104,7 @@ def test_the_figure_is_a_file(report: ReasoningReport, tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="cannot write this kind of picture"):
         draw(report, tmp_path / "figure.gif")
     nobody = report.model_copy(update={"panels": ()})
-    with pytest.raises(OptionError, match="neither people's rationales nor models'"):
+    with pytest.raises(OptionError, match="no rationales of people or models"):
         draw(nobody, tmp_path / "nobody.png")
     assert words(nobody).pictures == ()
 

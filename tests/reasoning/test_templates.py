@@ -131,7 +131,7 @@ def test_a_wrong_file_is_told_in_full(tmp_path: Path, content: str, said: list[s
 
 
 def test_what_is_neither_a_name_nor_a_file(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="neither the project's"):
+    with pytest.raises(OptionError, match="unknown templates"):
         load_templates(str(tmp_path / "nothing.toml"))
     with pytest.raises(OptionError, match=r"templates 'x': categories: found 1, expected at least 2"):
         Templates("x", "1", {"a": ("b",)})

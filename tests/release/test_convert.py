@@ -353,7 +353,7 @@ class TestParts:
         write_csv(folder / "data/responses/models/human/level0_soccer.csv", ("image",), [])
         (folder / "data/images/soccer/cover.jpg").write_bytes(b"")
         (folder / "data/images/soccer/.DS_Store").write_bytes(b"")
-        (note,) = notes(import_release(folder), "left out, as no part of the release's layout")
+        (note,) = notes(import_release(folder), "excluded, because they are not part of the release layout")
         assert "images/soccer/cover.jpg" in note
         assert "responses/humans/hockey_clicks.csv" in note
         assert "responses/models/human/level0_soccer.csv" in note
@@ -425,11 +425,11 @@ class TestWrite:
     @pytest.mark.parametrize(
         ("fill", "message"),
         [
-            (foreign_file, "neither empty nor an earlier import"),
-            (foreign_responses, "would lose: responses-mine.jsonl"),
-            (hidden_file, "would lose: .git/HEAD"),
-            (foreign_scenes, "neither empty nor an earlier import"),
-            (broken_scenes, "neither empty nor an earlier import"),
+            (foreign_file, "not empty and is not an earlier import"),
+            (foreign_responses, "the import did not write: responses-mine.jsonl"),
+            (hidden_file, "the import did not write: .git/HEAD"),
+            (foreign_scenes, "not empty and is not an earlier import"),
+            (broken_scenes, "not empty and is not an earlier import"),
         ],
     )
     def test_a_folder_with_anything_else_is_refused_and_left_alone(
@@ -451,7 +451,7 @@ class TestWrite:
 
     def test_the_release_itself_is_refused(self, folder: Path) -> None:
         before = content(folder)
-        with pytest.raises(OptionError, match="neither empty nor an earlier import"):
+        with pytest.raises(OptionError, match="not empty and is not an earlier import"):
             import_release(folder).write(folder)
         assert content(folder) == before
 
@@ -605,7 +605,7 @@ class TestBadInput:
             "a link to nothing": lambda: path.symlink_to("gone.csv"),
         }
         make[what]()
-        found = "nothing there" if what == "a link to nothing" else what
+        found = "no such file" if what == "a link to nothing" else what
         with pytest.raises(InputError, match=re.escape(f"{path}: file: found {found}, expected a file of the release")):
             import_release(folder)
 
@@ -631,7 +631,7 @@ class TestBadInput:
     def test_a_misspelt_column(self, folder: Path) -> None:
         header = (folder / GPT).read_text(encoding="utf-8").partition("\n")[0]
         replace(folder / GPT, header, header.replace("reasoning", "reasonning"))
-        with pytest.raises(InputError, match="reasonning: found a column that is not read, expected reasoning"):
+        with pytest.raises(InputError, match="reasonning: found an unknown column, expected reasoning"):
             import_release(folder)
 
     @pytest.mark.parametrize("model", ["gpt[4o]", "gpt*", "gpt?", "GPT {4}"])
@@ -652,7 +652,7 @@ class TestBadInput:
     @pytest.mark.parametrize("pack", [gzip.compress, zlib.compress, lambda data: zlib.compress(data, 0)])
     def test_a_compressed_file(self, folder: Path, pack: Callable[[bytes], bytes]) -> None:
         (folder / GPT).write_bytes(pack((folder / GPT).read_bytes()))
-        with pytest.raises(InputError, match="found a compressed file, expected text in UTF-8: unpack it first"):
+        with pytest.raises(InputError, match=r"found a compressed file, expected text in UTF-8\. Unpack it"):
             import_release(folder)
 
     def test_ground_truth_in_another_sports_folder(self, folder: Path) -> None:
@@ -666,10 +666,10 @@ class TestBadInput:
         with pytest.raises(InputError, match=r"found basketball again, as level0_basketball\.csv is, expected"):
             import_release(folder)
 
-    @pytest.mark.parametrize(("name", "found"), [("nowhere", "nothing there"), ("file.txt", "a file")])
+    @pytest.mark.parametrize(("name", "found"), [("nowhere", "no such folder"), ("file.txt", "a file")])
     def test_no_folder(self, tmp_path: Path, name: str, found: str) -> None:
         (tmp_path / "file.txt").write_text("")
-        with pytest.raises(InputError, match=f"{name}: folder: found {found}, expected the release's folder"):
+        with pytest.raises(InputError, match=f"{name}: folder: found {found}, expected the folder of the release"):
             import_release(tmp_path / name)
 
     def test_problems_come_in_the_order_of_the_file(self, folder: Path) -> None:
@@ -732,7 +732,7 @@ class TestCommand:
     def test_a_folder_of_others_is_refused(self, folder: Path, tmp_path: Path) -> None:
         ran = spotball(folder, "--out", folder)
         assert ran.returncode == 2
-        assert "neither empty nor an earlier import" in ran.stderr
+        assert "not empty and is not an earlier import" in ran.stderr
 
     def test_help_ends_with_an_example(self) -> None:
         ran = spotball("--help")

@@ -100,7 +100,7 @@ def test_an_earlier_report_is_replaced_as_a_whole(written: Written, tmp_path: Pa
 def test_a_folder_that_is_no_report_is_refused(tmp_path: Path, study: Path, name: str) -> None:
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text("mine")
-    with pytest.raises(OptionError, match="neither empty nor an earlier report"):
+    with pytest.raises(OptionError, match="not empty and is not an earlier report"):
         write_report(scoring_of(study, bootstrap=0), tmp_path)
     assert contents(tmp_path) == {name: b"mine"}
 
@@ -110,7 +110,7 @@ def test_a_report_with_something_of_the_users_is_refused(written: Written, tmp_p
     shutil.copytree(written.out, out)
     check_report(out)
     (out / "figures/notes.txt").write_text("mine")
-    with pytest.raises(OptionError, match=r"it holds figures/notes\.txt"):
+    with pytest.raises(OptionError, match=r"it contains figures/notes\.txt"):
         check_report(out)
     with pytest.raises(OptionError, match="is a file"):
         check_report(out / "report.html")

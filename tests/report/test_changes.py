@@ -600,7 +600,7 @@ def test_warnings_and_parse_policies_of_the_earlier_run_are_shown(folders: tuple
     done = report(new, "--before", old, "--out", out)
     assert done.returncode == 0, done.stderr
     assert f"warning: {old}/responses.csv" in done.stderr
-    assert "20 of 40 answers unparsed" in done.stderr
+    assert "20 of 40 answers without a readable cell" in done.stderr
     page = (out / "report.html").read_text()
     assert f"Warning about the earlier run: {old}/responses.csv" in page
     assert (

@@ -119,8 +119,8 @@ def test_figures_for_print_and_slides(written: Written, tmp_path: Path) -> None:
 def test_what_cannot_be_used_is_one_message_and_status_2(written: Written, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     for arguments, said in (
-        ([written.study, "--out", tmp_path], "neither empty nor an earlier report"),
-        ([written.study, "--out", tmp_path / "out", "--reference", "nobody"], "no respondent is called 'nobody'"),
+        ([written.study, "--out", tmp_path], "not empty and is not an earlier report"),
+        ([written.study, "--out", tmp_path / "out", "--reference", "nobody"], "unknown respondent 'nobody'"),
         ([tmp_path / "nothing", "--out", tmp_path / "out"], "expected a dataset folder"),
     ):
         done = spotball("report", *arguments)

@@ -81,7 +81,7 @@ def test_frames_and_columns() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
-        ({"metrics": ["f1"]}, OptionError, "no metric is called 'f1'"),
+        ({"metrics": ["f1"]}, OptionError, "unknown metric 'f1'"),
         ({"metrics": ["wasserstein"]}, OptionError, "wasserstein needs reference"),
         ({"metrics": ["overlap_rate"]}, OptionError, "overlap_rate needs players"),
         ({"reference": ["D5"]}, DistributionError, "2 images in y_pred, 1 in reference"),

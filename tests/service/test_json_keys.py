@@ -81,9 +81,9 @@ def test_keys_are_those_of_a_plain_loop(
 @pytest.mark.parametrize(
     ("old", "new", "field", "found"),
     [
-        ('"prompt":', '"promt":', "promt", "a column that is not read"),
-        ('"respondent":', '"respondant":', "respondant", "a column that is not read"),
-        ('"respondent":', '"zespondent":', "zespondent", "a column that is not read"),
+        ('"prompt":', '"promt":', "promt", "an unknown column"),
+        ('"respondent":', '"respondant":', "respondant", "an unknown column"),
+        ('"respondent":', '"zespondent":', "zespondent", "an unknown column"),
         ('"reasoning":', '"cell":', "line", 'the key "cell" twice'),
         ('"sport":', '"image":', "line", 'the key "image" twice'),
     ],

@@ -103,7 +103,7 @@ class TestDataFile:
         (dataset / "circle.png").symlink_to("circle.png")
         assert refusal(dataset, "fifo.png") == "a FIFO"
         assert refusal(dataset, "images") == "a folder"
-        assert refusal(dataset, "gone.png") == "nothing there"
+        assert refusal(dataset, "gone.png") == "no such file"
         assert refusal(dataset, "a" * 300) == "File name too long"
         refusal(dataset, "nothing.png")
         refusal(dataset, "circle.png")

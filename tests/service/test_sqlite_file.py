@@ -93,7 +93,7 @@ def test_a_lost_file_whose_log_is_there_is_not_begun_again(filled: Path) -> None
         log = filled.with_name("store.sqlite-wal").read_bytes()
     filled.unlink()
     filled.with_name("store.sqlite-wal").write_bytes(log)
-    with pytest.raises(DamagedStoreError, match=r"the file is missing, but its log store\.sqlite-wal is there"):
+    with pytest.raises(DamagedStoreError, match=r"the file is missing, but its log store\.sqlite-wal exists"):
         open_store(filled, SCHEMA)
     assert not filled.exists()
 

@@ -106,7 +106,7 @@ def prepare(settings: TrainingSettings, source: TrainingSource, out: Path, *, jo
     if (out / SETTINGS).exists():
         _check_same(settings, out)
     elif out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise OptionError(f"{out} is neither empty nor an experiment: give another folder, or empty it")
+        raise OptionError(f"--out: {out} is not empty and is not an experiment. Name another folder")
     else:
         with replacing(out / SETTINGS) as beside:
             beside.write_text(settings.model_dump_json(indent=1) + "\n", encoding="utf-8", newline="\n")
@@ -230,7 +230,9 @@ def _check_same(settings: TrainingSettings, out: Path) -> None:
     old, new = (record.model_dump(exclude={"seeds"}) for record in (before, settings))
     differing = [f"{key} {old[key]} (now {new[key]})" for key in new if old[key] != new[key]]
     if differing:
-        raise OptionError(f"{out} holds an experiment with {', '.join(differing)}: give another folder")
+        raise OptionError(
+            f"--out: {out} contains an experiment with different {', '.join(differing)}. Name another folder"
+        )
     if settings.seeds > before.seeds:
         with replacing(path) as beside:
             beside.write_text(settings.model_dump_json(indent=1) + "\n", encoding="utf-8", newline="\n")

@@ -47,7 +47,7 @@ def delete(folder: Path, *, participant: str | None = None, prolific: str | None
         StoreError: if another program keeps the files from being written anew.
     """
     if not has_data(folder):
-        raise OptionError(f"{folder}: nothing is stored there")
+        raise OptionError(f"{folder}: no answers are stored, so there is nothing to delete")
     with StudyStore(folder) as store:
         identities = store.identities()
         if prolific is not None:
@@ -76,7 +76,9 @@ def delete(folder: Path, *, participant: str | None = None, prolific: str | None
         for file in (store.identities_file, store.study):
             _scrub(file)
         if deleted is None:
-            raise OptionError(f"{folder}: there is no participant {participant or prolific}")
+            raise OptionError(
+                f"{folder}: no participant is called {participant or prolific}. Check the label or the Prolific ID"
+            )
         return deleted
 
 
@@ -91,6 +93,6 @@ def _scrub(file: Store) -> None:
     ((busy, *_),) = file.rows("PRAGMA wal_checkpoint(TRUNCATE)")
     if busy:
         raise StoreError(
-            f"{file.path}: another program reads it, so that traces of what was deleted stay in {file.path.name}-wal. "
-            "Close it, and run the same again"
+            f"{file.path}: another program has it open, so deleted data remains in {file.path.name}-wal. "
+            "Close that program and run the same command again"
         )

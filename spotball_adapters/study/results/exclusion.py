@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from spotball_adapters.study.results.participations import Participation
 from spotball_adapters.study.setup.config import ExclusionConfig
-from spotball_core.errors import OptionError
+from spotball_core.errors import OptionError, unknown_name
 
 _FREQUENT, _FREQUENT_CHOICES = 0.5, 0.9
 
@@ -44,11 +44,9 @@ class Exclusion:
 
     def __post_init__(self) -> None:
         if unknown := [name for name in self.rules if name not in RULES]:
-            raise OptionError(f"there is no rule {', '.join(unknown)} to exclude by; there are {', '.join(RULES)}")
+            raise OptionError(f"--exclude: {unknown_name('rule', unknown[0], RULES)}")
         if "fast" in self.rules and self.min_seconds <= 0:
-            raise OptionError(
-                "to exclude by the rule fast, say how many seconds an image takes at least (--min-seconds)"
-            )
+            raise OptionError("the rule fast needs the least number of seconds per image. Add --min-seconds S")
 
     def reasons(self, person: Participation) -> tuple[str, ...]:
         """The rules by which a participant is left out, in the order of `RULES`; empty for who is kept."""
@@ -76,7 +74,9 @@ def exclusion_of(config: ExclusionConfig, *, rules: str | None = None, min_secon
     if rules is not None:
         names = tuple(name.strip() for name in rules.split(",") if name.strip())
         if min_seconds is not None and "fast" not in names:
-            raise OptionError("--min-seconds is for the rule fast, which --exclude does not name")
+            raise OptionError(
+                "--min-seconds has an effect only with the rule fast. Add fast to --exclude, or remove --min-seconds"
+            )
         return Exclusion(names, seconds)
     checks = {"any": ("checks",), "all": ("checks-all",), "none": ()}[config.checks]
     return Exclusion((*checks, *["fast"] * (seconds > 0), *["same-cell"] * config.same_cell, *config.also), seconds)

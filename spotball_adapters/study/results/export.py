@@ -162,7 +162,7 @@ def mouse(people: Iterable[Participation]) -> pl.DataFrame:
 def write_file(people: Sequence[Participation], design: StudyDesign, path: Path, respondent: str = RESPONDENT) -> None:
     """Write responses (or trials) to a file, by its ending; OptionError for another than of `FORMS`."""
     if path.suffix.removeprefix(".") not in FORMS:
-        raise OptionError(f"{path}: a file's ending is one of {', '.join(f'.{form}' for form in FORMS)}")
+        raise OptionError(f"{path}: expected a file name ending in {', '.join(f'.{form}' for form in FORMS)}")
     if design.config.task == "clicks":
         write_responses(responses(people, design, respondent), path)
     else:
@@ -203,7 +203,7 @@ def write_folder(
         }
         scenes = tuple(scene for key, scene in design.scenes.items() if key in keys)
         if (folder / SCENES).exists() and read_scenes(folder / SCENES) != scenes:
-            raise OptionError(f"{folder} is a dataset of other scenes; name another folder with --out")
+            raise OptionError(f"--out: {folder} is a dataset with other scenes. Name another folder")
         write_scenes(scenes, folder / SCENES)
         for other_form in FORMS:
             if other_form != form:

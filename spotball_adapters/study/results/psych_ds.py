@@ -69,7 +69,7 @@ def write_psych_ds(
     files = list(_files(everybody, people, design, exclusion, respondent))
     paths = {one.name: folder / "data" / f"study-{study}_description-{one.name}_data.csv" for one in files}
     if others := sorted(set((folder / "data").rglob("*_data.csv")) - set(paths.values())):
-        raise OptionError(f"{folder} holds other data files, such as {others[0]}; name another folder with --out")
+        raise OptionError(f"--out: {folder} contains other data files, such as {others[0]}. Name another folder")
     kept = _earlier(folder / DESCRIPTION)
     for one in files:
         with replacing(paths[one.name]) as beside:

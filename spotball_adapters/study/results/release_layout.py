@@ -42,7 +42,7 @@ def write_release(people: Sequence[Participation], design: StudyDesign, folder: 
     for sport in sports:
         truth = [scene for scene in scenes if scene.sport == sport and scene.ball_cells]
         if lacking := [scene.image for scene in truth if scene.ball_box is None]:
-            notes.append(f"{sport}: no ground truth of {len(lacking)} images whose ball has no bounding box")
+            notes.append(f"{sport}: {len(lacking)} images without ground truth, because their ball has no bounding box")
         files[f"images/{sport}/{sport}_gt.csv"] = (TRUTH_HEADS, list(_truth_rows(truth)))
         files[f"responses/humans/{sport}_clicks.csv"] = (CLICK_HEADS, list(_click_rows(people, sport)))
         files[f"responses/humans/{sport}_explanations.csv"] = (EXPLANATION_HEADS, list(_explanations(people, sport)))
@@ -53,7 +53,7 @@ def write_release(people: Sequence[Participation], design: StudyDesign, folder: 
         str(p) for p in data.rglob("*") if p.is_file() and p.relative_to(data).as_posix() not in files
     ):
         raise OptionError(
-            f"{folder} holds other files of a release, such as {other_files[0]}; name another folder with --out"
+            f"--out: {folder} contains other files of a release, such as {other_files[0]}. Name another folder"
         )
     for name, (heads, rows) in files.items():
         with replacing(data / name) as beside, beside.open("w", encoding="utf-8", newline="") as file:
@@ -65,17 +65,24 @@ def write_release(people: Sequence[Participation], design: StudyDesign, folder: 
 
 def _check(design: StudyDesign, scenes: Iterable[Scene]) -> None:
     if design.config.task != "clicks":
-        raise OptionError("--format release: the published release has clicks, and this study asks for choices")
+        raise OptionError(
+            "--format release: the release format stores clicks, but this study collects choices. Use --format csv"
+        )
     for scene in scenes:
         if scene.sport not in SPORTS.values():
             names = ", ".join(dict.fromkeys(SPORTS.values()))
-            raise OptionError(f"--format release: {scene.sport} is no sport of the release, which has {names}")
+            raise OptionError(
+                f"--format release: the release format has no sport {scene.sport!r}, only {names}. Use another format"
+            )
         if scene.layout != GRID:
             raise OptionError(
                 f"--format release: {scene.sport}/{scene.image} is not {GRID}, as the release's images are"
             )
         if not (scene.image.isascii() and scene.image.isdigit()):
-            raise OptionError(f"--format release: the image {scene.image!r} is no number, as the release's images are")
+            raise OptionError(
+                f"--format release: the image id {scene.image!r} is not a number, which "
+                "the release format requires. Use another format"
+            )
 
 
 def _click_rows(people: Iterable[Participation], sport: str) -> Iterator[tuple[object, ...]]:

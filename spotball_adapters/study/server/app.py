@@ -213,9 +213,9 @@ class _StudyHandlers:
         if start.list is not None and not self._pilot:
             raise HttpError(422, "only the links of a pilot choose a list")
         if start.list is not None and start.list not in {one.name for one in self._design.config.lists}:
-            raise HttpError(422, f"there is no list {start.list}")
+            raise HttpError(422, f"the study has no list {start.list}")
         if start.prolific is None and self._design.config.serve.only_prolific and not self._pilot:
-            raise HttpError(403, "this study is for those who come by Prolific's link")
+            raise HttpError(403, "this study needs a link from Prolific")
         try:
             device = None
             if self._design.config.record.device:
@@ -227,7 +227,7 @@ class _StudyHandlers:
         except FullError:
             raise HttpError(410, "the study is full") from None
         except NoParticipationError:
-            raise HttpError(404, "there is no participation to continue") from None
+            raise HttpError(404, "no participation can be continued") from None
         response = await self._state(token)
         public = self._public_address
         response.set_cookie(
@@ -304,7 +304,7 @@ class _StudyHandlers:
             raise HTTPException(404)
         # Before the password is looked at: else the right one could be found however many are tried.
         if seconds := self._passwords.wait(address(request), count=False):
-            raise HttpError(429, "too many wrong passwords; wait a little", retry_after=seconds)
+            raise HttpError(429, "too many wrong passwords. Wait and retry", retry_after=seconds)
         if not is_admin(request.headers, self._password):
             self._passwords.wait(address(request))
             self.failures["401 admin"] += 1

@@ -46,9 +46,11 @@ def read_public_address(url: str) -> PublicAddress:
         parts = urlsplit(url)
         _ = parts.port
     except ValueError as error:
-        raise OptionError(f"--public-url {url}: {error}") from error
+        raise OptionError(
+            f"--public-url: found {url}: {error}. Give an address such as https://example.org/study/"
+        ) from error
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
-        raise OptionError(f"--public-url {url}: expected an address such as https://example.org/study/")
+        raise OptionError(f"--public-url: found {url}, expected an address such as https://example.org/study/")
     return PublicAddress(parts.scheme, parts.netloc.lower(), f"{parts.path.rstrip('/')}/")
 
 
@@ -67,7 +69,7 @@ def check_proxies(proxies: Sequence[str]) -> tuple[str, ...]:
             ipaddress.ip_network(proxy)
         except ValueError as error:
             raise OptionError(
-                f"--proxy {proxy}: expected an IP address or a network, such as 127.0.0.1 or 172.28.0.0/24"
+                f"--proxy: found {proxy}, expected an IP address or a network, such as 127.0.0.1 or 172.28.0.0/24"
             ) from error
     return tuple(proxies)
 

@@ -53,7 +53,7 @@ class Limit:
     def check(self, client: object) -> None:
         """Count a request; HttpError if it is over the limit."""
         if seconds := self.wait(client):
-            raise HttpError(429, "too many requests; wait a little", retry_after=seconds)
+            raise HttpError(429, "too many requests. Wait and retry", retry_after=seconds)
 
 
 def address(request: Request) -> str:

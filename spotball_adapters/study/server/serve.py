@@ -161,11 +161,17 @@ def serve(
         def ready() -> None:
             address = str(public).rstrip("/") if public else shown(at)
             tell(f"{server.design.config.title}: {address}/")
-            tell(f"admin page: {address}/admin" if password else f"no admin page: {PASSWORD} is not set")
+            tell(
+                f"admin page: {address}/admin"
+                if password
+                else f"no admin page: to have one, set {PASSWORD} and restart"
+            )
             if public:
-                tell(f"for the proxy: {shown(at)}/")
+                tell(f"address for the proxy: {shown(at)}/")
                 if not trusted:
-                    tell("without --proxy, all participants seem to come from one address, which limits count")
+                    tell(
+                        "all participants appear to come from one address and share its rate limit. Add --proxy ADDRESS"
+                    )
             if server.design.config.database:
                 tell(f"answers are stored in {server.design.config.database.place}, for any number of servers")
             if pilot:
@@ -177,4 +183,4 @@ def serve(
 
         _avoid_long_pauses()
         serve_until_ended(configuration(server, trusted), at, ready)
-    tell("ended; everything is stored")
+    tell("stopped; all answers are stored")

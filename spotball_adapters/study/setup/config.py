@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -22,7 +21,8 @@ from pydantic import (
 
 from spotball_adapters.study.databases import STUDY_FILE, DatabaseConfig
 from spotball_adapters.study.surveys import Questionnaire, Quiz
-from spotball_core.errors import InputError, Problem
+from spotball_core.errors import InputError
+from spotball_core.schema.faults import problems_of_record
 from spotball_core.schema.record import Name, Record
 from spotball_core.service.toml_file import read_toml
 
@@ -280,17 +280,4 @@ def read_config(folder: Path) -> StudyConfig:
     try:
         return StudyConfig.model_validate(fields, context={"folder": folder})
     except ValidationError as error:
-        raise InputError([_problem(path, detail) for detail in error.errors(include_url=False)]) from error
-
-
-def _problem(path: Path, detail: Any) -> Problem:
-    # Positions count from 0 in Python and from 1 for people.
-    field = [str(part + 1) if isinstance(part, int) else part for part in detail["loc"]]
-    actual = "nothing" if detail["type"] == "missing" else json.dumps(detail["input"], default=str)[:80]
-    if detail["type"] == "missing":
-        expected = "a value"
-    elif detail["type"] == "extra_forbidden":
-        expected = "no field of this name"
-    else:
-        expected = detail["msg"].removeprefix("Value error, ").removeprefix("expected ")
-    return Problem(str(path), None, ".".join(field), actual, expected)
+        raise InputError(problems_of_record(error, str(path), model=StudyConfig, counts_from_1=True)) from error

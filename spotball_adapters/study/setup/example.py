@@ -82,7 +82,7 @@ def _original(dataset: Path, scene: Scene, originals: Path | None) -> Path | Non
         folder, within = dataset / WITH_BALL, Path(*own.parts[1:])
     else:
         if not originals.is_dir():
-            raise OptionError(f"--originals {originals}: there is no such folder")
+            raise OptionError(f"--originals: the folder {originals} does not exist. Correct the path")
         folder, within = originals, own
     # As in the dataset's folder, else by the sport or the name alone.
     for stem in (within.with_suffix(""), Path(scene.sport, own.stem), Path(own.stem)):

@@ -14,7 +14,7 @@ from typing import Literal
 from spotball_adapters.study.setup.choice_lists import lists_of_stimuli
 from spotball_adapters.study.setup.config import CONFIG, ExampleConfig, ListConfig, StudyConfig, read_config
 from spotball_adapters.study.setup.example import copy_example, draw_example, find_example, has_originals
-from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.errors import InputError, OptionError, Problem, unknown_name
 from spotball_core.gaze.data.stimuli import Stimulus, read_stimuli
 from spotball_core.io.dataset import SCENES
 from spotball_core.io.scenes import read_scenes
@@ -59,7 +59,7 @@ def init_study(
         InputError: for a dataset that cannot be used.
     """
     if (out / CONFIG).exists():
-        raise OptionError(f"{out / CONFIG} is there already; name another folder with --out")
+        raise OptionError(f"{out / CONFIG} exists already. Name another folder with --out")
     words = _words(language, task)
     if task == "clicks":
         needs_example = find_example(dataset) is None
@@ -67,13 +67,13 @@ def init_study(
         words |= _CLICKS
         if originals is not None and not has_originals(dataset, spare, originals):
             raise OptionError(
-                f"--originals {originals}: it has none of the {len(spare)} images that are left for the example; name "
-                "its files as the dataset's images, or use fewer --images"
+                f"--originals {originals}: it contains none of the {len(spare)} images that the example can use. Name "
+                "its files like the images of the dataset, or use fewer --images"
             )
         example = find_example(dataset) or copy_example(dataset, spare, originals, out) or draw_example(out)
     else:
         if sports or originals:
-            raise OptionError("--sport and --originals are for clicks; lists of choices are made of all stimuli")
+            raise OptionError("--sport and --originals have no effect with --task choice. Remove them")
         example = None
         path, stimuli = _stimuli_of(dataset)
         asked = _CHOICE.format(stimuli=json.dumps(path.name), question=words["question"])
@@ -119,8 +119,7 @@ def _lists_of_scenes(
         if scene.path is not None:
             by_sport[scene.sport].append(scene)
     if missing := [sport for sport in sports if sport not in by_sport]:
-        names = ", ".join(sorted(by_sport)) or "none with images"
-        raise OptionError(f"--sport: there is no {', '.join(missing)} in {dataset}; there are {names}")
+        raise OptionError(f"--sport: {unknown_name('sport', missing[0], sorted(by_sport))}")
     if not by_sport:
         expected = "scenes with images"
         raise InputError([Problem(str(dataset / SCENES), None, "path", "no path of an image", expected)])
@@ -140,9 +139,11 @@ def _list_of(
     checks = [scene.image for scene in all_scenes if scene.control and scene.ball_cells]
     tests = [scene for scene in all_scenes if not scene.control]
     if images is not None and not 1 <= images <= len(tests):
-        raise OptionError(f"--images: {images} of {sport}, which has {len(tests)}")
+        raise OptionError(
+            f"--images: found {images}, but {sport} has {len(tests)} images. Use --images {len(tests)} or fewer"
+        )
     if not tests:
-        raise OptionError(f"{sport} has no image whose ball is removed")
+        raise OptionError(f"{sport}: all images are controls (the ball is visible). Name another sport with --sport")
     order = generator_for(seed, "images", sport).permutation(len(tests)).tolist()
     if images is None:
         # The only image is shown.
@@ -170,7 +171,7 @@ def _stimuli_of(dataset: Path) -> tuple[Path, tuple[Stimulus, ...]]:
         )
     if len(paths) > 1:
         raise OptionError(
-            f"{dataset} has {', '.join(path.name for path in paths)}: name the file itself, not its folder"
+            f"{dataset} contains {', '.join(path.name for path in paths)}. Name one of the files instead of the folder"
         )
     return paths[0], read_stimuli(paths[0])
 
@@ -178,12 +179,15 @@ def _stimuli_of(dataset: Path) -> tuple[Path, tuple[Stimulus, ...]]:
 def _lists_of_choices(path: Path, stimuli: Sequence[Stimulus], per_list: int | None, seed: int) -> list[ListConfig]:
     lists = lists_of_stimuli(stimuli, per_list=per_list, seed=seed)
     if not lists:
-        raise InputError([Problem(str(path), None, "rows", "no stimulus", "at least one beside the checks")])
+        raise InputError(
+            [Problem(str(path), None, "rows", "no stimulus", "at least one photo that is not an attention check")]
+        )
     for study_list in lists:
         if len(study_list.checks) > len(study_list.images):
             counts = f"{len(study_list.images)} photos and {len(study_list.checks)} checks"
             raise OptionError(
-                f"{study_list.name} has {counts}; checks are never neighbors, so that there are at most as many"
+                f"{study_list.name} has {counts}; attention checks must not be "
+                "adjacent. Use fewer checks than other trials"
             )
     return lists
 

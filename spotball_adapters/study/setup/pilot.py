@@ -62,7 +62,7 @@ def data_folder(folder: Path, *, pilot: bool) -> Path:
     if not pilot:
         return folder
     if not (known := pilots(folder)):
-        raise OptionError(f"{folder}: there was no pilot; `spotball study serve {folder} --pilot` starts one")
+        raise OptionError(f"{folder}: there is no pilot. Start one with `spotball study serve {folder} --pilot`")
     return known[-1]
 
 

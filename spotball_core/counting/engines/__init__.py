@@ -60,4 +60,4 @@ def check_engine(name: str, ray_address: str | None) -> None:
     if name not in get_args(EngineName):
         raise OptionError(f"the engine is {name!r}, expected local or ray")
     if ray_address is not None and name != "ray":
-        raise OptionError("an address of a Ray cluster is given, but the engine is local")
+        raise OptionError("--ray-address needs --engine ray. Add it, or remove --ray-address")

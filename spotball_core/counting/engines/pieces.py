@@ -168,7 +168,10 @@ class Gathered:
             some = [file for file in files if str(file.absolute()) in suspects]
             read_counts(some, scenes, participants=participants, pool=pool)
         for error in self.errors.values():
-            raise SpotballError(f"a worker could not read what can be read here: {error}")
+            raise SpotballError(
+                f"a worker could not read a file that this machine can read: {error}. "
+                "Check that all machines have the same paths"
+            )
         return replace(self.counts(), warnings=self._warnings(files, scenes, participants))
 
     def _warnings(self, files: Sequence[Path], scenes: Sequence[Scene], participants: bool) -> tuple[Problem, ...]:

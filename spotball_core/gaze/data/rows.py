@@ -39,13 +39,15 @@ class Rows:
         self.path = Path(path)
         self._checks: list[pl.Expr] = []
         if not self.path.is_file():
-            raise self.broken("a folder" if self.path.is_dir() else "nothing there", "a CSV file")
+            raise self.broken("a folder" if self.path.is_dir() else "no such file", "a CSV file. Check the path")
         if self.path.stat().st_size == 0:
             raise self.broken("an empty file", "a header and at least one row")
         check_not_compressed(self.path)
         with self.path.open("rb") as file:
             if b"\0" in file.read(_PEEK):
-                raise self.broken("what is no text in UTF-8", "a CSV file in UTF-8")
+                raise self.broken(
+                    "bytes that are not text in UTF-8", "a CSV file in UTF-8. Save the table as CSV in UTF-8"
+                )
         layout = read_layout(self.path)
         if layout.problems:
             raise InputError(layout.problems)
@@ -59,7 +61,7 @@ class Rows:
         text = csv_restored(pl.col(pl.String)).str.strip_chars()
         self.frame = frame.with_columns(pl.when(text != "").then(text).name.keep())
         if frame.is_empty():
-            raise self.broken("a header alone", "at least one row")
+            raise self.broken("a header without rows", "at least one row")
 
     def broken(self, actual: str, expected: str, field: str = "file") -> InputError:
         """Return an error about the file as a whole."""
@@ -78,7 +80,12 @@ class Rows:
         missing = [column for column in columns if column not in present]
         if missing:
             actual = f"the columns {listed}"
-            raise InputError([Problem(str(self.path), None, name, actual, f"a column {name}") for name in missing])
+            raise InputError(
+                [
+                    Problem(str(self.path), None, name, actual, f"a column {name}. Rename or add the column")
+                    for name in missing
+                ]
+            )
 
     def optional(self, columns: Iterable[str]) -> None:
         """Add missing columns with null values."""

@@ -101,7 +101,7 @@ def design(table: pl.DataFrame, terms: Sequence[str] = ()) -> Design:
         inside = [_variable(table, factor, term) for factor in term.split("*")]
         for variable in inside:
             if variables.setdefault(variable.name, variable) != variable:
-                raise OptionError(f"{variable.name} stands in two forms among {', '.join(terms)}")
+                raise OptionError(f"{variable.name} occurs in two forms among {', '.join(terms)}")
         names = [variable.name for variable in inside]
         if len(set(names)) < len(names):
             raise OptionError(f"{term} multiplies a variable by itself")
@@ -133,10 +133,10 @@ def _variable(table: pl.DataFrame, text: str, term: str) -> Variable:
         mean = float(np.mean(values.to_numpy()))
         return Variable(name, None, mean, mean if how == "center" else 0.0, tuple(values.unique().sort()))
     if how == "center":
-        raise OptionError(f"{name} is no number to be centered")
+        raise OptionError(f"{name} is not numeric and cannot be centered")
     levels = tuple(float(level) if number else level for level in column.unique().sort())
     if len(levels) < 2:
-        raise OptionError(f"the factor {name} has the one level {levels[0]}" if levels else "the table has no rows")
+        raise OptionError(f"the factor {name} has only the level {levels[0]}" if levels else "the table has no rows")
     return Variable(name, levels)
 
 

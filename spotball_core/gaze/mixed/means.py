@@ -129,7 +129,7 @@ def pairwise(means: MarginalMeans, *, adjust: Adjustment = "holm", level: float 
     labels, estimates = means.labels, means.table["estimate"].to_numpy()
     k = len(labels)
     if k < 2:
-        raise OptionError("there are no two means to compare")
+        raise OptionError("a comparison needs at least two means")
     pairs = list(itertools.combinations(range(k), 2))
     contrast = np.zeros((len(pairs), k))
     for row, (i, j) in zip(contrast, pairs, strict=True):
@@ -148,7 +148,7 @@ def pairwise(means: MarginalMeans, *, adjust: Adjustment = "holm", level: float 
         case "none":
             adjusted = p
         case _:
-            raise OptionError(f"adjust is holm, tukey or none, not {adjust}")
+            raise OptionError(f"adjust: found {adjust!r}, expected holm, tukey or none")
     return pl.DataFrame(
         {
             "first": [labels[i] for i, _ in pairs],
@@ -191,7 +191,7 @@ def slopes(
     """
     design_variable = fit.design.variables.get(variable)
     if design_variable is None or design_variable.levels is not None or variable in by:
-        raise OptionError(f"{variable} is no number in the design, or stands in `by`")
+        raise OptionError(f"{variable} is not a numeric variable of the design, or is also in `by`")
     grid = _grid(fit, by, at or {}, cov_keep, variable)
     # The predictor is linear in each number, so a difference of 1 gives the derivative.
     rise = fit.design.rows(grid.with_columns(pl.col(variable) + 1)) - fit.design.rows(grid)
@@ -231,7 +231,7 @@ def _grid(
             kept = name != slope_of and len(variable.values) <= cov_keep
             values[name] = variable.values if kept else [variable.mean]
         elif len(variable.values) > MANY:
-            raise OptionError(f"{name} has {len(variable.values)} values; say with `at` which are asked for")
+            raise OptionError(f"{name} has {len(variable.values)} values. Choose some with `at`")
         else:
             values[name] = variable.values
     combinations = list(itertools.product(*values.values()))

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 
 import numpy as np
 
-from spotball_core.errors import OptionError
+from spotball_core.errors import OptionError, unknown_name
 from spotball_core.gaze.data.stimuli import PROXIMITIES, VIEWS, Stimulus, stimuli_frame
 from spotball_core.gaze.data.trials import Trials
 from spotball_core.typing import FloatArray, IntArray
@@ -66,7 +66,7 @@ class Observer:
 
     def __post_init__(self) -> None:
         if self.cue not in CUES:
-            raise OptionError(f"there is no observer {self.cue}; there are {', '.join(CUES)}")
+            raise OptionError(unknown_name("observer", self.cue, CUES))
         for name in ("weight", "lapse"):
             if not 0 <= getattr(self, name) <= 1:
                 raise OptionError(f"{name} of an observer is a share from 0 to 1, found {getattr(self, name):g}")

@@ -50,7 +50,7 @@ def export(dataset: Path, format: str, out: Path, *, with_ball: bool = False) ->
         OSError: if it cannot be written.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise OptionError(f"there is something at {out} already; name another folder with --out")
+        raise OptionError(f"--out: {out} exists already. Name a folder that does not exist")
     if with_ball and format != "coco":
         raise OptionError(f"--with-ball: only --format coco has images with the ball, found --format {format}")
     rows = read_rows(dataset, with_ball=with_ball)

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from spotball_core.errors import InputError, Problem
 from spotball_core.io.dataset import SCENES
 from spotball_core.io.scenes import read_scenes
+from spotball_core.schema.faults import problems_of_record
 from spotball_core.schema.scene import Scene
 from spotball_core.service.json_file import read_json
 from spotball_core.service.paths import data_file, image_ending, output_name
@@ -194,10 +195,4 @@ def _read(path: Path, model: type[_Model]) -> _Model | None:
     try:
         return model.model_validate(read_json(path, "the record of a generated dataset"))
     except ValidationError as error:
-        problems = [
-            Problem(
-                str(path), None, ".".join(map(str, detail["loc"])) or "file", str(detail["input"])[:80], detail["msg"]
-            )
-            for detail in error.errors(include_url=False)
-        ]
-        raise InputError(problems) from None
+        raise InputError(problems_of_record(error, str(path), model=model, whole="file")) from None

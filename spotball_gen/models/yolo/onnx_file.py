@@ -75,7 +75,7 @@ class OnnxFile:
         (image_input, *other_inputs) = session.get_inputs()
         shape = tuple(side if isinstance(side, int) else None for side in image_input.shape)
         if other_inputs or image_input.type not in _TYPES or len(shape) != 4 or shape[1] not in (3, None):
-            raise OptionError(f"{where}: {path}: its input is no image; {hint}")
+            raise OptionError(f"{where}: {path}: its input is not an image; {hint}")
         metadata = session.get_modelmeta().custom_metadata_map
         task = metadata.get("task", "")
         if task and task not in tasks:
@@ -86,7 +86,7 @@ class OnnxFile:
             height, width = ast.literal_eval(metadata.get("imgsz", f"{SIZE}, {SIZE}"))
             size, stride = (int(height), int(width)), int(metadata.get("stride", STRIDE))
         except (ValueError, SyntaxError, AttributeError, TypeError) as error:
-            raise OptionError(f"{where}: {path}: what it says of itself cannot be read: {error}") from error
+            raise OptionError(f"{where}: {path}: its metadata cannot be read: {error}") from error
         return cls(session, shape, names, size, stride, file_name(path), task, metadata, where)
 
     def canvas(self, image: tuple[int, int], size: int | None) -> tuple[int, int]:

@@ -48,7 +48,7 @@ def process(stage: Stage, choice: StageChoice, items: Sequence[Item]) -> Outcome
     ids += [failure.item for failure in outcome.failures]
     if sorted(ids) != sorted(item.id for item in items):
         raise StageError(
-            f"{choice.stage} {choice.kind!r} was given {len(items)} items and spoke of {len(ids)}, not the same"
+            f"{choice.stage} {choice.kind!r} returned {len(ids)} items for {len(items)} items, expected the same ones"
         )
     notes = {"kind": choice.kind, "version": choice.make.version, "settings": settings_digest(choice)}
     noted = tuple(item.noted(choice.stage, **notes) for item in outcome.items)
@@ -79,7 +79,7 @@ class CircuitBreaker:
         if self._row >= STORM:
             raise StageError(
                 f"{self._choice.stage} {self._choice.kind!r} failed on {self._row} items in a row; the last: "
-                f"{outcome.failures[-1].error}\nMend it, and run again with --retry-failed."
+                f"{outcome.failures[-1].error}\nFix the cause and run again with --retry-failed."
             )
 
 

@@ -152,7 +152,7 @@ class TestQuestionsFirst:
         assert [request["messages"][0]["text"] for request in first[:3]] == list(COT.questions)
         assert "6 more hold answers to these: import the replies, then export again" in done.stderr
         done = import_(out, answered(tmp_path / "first.jsonl", first))
-        assert "What is left is written by the same `spotball batch export` as before.\n" in done.stderr
+        assert "To write the missing requests, run the same `spotball batch export` again.\n" in done.stderr
         assert not (out / "responses.jsonl").exists()
         export(data, out, *options)
         second = requests(out, 2)
@@ -235,8 +235,8 @@ class TestOpenAI:
             ("gpt-4.1-mini", 3, None),
         ]
         assert "3 samples: 1 with a cell, 2 unparsed (cut off 1, refused 1)" in done.stderr
-        assert "2 requests came back without a reply:\n  1 times: HTTP 400: Too long\n  1 times: Expired" in done.stderr
-        assert "batch-1: 2 requests have no reply, or not all" in done.stderr
+        assert "2 requests have no reply:\n  1 times: HTTP 400: Too long\n  1 times: Expired" in done.stderr
+        assert "batch-1: 2 requests have missing replies" in done.stderr
         assert query(out, "SELECT model, input_tokens, output_tokens FROM requests") == [("gpt-4.1-mini-2025", 9, 4)]
         shown = query(out, "SELECT picture FROM requests")[0][0]
         assert hashlib.sha256((out / "pictures" / f"{shown}.png").read_bytes()).hexdigest() == shown
@@ -249,7 +249,7 @@ class TestOpenAI:
         done = export(data, out, *self.OPTIONS[:-2])
         assert (done.returncode, done.stderr) == (
             2,
-            "error: --format openai needs the --model, which its requests name\n",
+            "error: --format openai needs the name of the model. Add --model NAME\n",
         )
 
     def test_a_file_that_would_be_too_large_is_several(self, tmp_path: Path) -> None:
@@ -284,7 +284,7 @@ class TestWhatIsWrong:
                 '{"custom_id": "b1-1-ffffffff", "text": ""}',
                 "custom_id: found 'b1-1-ffffffff', expected a request of this",
             ),
-            ('{"text": "D5"}', "custom_id: found {"),
+            ('{"text": "D5"}', "custom_id: found nothing"),
             ('{"custom_id": "ID"}', "expected text, or replies, or error, found none of them"),
             (
                 '{"custom_id": "ID", "text": "", "error": ""}',
@@ -293,13 +293,13 @@ class TestWhatIsWrong:
             ('{"custom_id": "ID", "replies": []}', "expected text, or replies, or error, found replies"),
             (
                 '{"custom_id": "ID", "text": "", "finish": "ok"}',
-                "finish: found \"ok\", expected Input should be 'stop'",
+                "finish: found \"ok\", expected 'stop'",
             ),
             ('{"custom_id": "ID", "error": "x", "finish": "stop"}', "finish goes with text"),
-            ('{"custom_id": "ID", "text": "", "extra": 1}', "extra: found 1, expected Extra inputs are not permitted"),
+            ('{"custom_id": "ID", "text": "", "extra": 1}', "extra: found 1, expected a known key"),
             (
                 '{"custom_id": "ID", "replies": [{"text": "1"}, {"text": "2"}, {"text": "3"}]}',
-                "expected at most 2, as it",
+                "expected at most 2, as the request",
             ),
             ('{"custom_id": "ID", "response": {"status_code": 200, "body": {"choices": []}}}', "found no choices"),
             ('{"custom_id": 3, "response": {"status_code": 200, "body": {}}}', "custom_id: found 3"),
@@ -355,8 +355,8 @@ class TestWhatIsWrong:
         lines = read(path)
         lines[0]["replies"].pop()
         done = import_(out, write_jsonl(path, lines))
-        assert "3 replies stored\n1 replies did not come with the others of their requests\n" in done.stderr
-        assert "batch-1: 2 requests have no reply, or not all\n" in done.stderr
+        assert "3 replies stored\n1 replies are missing from requests that have others\n" in done.stderr
+        assert "batch-1: 2 requests have missing replies\n" in done.stderr
         assert len(rows(out)) == 3
         done = export(out.parent / "nothing", out, "--prompt", "base")
         assert done.returncode == 2
@@ -377,7 +377,7 @@ class TestWhatIsWrong:
         done = import_(out, path, respondent=None)
         assert (done.returncode, done.stderr) == (
             2,
-            "error: say who answered with --respondent: the batch names no model\n",
+            "error: the batch does not name a model. Add --respondent NAME\n",
         )
         import_(out, path, respondent="me")
         done = import_(out, path, respondent="you")
@@ -387,7 +387,7 @@ class TestWhatIsWrong:
     def test_other_settings_are_not_mixed(self, data: Path, exported: list[Line], out: Path) -> None:
         done = export(data, out, "--prompt", "base", "--samples", "2", "--temperature", "1")
         assert done.returncode == 2
-        assert "batch-1 was written under other settings (temperature not set -> 1.0)" in done.stderr
+        assert "batch-1 was written with other settings (temperature not set -> 1.0)" in done.stderr
         assert not (out / "batch-2").exists()
 
     def test_an_earlier_version_had_no_further_fields(self, data: Path, tmp_path: Path) -> None:
@@ -421,7 +421,7 @@ class TestWhatIsWrong:
     def test_no_batch(self, tmp_path: Path) -> None:
         done = import_(tmp_path, tmp_path / "replies.jsonl")
         assert done.returncode == 2
-        assert "holds no batch: `spotball batch export` makes one" in done.stderr
+        assert "contains no batch. Name the --out folder of `spotball batch export`" in done.stderr
 
     def test_no_file_of_replies(self, exported: list[Line], out: Path, tmp_path: Path) -> None:
         done = import_(out, tmp_path / "replies.jsonl")
@@ -442,7 +442,7 @@ class TestWhatIsWrong:
         Image.new("RGB", (640, 360), (9, 9, 9)).save(data / "images" / "soccer" / "1.png")
         done = export(data, out, "--prompt", "base", "--samples", "2")
         assert done.returncode == 2
-        assert "holds answers to other pictures of soccer/1: the images have changed since" in done.stderr
+        assert "contains answers to different pictures of soccer/1: the images have changed since" in done.stderr
 
     def test_parquet(self, exported: list[Line], out: Path, tmp_path: Path) -> None:
         import_(out, answered(tmp_path / "replies.jsonl", exported), options=["--format", "parquet"])

@@ -95,7 +95,7 @@ class TestARun:
         assert done.returncode == 0, said(done)
         assert len(server.asked) == len(rows(out / "trials.csv")) == 24
         again = ask(stimuli, out, server.url, "--prompt", "pilot-1", "--samples", "2")
-        assert "asked: 0 requests" in again.stderr
+        assert "sent 0 requests" in again.stderr
         assert len(server.asked) == len(rows(out / "trials.csv")) == 24
 
     @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ class TestARun:
         Image.new("RGB", (64, 64), (255, 255, 255)).save(tmp_path / "data" / "photos" / "1.png")
         done = ask(stimuli, out, server.url, "--prompt", "pilot-2")
         assert done.returncode == 2
-        assert "holds answers to other pictures of gaze/1001" in done.stderr
+        assert "contains answers to different pictures of gaze/1001" in done.stderr
         other = made(tmp_path / "other", 4)
         done = ask(other, out, server.url, "--prompt", "pilot-2")
         assert "stimuli: " in done.stderr
@@ -202,9 +202,9 @@ class TestObserver:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            (("--model", "nose"), "there is no observer 'nose'; there are eye, head,"),
+            (("--model", "nose"), "--model: unknown observer 'nose'. Available: eye, head,"),
             (("--model", "eye", "--temperature", "1"), "take no setting but seed"),
-            (("--model", "eye", "--base-url", "http://x"), "observers have no server"),
+            (("--model", "eye", "--base-url", "http://x"), "the provider observer does not use a server"),
         ],
     )
     def test_what_it_cannot_be(self, tmp_path: Path, options: tuple[str, ...], message: str) -> None:
@@ -238,10 +238,10 @@ class TestBeforeItCosts:
     @pytest.mark.parametrize(
         ("change", "message"),
         [
-            (("--prompt", "main-17"), "is no set"),
-            (("--provider", "nobody"), "there is no provider 'nobody'"),
+            (("--prompt", "main-17"), "unknown prompt 'main-17'"),
+            (("--provider", "nobody"), "unknown provider 'nobody'"),
             (("--temperature", "9"), "temperature"),
-            (("--images", "nowhere"), "nothing there"),
+            (("--images", "nowhere"), "no such file"),
         ],
     )
     def test_what_cannot_be_asked(
@@ -256,11 +256,11 @@ class TestBeforeItCosts:
         stimuli = made(tmp_path / "data", 2)
         done = here("gaze", "ask", str(stimuli), "--provider", "openai", "--model", "m", "--base-url", "http://x")
         assert done.returncode == 2
-        assert "openai looks at photos: name their folder with --images" in done.stderr
+        assert "the provider openai looks at photos, so --images is required. Add --images DIR" in done.stderr
 
     def test_a_model_is_needed(self, tmp_path: Path) -> None:
         done = here("gaze", "ask", str(made(tmp_path / "data", 2)), "--provider", "openai")
-        assert (done.returncode, "name a --provider and a --model" in done.stderr) == (2, True)
+        assert (done.returncode, "add --provider NAME and --model NAME" in done.stderr) == (2, True)
 
     def test_only_checks(self, server: LoopbackServer, tmp_path: Path) -> None:
         done = ask(made(tmp_path / "data", 2, checks=2), tmp_path / "run", server.url)

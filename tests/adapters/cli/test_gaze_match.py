@@ -96,7 +96,7 @@ class TestJudge:
         match(out, *judge(server))
         before = (out / "replies.jsonl").read_bytes()
         asked = len(server.asked)
-        assert "asked: 0 requests" in match(out, *judge(server)).stderr
+        assert "sent 0 requests" in match(out, *judge(server)).stderr
         # What is known counts, whether or not the judge is named again.
         assert match(out).returncode == 0
         assert len(server.asked) == asked
@@ -150,7 +150,7 @@ class TestJudge:
     def test_half_a_judge(self, out: Path, half: tuple[str, str]) -> None:
         done = match(out, *half)
         assert done.returncode == 2
-        assert "a judge has a --judge-provider and a --judge-model" in done.stderr
+        assert "a judge needs both --judge-provider and --judge-model. Add the other one" in done.stderr
 
 
 class TestManual:
@@ -235,7 +235,7 @@ class TestManual:
     def test_a_file_that_is_not_there(self, out: Path, tmp_path: Path) -> None:
         done = match(out, "--manual", tmp_path / "no.csv")
         assert done.returncode == 2
-        assert "nothing there" in done.stderr
+        assert "no such file" in done.stderr
 
     def test_no_file_where_nothing_is_left(self, tmp_path: Path) -> None:
         with serve(OpenAIProtocol(), says=choosing(lambda options, _: "A")) as server:
@@ -253,11 +253,11 @@ def test_matching_anew_writes_what_was_lost(out: Path) -> None:
 
 def test_what_is_no_run_about_gaze(server: LoopbackServer, tmp_path: Path) -> None:
     done = match(tmp_path)
-    assert (done.returncode, "holds no run: there is no run.sqlite" in done.stderr) == (2, True)
+    assert (done.returncode, "is not the folder of a run: it has no run.sqlite" in done.stderr) == (2, True)
     run(dataset(tmp_path / "data"), tmp_path / "run", server.url, "--prompt", "base", "--samples", "1")
     done = match(tmp_path / "run")
     assert done.returncode == 2
-    assert "holds no run about gaze" in done.stderr
+    assert "contains no gaze run" in done.stderr
 
 
 def test_orders_of_another_version_are_not_read(out: Path) -> None:

@@ -123,8 +123,8 @@ class TestPhotos:
         trained(photos, tmp_path, "--seeds", "1")
         done = here(*command(photos, tmp_path, "--seeds", "1", "--rate", "0.01"))
         assert done.returncode == 2
-        assert "holds an experiment with schedule" in done.stderr
-        assert "give another folder" in done.stderr
+        assert "contains an experiment with different schedule" in done.stderr
+        assert "Name another folder" in done.stderr
 
     def test_a_damaged_run(self, photos: Path, tmp_path: Path) -> None:
         trained(photos, tmp_path, "--seeds", "1")

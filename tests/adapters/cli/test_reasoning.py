@@ -230,12 +230,12 @@ class TestWhatGoesWrong:
         [
             (
                 ["--embedder", "nobody"],
-                "there is no embedder 'nobody'; there are gemini, openai, sentence-transformers",
+                "unknown embedder 'nobody'. Available: gemini, openai, sentence-transformers",
             ),
             (["--task-type", "clustering"], "--task-type: the protocol of openai has none"),
-            (["--templates", "no-such"], "templates 'no-such' are neither the project's"),
+            (["--templates", "no-such"], "unknown templates 'no-such'"),
             (["--figure", "shares.gif"], "--figure: shares.gif ends in none of .png, .svg"),
-            (["--out", "report.pdf"], "--out: the ending .pdf says no form"),
+            (["--out", "report.pdf"], "--out: the ending .pdf is not known"),
         ],
     )
     def test_options_that_cannot_be_used(

@@ -237,10 +237,10 @@ class TestAgain:
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            ("top_k=20", "--extra-body is not JSON ("),
-            ("[20]", "--extra-body is '[20]', expected a JSON object such as '{\"top_k\": 20}'"),
-            ("{}", "--extra-body is '{}', expected"),
-            ('{"a": NaN}', "--extra-body is not JSON ("),
+            ("top_k=20", "--extra-body: not JSON ("),
+            ("[20]", "--extra-body: found '[20]', expected a JSON object such as '{\"top_k\": 20}'"),
+            ("{}", "--extra-body: found '{}', expected"),
+            ('{"a": NaN}', "--extra-body: not JSON ("),
             ('{"n": 2}', "--extra-body must not set 'n'"),
         ],
     )
@@ -279,7 +279,7 @@ class TestAgain:
         (data / "images/soccer/1.png").write_bytes((data / "images/volleyball/1.png").read_bytes())
         done = run(data, out, server.url, *options)
         assert done.returncode == 2
-        assert "other pictures of soccer/1:" in done.stderr
+        assert "different pictures of soccer/1:" in done.stderr
         assert len(replies(out)) == 2
 
 
@@ -292,7 +292,7 @@ class TestFaults:
         assert done.returncode == 0, said(done)
         assert set(replies(out)) == expected(3, base=3)
         # The last fault may be about several samples: one is requested instead, and the others in a further request.
-        assert f"asked: {4 + len(faults)} requests, {len(faults)} of which failed" in done.stderr
+        assert f"sent {4 + len(faults)} requests, of which {len(faults)} failed" in done.stderr
         assert "stamina" not in done.stderr
 
     def test_replies_without_an_answer_are_unparsed_for_a_reason(
@@ -324,7 +324,7 @@ class TestFaults:
         done = run(data, out, server.url, *ALL, "--attempts", "1", "--concurrency", "1")
         assert done.returncode == 1
         said_last = "10 requests in a row failed on every attempt, the last with: 127.0.0.1: HTTP 500: out of order"
-        assert f"90 of 90 replies are left to ask: {said_last}\n" in done.stderr
+        assert f"90 of 90 replies are missing: {said_last}\n" in done.stderr
         # The first ones are sent again for one sample: a server may refuse several with status 500.
         assert 10 < server.log()["requests"] <= 20
         server.always(None)
@@ -350,8 +350,8 @@ class TestFaults:
         line = ("--prompt", "base", "--samples", "1", "--attempts", "2", "--concurrency", "1")
         done = run(data, out, server.url, *line)
         assert done.returncode == 1
-        fault = "soccer/1 failed on every attempt; the last fault: 127.0.0.1: HTTP 500: out of order"
-        assert f"1 of 3 replies are left to ask: {fault}\n" in done.stderr
+        fault = "soccer/1 failed on every attempt; the last error: 127.0.0.1: HTTP 500: out of order"
+        assert f"1 of 3 replies are missing: {fault}\n" in done.stderr
 
     def test_a_response_over_the_limit(self, data: Path, out: Path, server: LoopbackServer) -> None:
         server.always(ENDLESS)
@@ -395,7 +395,7 @@ class TestFaults:
         done = run(data, out, server.url, *ALL, "--max-requests", "4")
         assert done.returncode == 1
         assert server.log()["requests"] == 4
-        assert "replies are left to ask: 4 requests were made, as --max-requests says" in done.stderr
+        assert "replies are missing: 4 requests were made, as --max-requests says" in done.stderr
         done = run(data, out, server.url, *ALL, "--max-tokens", "1", "--concurrency", "1")
         assert done.returncode == 1
         assert server.log()["requests"] == 5
@@ -408,7 +408,7 @@ class TestFaults:
             done = run(data, out, one_at_a_time.url, "--prompt", "base", "--samples", "3", *limits)
             assert done.returncode == 1
             assert one_at_a_time.statuses == {400: 1, 200: 3}
-        assert "asked: 4 requests, 1 of which failed" in done.stderr
+        assert "sent 4 requests, of which 1 failed" in done.stderr
         assert len(replies(out)) == 3
 
     @pytest.mark.slow
@@ -423,7 +423,7 @@ class TestFaults:
             child.send_signal(signal.SIGINT)
             _, stderr = child.communicate(timeout=60)
         assert child.returncode == 130, stderr
-        assert "left to ask: interrupted" in stderr
+        assert "missing: interrupted" in stderr
         assert len(replies(out)) == sum(server.given.values()) == len(rows(out)) > 0
         assert query(out, "SELECT outcome FROM sessions") == [("interrupted",)]
 
@@ -570,7 +570,7 @@ class TestReparse:
     def test_of_a_folder_without_a_run(self, tmp_path: Path) -> None:
         done = spotball("reparse", tmp_path)
         assert done.returncode == 2
-        assert "holds no run" in done.stderr
+        assert "is not the folder of a run" in done.stderr
         assert list(tmp_path.iterdir()) == []
 
 
@@ -581,9 +581,9 @@ class TestOptions:
             (("--samples", "1,2"), "2 numbers for 3 prompts"),
             (("--samples", "many"), "expected whole numbers"),
             (("--samples", "0"), "expected at least 1"),
-            (("--prompt", "best"), "neither one of the paper's"),
-            (("--prompt", "base,base"), "base is there twice"),
-            (("--temperature", "9"), "openai takes no temperature of 9"),
+            (("--prompt", "best"), "unknown prompt 'best'"),
+            (("--prompt", "base,base"), "base is named twice"),
+            (("--temperature", "9"), "--temperature: found 9.0, expected 0 to 2 for openai"),
         ],
     )
     def test_what_cannot_be_used_costs_nothing(
@@ -626,9 +626,9 @@ class TestOptions:
 
     def test_who_is_asked_must_be_named(self, data: Path) -> None:
         for options, message in (
-            (["--model", "m"], "name a --provider and a --model, or a --preset"),
-            (["--preset", "gtp"], "there is no 'gtp'; there are gemini, gpt, llama, qwen"),
-            (["--provider", "opanai", "--model", "m"], "there is no provider 'opanai'"),
+            (["--model", "m"], "add --provider NAME and --model NAME, or --preset NAME"),
+            (["--preset", "gtp"], "unknown preset 'gtp'. Did you mean 'gpt'? Available: gemini, gpt, llama, qwen"),
+            (["--provider", "opanai", "--model", "m"], "unknown provider 'opanai'"),
         ):
             done = here("run", str(data), *options)
             assert done.returncode == 2

@@ -18,8 +18,8 @@ def test_init_says_what_it_made(tmp_path: Path) -> None:
     assert done.stderr.splitlines() == [
         "soccer: 4 images, 2 checks, 1 for practice",
         "tennis: 4 images, 2 checks, 1 for practice",
-        "the example of the instructions is drawn; --originals takes one of your own images instead",
-        f"{out / CONFIG}: read it, and change what you need. Then: spotball study check {out}",
+        "the instructions show a drawn example. Add --originals to show one of your own images",
+        f"{out / CONFIG}: review and edit it. Then run: spotball study check {out}",
     ]
     assert read_config(out).seed == 7
 
@@ -41,10 +41,10 @@ def test_init_of_choices(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["init", "{0}/data", "--out", "{0}/study", "--sport", "golf"], "error: --sport: there is no golf"),
-        (["init", "{0}/nowhere", "--out", "{0}/study"], "error: {0}/nowhere/scenes.jsonl: file: found nothing there"),
-        (["serve", "{0}/nowhere"], "error: {0}/nowhere/study.toml: file: found nothing there"),
-        (["serve", "{0}/data"], "error: {0}/data/study.toml: file: found nothing there"),
+        (["init", "{0}/data", "--out", "{0}/study", "--sport", "golf"], "error: --sport: unknown sport 'golf'"),
+        (["init", "{0}/nowhere", "--out", "{0}/study"], "error: {0}/nowhere/scenes.jsonl: file: found no such file"),
+        (["serve", "{0}/nowhere"], "error: {0}/nowhere/study.toml: file: found no such file"),
+        (["serve", "{0}/data"], "error: {0}/data/study.toml: file: found no such file"),
     ],
 )
 def test_what_cannot_be_used_is_one_message(tmp_path: Path, arguments: list[str], says: str) -> None:

@@ -181,5 +181,7 @@ class TestKeys:
 class TestAddresses:
     @pytest.mark.parametrize("url", ["localhost:8000/v1", "ftp://a/v1", "http://", "http://a:b/v1", "here"])
     def test_no_address(self, service: Service, url: str) -> None:
-        with pytest.raises(OptionError, match=r"the base URL .* is no address such as http://localhost:8000/v1"):
+        with pytest.raises(
+            OptionError, match=r"--base-url: found .*, expected an address such as http://localhost:8000/v1"
+        ):
             service.at(url)

@@ -120,7 +120,9 @@ def test_a_key_that_no_header_holds_is_not_repeated(
     service: Service, end: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(service.key, SECRET + end)
-    with pytest.raises(PermanentError, match=f"^{service.key} holds a character that no key has") as caught:
+    with pytest.raises(
+        PermanentError, match=f"^{service.key} contains a character that keys cannot contain. Check the key"
+    ) as caught:
         service.at("http://127.0.0.1:9/v1")
     assert SECRET not in everything(caught.value)
 

@@ -75,7 +75,7 @@ def test_the_sdk_knows_every_task_type(server: LoopbackServer) -> None:
 
 
 def test_an_unknown_task_type_lists_those_there_are(server: LoopbackServer) -> None:
-    with pytest.raises(OptionError, match=r"^--task-type: 'similar' is none of retrieval_query, "):
+    with pytest.raises(OptionError, match=r"^--task-type: unknown task type 'similar'. Available: retrieval_query, "):
         made(server, task_type="similar")
 
 

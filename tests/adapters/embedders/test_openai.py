@@ -108,7 +108,7 @@ def test_faults_that_may_pass(server: LoopbackServer, fault: Fault) -> None:
     ("style", "said"),
     [
         ("fewer", "embeddings of shape (2, 8) for 3 texts"),
-        ("ragged", "embeddings that are no lists of numbers of one length"),
+        ("ragged", "embeddings that are not lists of numbers of one length"),
         ("nan", "embeddings with numbers that are not finite"),
         ("none", "embeddings of shape (3, 0) for 3 texts"),
         ("same-index", "embeddings whose indices are not those of the texts"),
@@ -137,8 +137,8 @@ def test_who_is_asked_is_part_of_what_vectors_are(server: LoopbackServer) -> Non
     ("access", "said"),
     [
         (EmbedderAccess(task_type="clustering"), "--task-type: the protocol of openai has none"),
-        (EmbedderAccess(base_url="ftp://x"), "the base URL 'ftp://x' is no address"),
-        (EmbedderAccess(base_url="http://me:secret@x/v1"), "the base URL holds a user"),
+        (EmbedderAccess(base_url="ftp://x"), "--base-url: found 'ftp://x', expected an address"),
+        (EmbedderAccess(base_url="http://me:secret@x/v1"), "--base-url must not contain a user"),
     ],
 )
 def test_options_that_cannot_be_used(access: EmbedderAccess, said: str) -> None:

@@ -140,7 +140,7 @@ except PermanentError as error:
 @pytest.mark.parametrize(
     ("access", "said"),
     [
-        (EmbedderAccess(base_url="http://localhost/v1"), "runs the model in this process: leave the base URL out"),
+        (EmbedderAccess(base_url="http://localhost/v1"), "runs the model in this process. Remove --base-url"),
         (EmbedderAccess(task_type="clustering"), "--task-type: sentence-transformers has none"),
     ],
 )

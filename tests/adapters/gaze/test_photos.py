@@ -111,7 +111,7 @@ def test_what_cannot_be_shown(tmp_path: Path, what: str) -> None:
     path, expected = folder / "a.png", "expected"
     if what == "nothing":
         path.unlink()
-        expected = "found nothing there, expected an image file in"
+        expected = "found no such file, expected an image file in"
     elif what == "outside":
         path.rename(tmp_path / "a.png")
         path.symlink_to(tmp_path / "a.png")

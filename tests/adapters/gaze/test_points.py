@@ -136,11 +136,11 @@ def test_what_is_no_point_in_json(tmp_path: Path, text: str, message: str) -> No
 
 
 def test_stimuli_that_say_not_where_objects_are() -> None:
-    with pytest.raises(OptionError, match="stimulus 1000 has no point for kettle, bunny"):
+    with pytest.raises(OptionError, match="stimulus 1000 has no position for kettle, bunny"):
         point_trials([Predicted("1000", (0.5, 0.5))], [stimulus(0)], "m")
-    with pytest.raises(OptionError, match="has no point for bunny"):
+    with pytest.raises(OptionError, match="has no position for bunny"):
         point_trials([Predicted("1000", (0.5, 0.5))], [stimulus(0, points=((0, 0), None))], "m")
-    with pytest.raises(OptionError, match="there is no stimulus 7"):
+    with pytest.raises(OptionError, match="the stimuli do not contain '7'"):
         point_trials([Predicted("7", (0.5, 0.5))], [stimulus(0)], "m")
 
 

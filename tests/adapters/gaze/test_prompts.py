@@ -139,7 +139,11 @@ class TestLoading:
 
     @pytest.mark.parametrize(
         ("named", "said"),
-        [("", "no prompt was named"), ("pilot,pilot-3", "the prompt pilot-3 is there twice"), ("main-17", "is no set")],
+        [
+            ("", "no prompt was named"),
+            ("pilot,pilot-3", "pilot-3 is named twice"),
+            ("main-17", "unknown prompt 'main-17'"),
+        ],
     )
     def test_names_that_are_none(self, named: str, said: str) -> None:
         with pytest.raises(OptionError, match=said):

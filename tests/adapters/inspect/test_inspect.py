@@ -232,9 +232,9 @@ class TestTheTask:
     @pytest.mark.parametrize(
         ("args", "problem"),
         [
-            ({"prompt": "bass"}, "prompt 'bass' is neither one of the paper's"),
-            ({"reference": "martians"}, "nobody is called 'martians' among the responses of"),
-            ({"dataset": "nowhere"}, "nowhere/scenes.jsonl: file: found nothing there"),
+            ({"prompt": "bass"}, "unknown prompt 'bass'"),
+            ({"reference": "martians"}, "have no respondent 'martians'"),
+            ({"dataset": "nowhere"}, "nowhere/scenes.jsonl: file: found no such file"),
         ],
     )
     def test_what_cannot_be_asked(self, args: dict[str, str], problem: str, data: Path, tmp_path: Path) -> None:
@@ -306,7 +306,7 @@ class TestTheImport:
         failed = sum(sample.error is not None for sample in samples)
         assert failed == 5
         done = import_(tmp_path / "mine.jsonl", one.log)
-        assert "5 samples failed, hold no reply, and are left out:\n  5 times: ValueError" in done.stderr
+        assert "5 samples failed without a reply and are excluded:\n  5 times: ValueError" in done.stderr
         assert len(rows(tmp_path / "mine.jsonl")) == len(samples) - 5
 
     def test_several_logs(self, evaluated: dict[str, Evaluated], tmp_path: Path) -> None:
@@ -340,7 +340,7 @@ class TestTheImport:
     @pytest.mark.parametrize(
         ("name", "content", "problem"),
         [
-            ("no.eval", None, "no.eval: file: found nothing there, expected a log of Inspect"),
+            ("no.eval", None, "no.eval: file: found no such file, expected a log of Inspect"),
             ("broken.eval", b"PK nothing", "broken.eval: file: found "),
             ("broken.json", b"{", "broken.json: file: found "),
         ],

@@ -218,7 +218,7 @@ class TestRefused:
         assert "no path of an image for synthetic/None" in self.refused(scene(None), tmp_path)
 
     def test_no_file(self, tmp_path: Path) -> None:
-        assert f"{tmp_path / 'a.png'}: image: found nothing there" in self.refused(scene(), tmp_path)
+        assert f"{tmp_path / 'a.png'}: image: found no such file" in self.refused(scene(), tmp_path)
 
     def test_a_path_that_leads_out(self, tmp_path: Path) -> None:
         noise().save(tmp_path / "a.png")

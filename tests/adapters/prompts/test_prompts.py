@@ -179,7 +179,9 @@ class TestOnesOwn:
         assert [problem.field for problem in error.value.problems] == ["name", "version", "text", "text"]
 
     def test_no_such_file(self, tmp_path: Path) -> None:
-        with pytest.raises(OptionError, match=r"neither one of the paper's \(base, cue, cot\) nor a file"):
+        with pytest.raises(
+            OptionError, match=r"unknown prompt .* Available: base, cue, cot, or the path of a prompt file"
+        ):
             load_prompt(str(tmp_path / "mine.toml"))
 
     @pytest.mark.parametrize("content", [b"\xff\xfe", None])

@@ -70,8 +70,8 @@ class TestSettings:
     @pytest.mark.parametrize(
         ("settings", "message"),
         [
-            ({"seed": 0}, "the Messages API of anthropic has no seed: leave seed out"),
-            ({"temperature": 1.1}, "no temperature of 1.1, expected 0 to 1"),
+            ({"seed": 0}, "the Messages API of anthropic does not support a seed. Remove --seed"),
+            ({"temperature": 1.1}, "--temperature: found 1.1, expected 0 to 1"),
         ],
     )
     def test_settings_that_it_does_not_take(self, settings: dict[str, float], message: str) -> None:

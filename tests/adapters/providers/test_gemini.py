@@ -112,7 +112,7 @@ class TestSettings:
     @pytest.mark.parametrize(
         ("settings", "message"),
         [
-            ({"temperature": 2.1}, "no temperature of 2.1, expected 0 to 2"),
+            ({"temperature": 2.1}, "--temperature: found 2.1, expected 0 to 2"),
         ],
     )
     def test_settings_that_it_does_not_take(self, settings: dict[str, float], message: str) -> None:
@@ -121,7 +121,7 @@ class TestSettings:
 
     def test_a_seed_needs_the_supported_sdk(self, server: LoopbackServer, sdk: str) -> None:
         if sdk == google_sdks.OF_THE_PAPER:
-            with pytest.raises(OptionError, match="google-generativeai takes no seed, google-genai does: leave seed"):
+            with pytest.raises(OptionError, match="but google-genai does"):
                 gemini(server).check(Settings(seed=0))
         else:
             gemini(server).check(Settings(seed=0))

@@ -200,7 +200,7 @@ class TestSettings:
     def test_the_warmest(self) -> None:
         provider = OpenAI(access("http://localhost:1/v1"))
         provider.check(Settings(temperature=2, top_p=1, max_output_tokens=1, seed=0))
-        with pytest.raises(OptionError, match=r"openai takes no temperature of 2\.1, expected 0 to 2"):
+        with pytest.raises(OptionError, match=r"--temperature: found 2\.1, expected 0 to 2 for openai"):
             provider.check(Settings(temperature=2.1))
 
     @pytest.mark.parametrize(

@@ -105,9 +105,9 @@ def test_a_server_without_it_is_asked_once_more_only(server: LoopbackServer) -> 
 
 
 def test_a_seed_is_refused_before_the_first_request_or_at_the_switch(server: LoopbackServer) -> None:
-    with pytest.raises(OptionError, match="the Responses API takes no seed: leave seed out"):
+    with pytest.raises(OptionError, match=r"the Responses API does not support a seed\. Remove --seed"):
         OpenAI(access(server.url, api="responses")).check(Settings(seed=1))
-    said = f"127.0.0.1: gpt-4.1-mini requires the Responses API: {'the Responses API takes no seed'}"
+    said = f"127.0.0.1: gpt-4.1-mini requires the Responses API: {'the Responses API does not support a seed'}"
     with pytest.raises(PermanentError, match=said):
         answer(OpenAI(access(server.url)), request(seed=1))
     assert paths(server) == ["chat/completions"]
@@ -138,7 +138,7 @@ def test_a_run_by_name_and_without(server: LoopbackServer, tmp_path: Any) -> Non
     found = here(*line, "--provider", "openai", "--concurrency", "1", "--out", str(tmp_path / "found"), env={})
     assert found.returncode == 0, found.stderr
     assert paths(server) == ["chat/completions", *["responses"] * 4]
-    assert "asked: 5 requests, 1 of which failed" in found.stderr
+    assert "sent 5 requests, of which 1 failed" in found.stderr
     refused = here(*line, "--provider", "anthropic", "--api", "chat", "--out", str(tmp_path / "no"), env={})
     assert refused.returncode == 2
     assert "--api: the provider anthropic has one API only. Remove --api" in refused.stderr

@@ -495,7 +495,7 @@ def refusal(model: str) -> str:
 
 
 def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
-    assert refusal(str(tmp_path / "nowhere")) == f"{tmp_path / 'nowhere'}: there is no such folder"
+    assert refusal(str(tmp_path / "nowhere")) == f"{tmp_path / 'nowhere'} does not exist. Correct the path"
 
 
 def test_a_folder_without_a_model_is_said(tmp_path: Path) -> None:
@@ -507,7 +507,10 @@ def test_a_folder_without_a_model_is_said(tmp_path: Path) -> None:
 def test_a_model_of_text_alone_is_refused(tmp_path: Path) -> None:
     config = transformers.LlamaConfig(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
     config.save_pretrained(tmp_path)
-    assert refusal(str(tmp_path)) == f"{tmp_path}: llama is no model that answers about images in text"
+    assert (
+        refusal(str(tmp_path))
+        == f"{tmp_path}: llama is not a model that reads images and answers in text. Choose another model"
+    )
 
 
 def test_a_model_without_a_chat_template_is_refused(tmp_path: Path) -> None:

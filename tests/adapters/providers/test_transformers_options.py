@@ -10,7 +10,7 @@ from spotball_core.errors import MissingExtraError, OptionError
 
 
 def test_a_base_url_is_refused() -> None:
-    with pytest.raises(OptionError, match="leave the base URL out"):
+    with pytest.raises(OptionError, match="Remove --base-url"):
         Transformers(Access("some/model", base_url="http://127.0.0.1:1"))
 
 

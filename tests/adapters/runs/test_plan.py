@@ -1,4 +1,4 @@
-"""What is left to ask, and in what order."""
+"""The missing replies, and their order."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_the_plan_is_worked_out_as_it_is_wanted() -> None:
     ("prompts", "message"),
     [
         ((), "no prompt was named"),
-        (((BASE, 1), (BASE, 2)), "the prompt base is there twice"),
+        (((BASE, 1), (BASE, 2)), "base is named twice"),
         (((BASE, 1), (CHAIN, 0)), "0 of chain, expected at least 1"),
     ],
 )

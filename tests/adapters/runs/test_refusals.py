@@ -256,7 +256,7 @@ class TestCommand:
             done = run(data, out, server.url, *self.OPTIONS)
             assert done.returncode == 1, said(done)
             assert (
-                f"6 of {30 if number == 1 else 6} replies are left to ask: the provider refuses {self.MESSAGE}. "
+                f"6 of {30 if number == 1 else 6} replies are missing: the provider refuses {self.MESSAGE}. "
                 "Add --skip-refused to exclude what it refuses\n"
             ) in done.stderr
             assert "Traceback" not in done.stderr

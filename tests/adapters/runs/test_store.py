@@ -87,7 +87,7 @@ class TestIdentity:
     @pytest.mark.parametrize("of", [ReplyStore, peek])
     def test_a_folder_that_holds_something_else_is_refused(self, tmp_path: Path, of: object) -> None:
         (tmp_path / "notes.txt").write_text("mine")
-        with pytest.raises(OptionError, match="holds no run"):
+        with pytest.raises(OptionError, match="is not a run"):
             of(tmp_path)  # type: ignore[operator]
         with pytest.raises(OptionError, match="is a file"):
             of(tmp_path / "notes.txt")  # type: ignore[operator]

@@ -46,7 +46,7 @@ def test_good_answers(answers: dict[str, Any]) -> None:
         ({"plays": "yes", "sports": ["soccer"], "years": 9.0, "how": "x"}, "how: the question is not shown"),
         ({"plays": "yes", "sports": ["soccer"], "years": 10.0, "how": "x" * 61}, "how: expected a text of at most 60"),
         ({"plays": "yes", "sports": ["soccer"], "years": 10.0, "how": " "}, "how: expected a text"),
-        ({"plays": "no", "secret": "x"}, "secret: there is no such question"),
+        ({"plays": "no", "secret": "x"}, "secret: unknown question"),
     ],
 )
 def test_answers_that_are_refused(answers: dict[str, Any], says: str) -> None:
@@ -114,7 +114,7 @@ def test_a_quiz_names_what_is_wrong_and_keeps_what_is_right_to_itself() -> None:
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"right": "goal"}, "right answers of task among its options, not goal"),
+        ({"right": "goal"}, "right answers of task to be options, found goal"),
         ({"required": False}, "task to be shown and answered always"),
         ({"options": ["the ball"]}, "at least 2 items"),
         ({"options": ["a", "a"], "right": "a"}, "different values"),

@@ -109,9 +109,9 @@ class TestStore:
             (tmp_path / name).unlink()
 
     def test_nothing_to_look_at(self, tmp_path: Path) -> None:
-        with pytest.raises(OptionError, match="nothing is stored there"), reading(tmp_path):
+        with pytest.raises(OptionError, match="no answers are stored"), reading(tmp_path):
             pass
-        with pytest.raises(OptionError, match="is no folder of a study"):
+        with pytest.raises(OptionError, match="is not the folder of a study"):
             StudyStore(tmp_path / "missing")
 
     def test_another_process_has_it(self, tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ class TestClaim:
                 ({**parts, "new": 1}, ["new"]),
             ):
                 assert store.changed(changed) == names
-                with pytest.raises(OptionError, match=f"took part: {', '.join(names)}"):
+                with pytest.raises(OptionError, match=f"first participant: {', '.join(names)}"):
                     store.claim(changed)
             store.claim(parts)
 

@@ -127,8 +127,8 @@ def test_a_sample_in_two_files_is_found(tmp_path: Path) -> None:
 def test_what_only_a_worker_cannot_read(tmp_path: Path) -> None:
     file = write_jsonl(tmp_path / "m.jsonl", [{"image": "1", "cell": "D5"}])
     together = Gathered(6, 10)
-    together.add(Counted(str(file), None, None, "m.jsonl: file: found nothing there"))
-    with pytest.raises(SpotballError, match=r"could not read what can be read here: m\.jsonl: file: found nothing"):
+    together.add(Counted(str(file), None, None, "m.jsonl: file: found no such file"))
+    with pytest.raises(SpotballError, match=r"this machine can read: m\.jsonl: file: found no such file"):
         together.settled([file], KNOWN, participants=False)
 
 

@@ -91,9 +91,9 @@ def test_other_rows_are_made_as_the_first_were() -> None:
         (["log(view)"], "cannot read 'log\\(view\\)'"),
         (["C(view"], "cannot read 'C\\(view'"),
         (["view)"], "cannot read 'view\\)'"),
-        (["center(view)"], "view is no number to be centered"),
+        (["center(view)"], "view is not numeric and cannot be centered"),
         (["view*view"], "view\\*view multiplies a variable by itself"),
-        (["C(proximity)", "proximity"], "proximity stands in two forms among C\\(proximity\\), proximity"),
+        (["C(proximity)", "proximity"], "proximity occurs in two forms among C\\(proximity\\), proximity"),
         (["C(proximity)*view*hint"], "10 rows are too few for 18 coefficients"),
     ],
 )
@@ -109,7 +109,7 @@ def test_terms_that_cannot_be_used(terms: list[str], said: str) -> None:
         ([1.0] * 9 + [np.inf], "x has missing or infinite values"),
         ([2.0] * 10, "x cannot be distinguished from the other terms"),
         ([0.0] * 10, "x is 0 in all rows"),
-        (["a"] * 10, "the factor x has the one level a"),
+        (["a"] * 10, "the factor x has only the level a"),
     ],
 )
 def test_columns_that_cannot_be_used(column: list[object], said: str) -> None:

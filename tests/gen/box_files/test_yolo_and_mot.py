@@ -105,7 +105,7 @@ def test_a_file_that_cannot_be_read(tmp_path: Path, content: bytes | None) -> No
     if content is not None:
         path.write_bytes(content)
     for read in (read_yolo, lambda path: read_mot(path, 1)):
-        with pytest.raises(InputError, match="nothing there" if content is None else "UTF-8"):
+        with pytest.raises(InputError, match="no such file" if content is None else "UTF-8"):
             read(path)
 
 

@@ -27,12 +27,12 @@ def test_what_it_says(config: Path, tmp_path: Path, plugins: Path) -> None:
     assert lines[1].split() == ["frames", "6", "of", "6"]
     assert lines[2].split() == ["filter", "4", "of", "6", "2", "that", "second"]
     assert lines[-4].split() == ["targets", "4", "of", "4"]
-    assert lines[-3] == "no test images of soccer: all are of one shot of one video"
+    assert lines[-3] == "soccer has no test images: all images are from one shot of one video"
     assert lines[-2] == f"{out}: 4 items"
     assert lines[-1] == "Leak test: not done; it needs images of at least two videos."
     again = run_process(config, out, plugins)
     assert again.returncode == 0
-    assert again.stderr.splitlines()[-2:] == [f"{out}: 4 items, all there before", lines[-1]]
+    assert again.stderr.splitlines()[-2:] == [f"{out}: 4 items, none of them new", lines[-1]]
 
 
 @pytest.mark.slow
@@ -62,16 +62,16 @@ def test_no_item_left(config: Path, tmp_path: Path, plugins: Path) -> None:
     write_config(config, filter={"reject_every": 1})
     done = run_process(config, tmp_path / "out", plugins)
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1] == "no item is left; the funnel says why"
+    assert done.stderr.splitlines()[-1] == "no item passed all stages; the counts above show which stage rejected them"
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--out", "x"], "name a configuration, or --demo"),
-        (["c.toml", "--demo", "--out", "x"], "name a configuration, or --demo"),
-        (["c.toml"], "name the dataset's folder with --out"),
-        (["c.toml", "--out", "x"], "c.toml: file: found nothing there, expected a configuration (TOML)"),
+        (["--out", "x"], "name either a configuration, such as handball.toml, or --demo"),
+        (["c.toml", "--demo", "--out", "x"], "name either a configuration, such as handball.toml, or --demo"),
+        (["c.toml"], "the folder of the dataset is missing. Add --out DATASET"),
+        (["c.toml", "--out", "x"], "c.toml: file: found no such file, expected a configuration (TOML). Check the path"),
     ],
 )
 def test_options_that_cannot_be_used(options: list[str], message: str) -> None:

@@ -272,13 +272,13 @@ class TestExports:
     @pytest.mark.parametrize("format", FORMATS)
     def test_an_image_that_is_gone_leaves_nothing(self, made: Path, tmp_path: Path, format: str) -> None:
         write_scenes(read_scenes(made / "scenes.jsonl"), tmp_path / "bare/scenes.jsonl")
-        with pytest.raises(InputError, match="found nothing there, expected an image file in"):
+        with pytest.raises(InputError, match="found no such file, expected an image file in"):
             export(tmp_path / "bare", format, tmp_path / "to")
         assert not (tmp_path / "to").exists()
 
     def test_what_is_there_stays(self, made: Path, tmp_path: Path) -> None:
         (tmp_path / "mine.txt").write_text("mine")
-        with pytest.raises(OptionError, match="there is something at"):
+        with pytest.raises(OptionError, match="exists already"):
             export(made, "coco", tmp_path)
         assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 

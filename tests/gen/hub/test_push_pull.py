@@ -117,7 +117,7 @@ class TestDatasets:
 
     def test_a_missing_image(self, answered: Path, tmp_path: Path) -> None:
         shutil.copy(answered / "scenes.jsonl", tmp_path)
-        with pytest.raises(SpotballError, match="found nothing there, expected an image file in"):
+        with pytest.raises(SpotballError, match="found no such file, expected an image file in"):
             push(tmp_path, REPO, dry_run=True)
 
     def test_names_that_cannot_be_pulled(self, answered: Path, tmp_path: Path) -> None:
@@ -281,7 +281,7 @@ def test_a_name_that_no_repository_has(hub: FakeHub, answered: Path, tmp_path: P
 def test_a_folder_that_is_not_empty_stays(hub: FakeHub, answered: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/mine.txt").write_text("mine")
-    with pytest.raises(OptionError, match="there is something at"):
+    with pytest.raises(OptionError, match="exists already"):
         pull(REPO, tmp_path / "mine")
     assert contents(tmp_path / "mine") == {"mine.txt": b"mine"}
 

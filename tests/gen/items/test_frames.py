@@ -259,7 +259,7 @@ class TestDamaged:
         (tmp_path / "joined.ts").write_bytes(joined)
         reader = PyAV(PyAVSettings(), Context(tmp_path, Grid(6, 10, 160, 96)))
         found: list[VideoFrame] = []
-        with pytest.raises(VideoError, match=r"time stamps turn back after 5 seconds"):
+        with pytest.raises(VideoError, match=r"time stamps go backwards after 5 seconds"):
             found.extend(reader.read(source_of(tmp_path / "joined.ts")))
         assert [frame.ms for frame in found] == [0, 1000, 2000, 3000, 4000]
 

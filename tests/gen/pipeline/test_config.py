@@ -53,7 +53,7 @@ def test_a_source_without_a_place_is_of_a_sport_with_queries(folder: Path) -> No
     assert read_config(path).sources[0].count == 3
     path.write_text(path.read_text().replace('"soccer"', '"handball"'))
     expected = "path or query, or queries in [sports.handball]"
-    assert problems(path) == [f"sources: found handball with nothing to take videos from, expected {expected}"]
+    assert problems(path) == [f"sources: found handball without videos, expected {expected}"]
 
 
 def test_everything_wrong_is_told_at_once(folder: Path) -> None:
@@ -68,28 +68,37 @@ def test_everything_wrong_is_told_at_once(folder: Path) -> None:
     )
     known = "check, detect, filter, frames, inpaint, label, plausibility, run, sources, sports, targets, track"
     assert problems(path) == [
-        f"colour: found a table of this name, expected one of {known}",
-        "run.seed: found -1, expected Input should be greater than or equal to 0",
-        "run.sead: found 3, expected Extra inputs are not permitted",
-        "sources.1.path: found 'nowhere', expected a video or a folder of videos that is there",
-        "frames.fps: found 0, expected Input should be greater than 0",
-        "filter.kind: found 'clipp', expected one of best, clip, forgets, plain, sharpness",
-        "detect.secs: found 3, expected Extra inputs are not permitted",
+        f"colour: found an unknown table, expected one of {known}. Correct its spelling or remove it",
+        "run.seed: found -1, expected greater than or equal to 0",
+        (
+            "run.sead: found 3, expected a known key. Remove it or correct its spelling. Did you mean 'seed'? "
+            "Known keys: seed, width, height, rows, cols, keep_rejected"
+        ),
+        (
+            "sources.1.path: found 'nowhere', which does not exist, expected a video or a folder of videos. "
+            "Correct the path; it is relative to the folder of a.toml"
+        ),
+        "frames.fps: found 0, expected greater than 0",
+        "filter.kind: found 'clipp', expected one of best, clip, forgets, plain, sharpness. Did you mean 'clip'?",
+        (
+            "detect.secs: found 3, expected a known key. Remove it or correct its spelling. Did you mean 'seconds'? "
+            "Known keys: reject_every, fail_at, break_batch, break_run, seconds, batch_size"
+        ),
     ]
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("", "sources: found none, expected [[sources]] with sport, and path or query"),
-        ("sources = 3", "sources: found none, expected [[sources]] with sport, and path or query"),
+        ("", "sources: found none, expected a table [[sources]] with sport, and path or query"),
+        ("sources = 3", "sources: found none, expected a table [[sources]] with sport, and path or query"),
         ("filter = 3", "filter: found 3, expected a table [filter]"),
         ('[[sources]]\nsport="soccer"\npath="videos"\nquery="x"', "query and path exclude each other"),
-        ('[[sources]]\nsport="a/b"\npath="videos"', "sources.1.sport: found 'a/b'"),
+        ('[[sources]]\nsport="a/b"\npath="videos"', 'sources.1.sport: found "a/b"'),
         ("[sports.soccer]\ncolor = 3", "sports.soccer.color: found 3"),
         (
             '[plausibility]\nkind="plain"\n[sports.soccer.bounds]\nballs = 3\n[[sources]]\nsport="soccer"\npath="."',
-            "sports.soccer.bounds.balls: found 3, expected Extra inputs are not permitted",
+            "sports.soccer.bounds.balls: found 3, expected a known key",
         ),
     ],
 )
@@ -106,7 +115,9 @@ def test_what_finds_balls_has_no_default(folder: Path) -> None:
 
 
 def test_no_file_and_no_toml(folder: Path) -> None:
-    assert problems(folder / "none.toml") == ["file: found nothing there, expected a configuration (TOML)"]
+    assert problems(folder / "none.toml") == [
+        "file: found no such file, expected a configuration (TOML). Check the path"
+    ]
     (folder / "bad.toml").write_text("[run\nseed")
     assert problems(folder / "bad.toml")[0].startswith("file: found Expected ']'")
 

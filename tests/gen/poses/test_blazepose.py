@@ -74,7 +74,9 @@ class TestCrops:
 
 class TestWeights:
     def test_no_file(self, tmp_path: Path) -> None:
-        with pytest.raises(OptionError, match=r"there is no file .*m\.whl; download the weights with: pip download"):
+        with pytest.raises(
+            OptionError, match=r"the file .*m\.whl does not exist; download the weights with: pip download"
+        ):
             BlazePose.load(tmp_path / "m.whl")
 
     def test_another_wheel(self, tmp_path: Path) -> None:

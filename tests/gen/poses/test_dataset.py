@@ -199,17 +199,17 @@ class TestOtherPackages:
         [
             (
                 ("--with", "nothing"),
-                "there is no kind of pose estimator 'nothing'; there are file, mediapipe, middle, yolo",
+                "unknown kind of pose estimator 'nothing'. Available: file, mediapipe, middle, yolo",
             ),
             (("--with", "middle"), "middle: confidence is missing; add --option confidence=VALUE"),
             (("--with", "file"), "file: file is missing; add --file FILE"),
             (
                 ("--with", "middle", "--option", "confidence=x"),
-                "middle: confidence is 'x': Input should be a valid number",
+                "middle: confidence: found 'x', expected a valid number",
             ),
             (
                 ("--with", "file", "--file", "f", "--option", "a=b"),
-                "file: there is no option 'a'; there are file, score",
+                "file: unknown option 'a'. Available: file, score",
             ),
             (("--with", "middle", "--option", "confidence"), "--option confidence: expected KEY=VALUE"),
             (("--with", "file", "--file", "f", "--option", "file=g"), "--option file=g: file is given twice"),
@@ -243,13 +243,13 @@ class TestRefused:
         (out / "notes.txt").unlink()
         assert content(out) == before
         shutil.copytree(data, tmp_path / "other")
-        with pytest.raises(OptionError, match="other exists and is not a result of this command"):
+        with pytest.raises(OptionError, match="other exists and was not written by this command"):
             add_poses(data, "middle", tmp_path / "other", OPTIONS)
 
     @pytest.mark.parametrize(
         ("damage", "message"),
         [
-            (lambda path: path.unlink(), r"1\.png: image: found nothing there"),
+            (lambda path: path.unlink(), r"1\.png: image: found no such file"),
             (lambda path: path.write_text("no image"), r"1\.png: image: found .*, expected an image that can be read"),
             (
                 lambda path: cv2.imwrite(str(path), np.zeros((10, 20, 3), dtype=np.uint8)),

@@ -126,7 +126,7 @@ def test_a_detector_without_keypoints_is_refused(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_there_and_no_onnx_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = scene("1", players=[RED])
-    with pytest.raises(OptionError, match=r"there is no file .*m\.onnx; export one with: yolo export"):
+    with pytest.raises(OptionError, match=r"the file .*m\.onnx does not exist; export one with: yolo export"):
         estimated(tmp_path / "m.onnx", one, picture(RED))
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(MissingExtraError, match='needs the "gen" extra'):

@@ -105,7 +105,7 @@ def test_applied_undone_and_applied_again(tmp_path: Path) -> None:
         assert done.stderr.splitlines() == [
             "2 images kept, 1 boxes unchecked, 0 added",
             "1 rejected, 1 to repaint",
-            "1 that nobody decided on, kept",
+            "1 without a decision, kept",
         ]
         assert (folder / ORIGINAL).read_bytes() == made
         kept = read_scenes(folder / "scenes.jsonl")

@@ -120,7 +120,7 @@ def test_without_a_mask_what_differs_is_the_region(tmp_path: Path) -> None:
 
 def test_an_item_that_was_not_painted_fails(tmp_path: Path) -> None:
     outcome = check(tmp_path, [item_of(textured(0), tmp_path, ball=BALL), painted_item(tmp_path, "other")])
-    assert [failure.error for failure in outcome.failures] == ["ValueError: nothing was painted over"]
+    assert [failure.error for failure in outcome.failures] == ["ValueError: nothing was inpainted"]
     assert [item.id for item in outcome.items] == ["other"]
 
 

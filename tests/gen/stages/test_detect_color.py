@@ -163,7 +163,7 @@ def test_half_a_ball_scores_half(tmp_path: Path) -> None:
 
 
 def test_a_sport_without_colors_stops_the_run(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"no colors are given for 'drawn'; see \[detect.colors.drawn\]"):
+    with pytest.raises(OptionError, match=r"no colors for 'drawn'\. Add the table \[detect.colors.drawn\]"):
         Color(ColorSettings(), context_of(tmp_path)).process([scene(tmp_path)])
 
 

@@ -131,20 +131,20 @@ def test_a_wrong_line_stops_the_run(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"match_27.txt:2: x: found '500'"):
         stage(tmp_path, **settings).process([item(25), item(26)])
     settings = write_mot(tmp_path)
-    with pytest.raises(InputError, match=r"other.csv: file: found nothing there"):
+    with pytest.raises(InputError, match=r"other.csv: file: found no such file"):
         stage(tmp_path, **settings).process([item(25), item(25, "other")])
 
 
 @pytest.mark.parametrize("format", ["coco", "yolo", "mot"])
 def test_a_missing_file_is_told_before_any_item(format: str, tmp_path: Path) -> None:
     (tmp_path / "afile" if format == "yolo" else tmp_path / "afolder").mkdir()
-    with pytest.raises(OptionError, match="there is no"):
+    with pytest.raises(OptionError, match="does not exist"):
         stage(tmp_path, path="boxes", format=format, classes=CLASSES)
     wrong = "afile" if format == "yolo" else "afolder"
     if format == "yolo":
         (tmp_path / "afile").rmdir()
         (tmp_path / "afile").write_text("")
-    with pytest.raises(OptionError, match="there is no"):
+    with pytest.raises(OptionError, match="does not exist"):
         stage(tmp_path, path=wrong, format=format, classes=CLASSES)
 
 

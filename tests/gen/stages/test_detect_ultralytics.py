@@ -116,7 +116,7 @@ def test_weights_in_a_file_and_what_a_sport_calls_its_ball(stand_in: ModuleType,
 
 
 def test_weights_that_cannot_be_loaded(stand_in: ModuleType, tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"there is no file .*nothing\.pt"):
+    with pytest.raises(OptionError, match=r"the file .*nothing\.pt does not exist"):
         stage("./weights/nothing.pt", tmp_path)
     (tmp_path / "broken.pt").write_bytes(b"")
     with pytest.raises(OptionError, match=r"broken\.pt: cannot be loaded: PytorchStreamReader failed$"):

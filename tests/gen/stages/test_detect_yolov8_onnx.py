@@ -187,9 +187,9 @@ def test_the_path_starts_from_the_configurations_folder(tmp_path: Path) -> None:
     [
         ({"transposed": True}, "its output is 1 x 8400 x 84, not batch x 84 x places"),
         ({"metadata": {"task": "pose"}}, "made for the task 'pose'"),
-        ({"metadata": {"names": "person, ball"}}, "what it says of itself cannot be read"),
-        ({"metadata": {"imgsz": "large"}}, "what it says of itself cannot be read"),
-        ({"metadata": {"stride": "x"}}, "what it says of itself cannot be read"),
+        ({"metadata": {"names": "person, ball"}}, "its metadata cannot be read"),
+        ({"metadata": {"imgsz": "large"}}, "its metadata cannot be read"),
+        ({"metadata": {"stride": "x"}}, "its metadata cannot be read"),
     ],
     ids=str,
 )
@@ -204,12 +204,12 @@ def test_an_input_that_is_no_image_is_refused(tmp_path: Path) -> None:
     ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 1, 640, 640]) for name in ("images", "output0")]
     graph = helper.make_graph([node], "gray", ends[:1], ends[1:])
     onnx.save(helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "m.onnx")
-    with pytest.raises(OptionError, match="its input is no image"):
+    with pytest.raises(OptionError, match="its input is not an image"):
         stage(tmp_path / "m.onnx").process([item_of(picture(), tmp_path)])
 
 
 def test_what_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"there is no file .*nothing\.onnx"):
+    with pytest.raises(OptionError, match=r"the file .*nothing\.onnx does not exist"):
         stage(tmp_path / "nothing.onnx")
     (tmp_path / "text.onnx").write_text("not a model")
     with pytest.raises(OptionError, match=r"text\.onnx: cannot be loaded"):

@@ -168,7 +168,7 @@ def test_the_folder_is_seen_from_the_configurations(model: Path, items: list[Ite
 
 
 def test_models_that_are_not_there_or_something_else(model: Path, items: list[Item], tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"filter: model: there is no folder .*/nothing"):
+    with pytest.raises(OptionError, match=r"filter: model: the folder .*/nothing"):
         stage(tmp_path / "nothing", threshold=0)
     bare = tmp_path / "bare"
     bare.mkdir()
@@ -176,7 +176,7 @@ def test_models_that_are_not_there_or_something_else(model: Path, items: list[It
         stage(bare, threshold=0).process(items[:1])
     other = tmp_path / "bert"
     transformers.BertConfig(hidden_size=16, num_attention_heads=1).save_pretrained(other)
-    with pytest.raises(OptionError, match="of the type 'bert' is no CLIP model"):
+    with pytest.raises(OptionError, match=r"of the type 'bert' is not a CLIP model\. Choose a CLIP model"):
         stage(other, threshold=0).process(items[:1])
 
 

@@ -145,7 +145,7 @@ class TestLama:
 
     def test_files_that_are_not_lama(self, tmp_path: Path) -> None:
         item = item_of(picture(), tmp_path, ball=BALL)
-        with pytest.raises(OptionError, match="there is no file"):
+        with pytest.raises(OptionError, match="does not exist"):
             self.stage(tmp_path / "gone.onnx", tmp_path).process([item])
         (tmp_path / "broken.onnx").write_bytes(b"no model")
         with pytest.raises(OptionError, match="cannot be loaded"):

@@ -173,7 +173,7 @@ def test_other_models_are_refused(model: Path, tmp_path: Path) -> None:
     (tmp_path / "bare").mkdir()
     with pytest.raises(OptionError, match="bare: cannot be loaded"):
         stage(tmp_path / "bare", tmp_path).process([item])
-    with pytest.raises(OptionError, match="inpaint: model: there is no folder"):
+    with pytest.raises(OptionError, match="inpaint: model: the folder"):
         stage(tmp_path / "nothing", tmp_path)
 
 

@@ -113,7 +113,7 @@ def test_without_its_video_an_item_fails_and_patches_do_not_need_it(items: list[
     gone = replace(items[0], source=replace(items[0].source, path=str(tmp_path / "gone.avi")))
     stage = Temporal(Temporal.Settings.model_validate({}), context_of(tmp_path))
     (failure,) = stage.process([gone]).failures
-    assert "gone.avi: there is no such video" in failure.error
+    assert "gone.avi: the video does not exist" in failure.error
     assert 'inpaint.kind = "patches"' in failure.error
     (done,) = painted(Patches, [gone], tmp_path)
     assert done.notes["inpaint"]["patches"] == 1

@@ -130,7 +130,7 @@ class TestSplit:
             split_photos(photos(2), {}, tmp_path, 0)
 
     def test_without_points(self, tmp_path: Path) -> None:
-        with pytest.raises(OptionError, match="has no point for"):
+        with pytest.raises(OptionError, match="has no position for"):
             split_photos([stimulus(number) for number in range(60)], {}, tmp_path, 0)
 
     def test_conditions_stand_in_the_order_of_the_papers_table(self) -> None:

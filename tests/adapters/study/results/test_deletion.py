@@ -103,19 +103,19 @@ def test_who_has_an_id_and_nothing_else_can_go(study: Path) -> None:
 @pytest.mark.parametrize("option", ["--participant", "--prolific"])
 def test_nobody_of_that_name(study: Path, option: str) -> None:
     before = contents(study)
-    with pytest.raises(OptionError, match="no participant nobody"):
+    with pytest.raises(OptionError, match="no participant is called nobody"):
         command("delete", study, option, "nobody")
     assert contents(study) == before
 
 
 def test_one_of_two_ways_to_say_who(study: Path) -> None:
     for who in ([], ["--participant", "a", "--prolific", "b"]):
-        with pytest.raises(OptionError, match="--participant or by --prolific"):
+        with pytest.raises(OptionError, match="--participant or --prolific"):
             command("delete", study, *who)
 
 
 def test_a_folder_without_a_study_is_left_as_it_is(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="nothing is stored"):
+    with pytest.raises(OptionError, match="no answers are stored"):
         deletion.delete(tmp_path, participant="a")
     assert list(tmp_path.iterdir()) == []
 
@@ -145,10 +145,10 @@ def test_a_reader_that_keeps_traces_is_told_of(study: Path, monkeypatch: pytest.
     with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as reader:
         assert reader.stdout is not None
         assert reader.stdout.readline() == "reading\n"
-        with pytest.raises(StoreError, match="another program reads it"):
+        with pytest.raises(StoreError, match="another program has it open"):
             deletion.delete(study, participant="synthetic-0-1")
         reader.communicate()
     # The rows are gone; the same again takes the traces, too.
-    with pytest.raises(OptionError, match="no participant synthetic-0-1"):
+    with pytest.raises(OptionError, match="no participant is called synthetic-0-1"):
         deletion.delete(study, participant="synthetic-0-1")
     assert held(study, theirs) == set()

@@ -99,9 +99,9 @@ class TestOptions:
     @pytest.mark.parametrize(
         ("rules", "seconds", "said"),
         [
-            ("checks,sleepy", None, "there is no rule sleepy"),
-            ("fast", None, "how many seconds"),
-            ("checks", 3.0, "--exclude does not name"),
+            ("checks,sleepy", None, "unknown rule 'sleepy'"),
+            ("fast", None, "the least number of seconds per image"),
+            ("checks", 3.0, "only with the rule fast"),
         ],
     )
     def test_what_cannot_be_asked_for(self, rules: str, seconds: float | None, said: str) -> None:

@@ -221,16 +221,16 @@ def test_checks_that_are_no_controls_are_not_scored(tmp_path: Path) -> None:
     simulate(study, 2, population=Population(unfinished=0, careless=0))
     said = exported(study, tmp_path / "human.csv")
     assert {str(row[1]) for row in rows_of(tmp_path / "human.csv")} == {"1", "2", "3", "4", "5", "7"}
-    assert "left out: 2 answers to checks" in said
+    assert "excluded: 2 answers to checks" in said
 
 
 def test_a_file_of_another_kind_is_refused(people: list[Participation], design: StudyDesign, tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="ending is one of"):
+    with pytest.raises(OptionError, match="expected a file name ending in"):
         write_file(people, design, tmp_path / "human.xlsx")
 
 
 def test_nobody_left_is_said(study: Path, tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="nobody is left"):
+    with pytest.raises(OptionError, match="no participant finished and passed all exclusion rules"):
         exported(study, tmp_path / "a.csv", "--exclude", "fast", "--min-seconds", "9999")
     assert not (tmp_path / "a.csv").exists()
 

@@ -112,5 +112,5 @@ def test_bonus_is_by_accuracy_on_the_photos(study: Path, tmp_path: Path) -> None
 
 
 def test_the_release_has_no_choices(study: Path, tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="has clicks"):
+    with pytest.raises(OptionError, match="stores clicks"):
         command("export", study, "--out", tmp_path / "release", "--format", "release")

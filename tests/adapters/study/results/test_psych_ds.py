@@ -114,6 +114,6 @@ def test_a_folder_with_other_data_is_left_alone(asked: Path, tmp_path: Path) -> 
     other = tmp_path / "psych/data/study-Other_data.csv"
     other.parent.mkdir(parents=True)
     other.write_text("a\n1\n", encoding="utf-8")
-    with pytest.raises(OptionError, match=r"holds other data files, such as .*study-Other_data\.csv"):
+    with pytest.raises(OptionError, match=r"contains other data files, such as .*study-Other_data\.csv"):
         command("export", asked, "--format", "psych-ds", "--out", tmp_path / "psych", "--keep-all")
     assert sorted(path.name for path in (tmp_path / "psych").rglob("*")) == ["data", "study-Other_data.csv"]

@@ -74,7 +74,7 @@ class TestSmall:
         (out / "data/responses/models").mkdir()
         (out / "data/responses/models/mine.csv").write_text("mine")
         before = (out / CLICKS).read_bytes()
-        with pytest.raises(OptionError, match="holds other files of a release"):
+        with pytest.raises(OptionError, match="contains other files of a release"):
             command("export", study, "--out", out, "--format", "release", "--keep-all")
         assert (out / CLICKS).read_bytes() == before
 
@@ -83,14 +83,14 @@ class TestSmall:
         boxless = [known[0].model_copy(update={"ball_box": None}), *known[1:]]
         write_scenes(boxless, tmp_path / "data/scenes.jsonl")
         said = command("export", study, "--out", tmp_path / "release", "--format", "release")
-        assert "soccer: no ground truth of 1 images whose ball has no bounding box" in said
+        assert "soccer: 1 images without ground truth, because their ball has no bounding box" in said
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"sport": "curling"}, "curling is no sport of the release"),
-        ({"image": "a1"}, "the image 'a1' is no number"),
+        ({"sport": "curling"}, "the release format has no sport 'curling'"),
+        ({"image": "a1"}, "the image id 'a1' is not a number"),
     ],
 )
 def test_what_the_layout_has_no_place_for(tmp_path: Path, change: dict[str, str], said: str) -> None:

@@ -82,7 +82,7 @@ def test_a_list_that_is_gone(tmp_path: Path) -> None:
 
 def test_nobody_yet(tmp_path: Path) -> None:
     folder = made.study(tmp_path)
-    with pytest.raises(OptionError, match="nothing is stored there"):
+    with pytest.raises(OptionError, match="no answers are stored"):
         status(folder)
     with StudyStore(folder) as store:
         store.claim(load(folder).parts)
@@ -94,5 +94,5 @@ def test_nobody_yet(tmp_path: Path) -> None:
 
 
 def test_no_study(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nothing there"):
+    with pytest.raises(InputError, match="no such file"):
         status(tmp_path)

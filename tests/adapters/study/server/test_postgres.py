@@ -148,7 +148,7 @@ def test_pilots_are_apart_and_deleted(tmp_path: Path, server: str) -> None:
     folder = in_postgres(study(tmp_path, images=2, checks=1), server)
     with running(folder, pilot=True) as url, httpx.Client(base_url=url) as client:
         Person(client).whole()
-    with pytest.raises(OptionError, match="nothing is stored in postgresql:"):
+    with pytest.raises(OptionError, match="no answers are stored in postgresql:"):
         command("status", folder)
     assert "1 took part" in command("export", folder, "--pilot", "--keep-all", "--out", tmp_path / "out")
     assert delete_pilots(folder) == 1
@@ -162,7 +162,7 @@ def test_one_person_is_deleted(tmp_path: Path, server: str) -> None:
     with reading(folder) as reader:
         assert [one.participant for one in reader.participants()] == [labels[0], labels[2]]
         assert len(reader.identities()) == 2
-    with pytest.raises(OptionError, match="there is no participant"):
+    with pytest.raises(OptionError, match="no participant is called"):
         delete(folder, participant=labels[1])
 
 
@@ -195,7 +195,7 @@ def test_study_toml_may_not_change_once_somebody_took_part(tmp_path: Path, serve
     folder = in_postgres(study(tmp_path, images=3), server)
     simulate(folder, 1)
     change(folder, {"seed = 0": "seed = 1"})
-    with pytest.raises(OptionError, match="changed since somebody took part: seed"), running(folder):
+    with pytest.raises(OptionError, match="changed since the first participant: seed"), running(folder):
         pass
 
 

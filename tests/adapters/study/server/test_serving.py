@@ -169,7 +169,7 @@ def test_is_ended_and_says_so(tmp_path: Path, ending: signal.Signals) -> None:
         child.send_signal(ending)
         _, stderr = child.communicate(timeout=30)
     assert child.returncode == 0, stderr
-    assert stderr.splitlines()[-1] == "ended; everything is stored"
+    assert stderr.splitlines()[-1] == "stopped; all answers are stored"
     with reading(folder) as reader:
         assert len(reader.participants()) == 1
 
@@ -263,7 +263,7 @@ def test_a_folder_or_the_demo(tmp_path: Path, arguments: list[str]) -> None:
     line = [sys.executable, "-m", "spotball_core", "study", "serve", *(word.format(tmp_path) for word in arguments)]
     done = subprocess.run(line, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr == "error: name a study's folder, or --demo\n"
+    assert done.stderr == "error: STUDY is missing: name the folder of a study, such as my-study, or add --demo\n"
 
 
 def test_small_answers_do_not_wait_for_acknowledgements() -> None:

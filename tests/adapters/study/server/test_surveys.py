@@ -206,7 +206,7 @@ def test_questions_may_not_change_once_somebody_took_part(asked: Path) -> None:
     with running(asked) as url:
         someone(url)
     change(asked, {"How hard was it?": "Was it hard?"})
-    with pytest.raises(OptionError, match="changed since somebody took part: questionnaires"), running(asked):
+    with pytest.raises(OptionError, match="changed since the first participant: questionnaires"), running(asked):
         pass
 
 

@@ -441,7 +441,7 @@ class TestAChangedStudy:
             change(folder, {"seed = 1": "seed = 2", "per_image = 3": "per_image = 2"})
             one.start()
         with (
-            pytest.raises(OptionError, match=r"changed since somebody took part: seed, clicks\. What"),
+            pytest.raises(OptionError, match=r"changed since the first participant: seed, clicks\. Part"),
             running(folder),
         ):
             pass
@@ -468,7 +468,7 @@ class TestAChangedStudy:
         with people(folder, None) as (one,):
             one.start()
         change(folder, {before: after})
-        with pytest.raises(OptionError, match=rf"took part: {part}\. What"), running(folder):
+        with pytest.raises(OptionError, match=rf"first participant: {part}\. Participants"), running(folder):
             pass
 
     def test_images_and_truth(self, folder: Path) -> None:
@@ -479,7 +479,10 @@ class TestAChangedStudy:
         (data / "scenes.jsonl").write_text(scenes.replace('"C2"', '"C3"', 1), encoding="utf-8")
         picture = data / "images/soccer/1.png"
         picture.write_bytes((data / "images/soccer/2.png").read_bytes())
-        with pytest.raises(OptionError, match=r"took part: the dataset's scenes, the images\. What"), running(folder):
+        with (
+            pytest.raises(OptionError, match=r"first participant: the dataset's scenes, the images\. Part"),
+            running(folder),
+        ):
             pass
 
 

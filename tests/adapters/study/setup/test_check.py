@@ -83,9 +83,10 @@ def test_practice_that_comes_again(folder: Path) -> None:
 
 
 def test_a_study_without_a_file(tmp_path: Path) -> None:
-    assert check(tmp_path) == [
-        f"{tmp_path / CONFIG}: file: found nothing there, expected a study, as `spotball study init` makes it (TOML)"
-    ]
+    (line,) = check(tmp_path)
+    assert line.startswith(
+        f"{tmp_path / CONFIG}: file: found no such file, expected a study, as `spotball study init` makes it (TOML)"
+    )
 
 
 class TestExample:
@@ -136,9 +137,9 @@ class TestExample:
 
     def test_originals_that_do_not_help(self, tmp_path: Path) -> None:
         data = dataset(tmp_path / "data", images=12)
-        with pytest.raises(OptionError, match="there is no such folder"):
+        with pytest.raises(OptionError, match="does not exist"):
             init_study(data, tmp_path / "study", originals=tmp_path / "nowhere")
         others = self.originals(tmp_path / "originals", ["77"])
-        with pytest.raises(OptionError, match="it has none of the 0 images that are left"):
+        with pytest.raises(OptionError, match="it contains none of the 0 images that the example"):
             init_study(data, tmp_path / "study", originals=others)
         assert not (tmp_path / "study").exists()

@@ -72,15 +72,15 @@ class TestInit:
 
     def test_refuses_to_overwrite(self, tmp_path: Path) -> None:
         folder = study(tmp_path)
-        with pytest.raises(OptionError, match="is there already"):
+        with pytest.raises(OptionError, match="exists already"):
             init_study(tmp_path / "data", folder)
 
     @pytest.mark.parametrize(
         ("options", "says"),
         [
-            ({"sports": ("golf",)}, "there is no golf in .*; there are soccer"),
-            ({"images": 7}, "7 of soccer, which has 6"),
-            ({"task": "choice", "sports": ("soccer",)}, "are for clicks"),
+            ({"sports": ("golf",)}, "unknown sport 'golf'. Available: soccer"),
+            ({"images": 7}, "--images: found 7, but soccer has 6 images"),
+            ({"task": "choice", "sports": ("soccer",)}, "have no effect with --task choice"),
         ],
     )
     def test_options_that_cannot_be(self, tmp_path: Path, options: dict[str, object], says: str) -> None:
@@ -118,7 +118,7 @@ class TestInit:
         choices(tmp_path)
         other = tmp_path / "data/stimuli-other.csv"
         other.write_text((tmp_path / "data/stimuli.csv").read_text(encoding="utf-8"), encoding="utf-8")
-        with pytest.raises(OptionError, match=r"has stimuli-other.csv, stimuli.csv: name the file itself"):
+        with pytest.raises(OptionError, match=r"contains stimuli-other.csv, stimuli.csv. Name one of the files"):
             init_study(tmp_path / "data", tmp_path / "more", task="choice")
         config = init_study(other, tmp_path / "more", task="choice")
         assert config.choice is not None
@@ -157,15 +157,18 @@ class TestWhatIsWrong:
                 '# code = "XXXXXXXX"': 'code = "x"\nurl = "javascript:alert(1)"',
             },
         )
-        assert said_of(folder) == [
-            "dataset: found nothing, expected a value",
-            "seed: found -1, expected Input should be greater than or equal to 0",
-            "clicks.per_image: found 0, expected Input should be greater than or equal to 1",
-            'pay.color: found "red", expected no field of this name',
-            "completion.url: found \"javascript:alert(1)\", expected String should match pattern '^https?://[^\\s]+$'",
-            "exclusion.checks: found \"some\", expected Input should be 'any', 'all' or 'none'",
-            'data: found "../data", expected no field of this name',
+        *others, last = said_of(folder)
+        unknown = "expected a known key. Remove it or correct its spelling. Known keys: base, bonus, currency"
+        assert others == [
+            "dataset: found nothing, expected a value. Add dataset",
+            "seed: found -1, expected greater than or equal to 0",
+            "clicks.per_image: found 0, expected greater than or equal to 1",
+            f'pay.color: found "red", {unknown}',
+            "completion.url: found \"javascript:alert(1)\", expected text that matches '^https?://[^\\s]+$'",
+            "exclusion.checks: found \"some\", expected 'any', 'all' or 'none'",
         ]
+        assert last.startswith('data: found "../data", expected a known key.')
+        assert "Did you mean 'dataset'?" in last
 
     def test_lists_that_do_not_fit_the_dataset(self, tmp_path: Path) -> None:
         folder = study(tmp_path)
@@ -205,7 +208,7 @@ class TestWhatIsWrong:
         Image.new("RGB", (640, 360)).save(images / "4.png", format="TIFF")
         said = said_of(folder)
         assert len(said) == 4
-        assert "nothing there" in said[0]
+        assert "no such file" in said[0]
         assert "10 x 10 pixels, expected 640 x 360, as its scene says" in said[2]
 
     def test_images_outside_of_the_dataset(self, tmp_path: Path) -> None:
@@ -222,7 +225,7 @@ class TestWhatIsWrong:
         assert 'path: found "../secret.png", expected a path relative to' in said
 
     def test_no_study(self, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match="nothing there, expected a study, as `spotball study init` makes it"):
+        with pytest.raises(InputError, match="no such file, expected a study, as `spotball study init` makes it"):
             load(tmp_path)
 
     def test_no_toml(self, tmp_path: Path) -> None:

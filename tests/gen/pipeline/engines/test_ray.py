@@ -60,7 +60,7 @@ class TestWithoutRay:
         assert not (tmp_path / "out").exists()
 
     def test_an_address_needs_the_engine(self, tmp_path: Path) -> None:
-        with pytest.raises(OptionError, match="an address of a Ray cluster is given, but the engine is local"):
+        with pytest.raises(OptionError, match=r"--ray-address needs --engine ray\. Add it, or remove --ray-address"):
             generate(None, tmp_path / "out", ray_address="127.0.0.1:6379")
         assert not (tmp_path / "out").exists()
 
@@ -159,7 +159,7 @@ class TestOnAClusterOfItsOwn:
             child.send_signal(signal.SIGTERM)
             said = child.communicate(timeout=120)[1]
         assert child.returncode == 130, said
-        assert said.splitlines()[-1] == "Interrupted. What was done is kept; the same command goes on from there."
+        assert said.splitlines()[-1] == "Interrupted. Completed work is kept. Run the same command again to continue."
         assert not processes(str(home))
         shutil.rmtree(home, ignore_errors=True)
         kept = query(out, "SELECT item, stage, outcome, at FROM results")

@@ -1,0 +1,123 @@
+"""Problems of a file from the errors that pydantic reports for its records."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, get_args
+
+from spotball_core.errors import Problem, did_you_mean
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel, ValidationError
+    from pydantic_core import ErrorDetails
+
+_PREFIXES = ("Value error, ", "Input should be ", "expected ")
+
+_STATEMENT = re.compile(r"\b(is|are|has|have|lies|add|end|make|sum|exclude)\b")
+"""In a validator's message: it states what is wrong, not what was expected."""
+
+
+def problems_of_record(
+    error: ValidationError,
+    file: str,
+    line: int | None = None,
+    *,
+    model: type[BaseModel] | None = None,
+    where: str = "",
+    whole: str = "line",
+    counts_from_1: bool = False,
+) -> list[Problem]:
+    """Return a problem for each error of a record.
+
+    Args:
+        error: what pydantic raised.
+        file: the file.
+        line: the line of the record, from 1.
+        model: the type of the record, whose field names are suggested for unknown keys.
+        where: the field that holds the record, such as `run`.
+        whole: the field of a problem that concerns the whole record.
+        counts_from_1: whether positions in lists are shown from 1.
+    """
+    return [
+        _problem(detail, file, line, model, where, whole, counts_from_1)
+        for detail in error.errors(include_url=False, include_context=False)
+    ]
+
+
+def expected_of(detail: ErrorDetails) -> str:
+    """Return what pydantic expected, to follow the word "expected".
+
+    Examples:
+        >>> expected_of({"type": "greater_than", "msg": "Input should be greater than 0", "loc": (), "input": 0})
+        'greater than 0'
+    """
+    if detail["type"] == "missing":
+        return "a value"
+    if detail["type"] == "extra_forbidden":
+        return "a known key"
+    if _is_statement(detail):
+        return "a valid value"
+    return _message(detail)
+
+
+def _message(detail: ErrorDetails) -> str:
+    text = detail["msg"]
+    for prefix in _PREFIXES:
+        text = text.removeprefix(prefix)
+    return text.replace("String should match pattern ", "text that matches ").replace(" should have at ", " with at ")
+
+
+def _is_statement(detail: ErrorDetails) -> bool:
+    is_own = detail["msg"].startswith("Value error, ") and not detail["msg"].startswith("Value error, expected ")
+    return is_own and _STATEMENT.search(detail["msg"]) is not None
+
+
+def _problem(
+    detail: ErrorDetails,
+    file: str,
+    line: int | None,
+    model: type[BaseModel] | None,
+    where: str,
+    whole: str,
+    counts_from_1: bool,
+) -> Problem:
+    parts = [str(part + 1) if isinstance(part, int) and counts_from_1 else str(part) for part in detail["loc"]]
+    field = ".".join(filter(None, [where, *parts])) or whole
+    actual = "nothing" if detail["type"] == "missing" else json.dumps(detail["input"], default=str)
+    actual = actual if len(actual) <= 80 else f"{actual[:77]}..."
+    if _is_statement(detail):
+        actual += f" ({_message(detail)})"
+    return Problem(file, line, field, actual, expected_of(detail), fix=_fix(detail, model, parts))
+
+
+def _fix(detail: ErrorDetails, model: type[BaseModel] | None, parts: list[str]) -> str:
+    if detail["type"] == "missing":
+        return f"Add {parts[-1]}" if parts else ""
+    if detail["type"] == "extra_forbidden":
+        known = _keys_at(model, detail["loc"])
+        listed = f" Known keys: {', '.join(known)}" if known else ""
+        return f"Remove it or correct its spelling.{did_you_mean(parts[-1], known)}{listed}".removesuffix(".")
+    if detail["type"] == "literal_error" and isinstance(detail["input"], str):
+        values = detail["msg"].split("'")[1::2]
+        return did_you_mean(detail["input"], values).strip()
+    return ""
+
+
+def _keys_at(model: type[BaseModel] | None, place: tuple[int | str, ...]) -> list[str]:
+    """The keys of the record that holds this place; none where that is not clear."""
+    for part in place[:-1]:
+        field = None if model is None else model.model_fields.get(str(part))
+        if not isinstance(part, int):
+            model = None if field is None else next(_models_in(field.annotation), None)
+    return [] if model is None else [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    from pydantic import BaseModel
+
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _models_in(inner)

@@ -1,0 +1,58 @@
+"""The folder in which mistakes are made: a small dataset, and texts of files that several mistakes share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.builders import dataset, scene
+from tests.cli.process import spotball
+
+IMAGES = ("1", "2", "3")
+
+_STIMULI = "stimulus_id,view,proximity,objects,gaze_target,head_target,image\n"
+
+TEXTS = {
+    "@scenes of two grids": "".join(
+        f"{one.model_dump_json()}\n" for one in (scene("1"), scene("2", grid={"rows": 3, "cols": 4}))
+    ),
+    "@scenes as a list": f"[{scene('1').model_dump_json()},\n{scene('2').model_dump_json()}]\n",
+    "@scene": f"{scene('1').model_dump_json()}\n",
+    "@stimuli": f"{_STIMULI}s1,front,1,cup+ball,cup,ball,s1.jpg\ns2,front,2,cup+ball,ball,cup,s2.jpg\n",
+    "@stimuli of an unknown view": f"{_STIMULI}s1,above,1,cup+ball,cup,ball,s1.jpg\n",
+    "@stimuli without objects": f"{_STIMULI}s1,front,1,,cup,ball,s1.jpg\n",
+    "@stimuli with an unknown target": f"{_STIMULI}s1,front,1,cup+ball,vase,ball,s1.jpg\n",
+}
+"""Texts of files, by name."""
+
+
+def prepare(folder: Path) -> Path:
+    """Write what mistakes start from.
+
+    That is `data`, a dataset with responses of people and of a model; `lacking`, the same without images; `rationales`,
+    with words of answers; and `report.json`, a score report.
+    """
+    fields: dict[str, Any] = {"players": [[100, 100, 140, 200], [300, 120, 340, 220]], "ball_box": [70, 130, 90, 150]}
+    known = [scene(image, path=f"images/soccer/{image}.jpg", **fields) for image in IMAGES]
+    people, model = ([{"image": image, **answer} for image in IMAGES] for answer in (_PERSON, _MODEL))
+    data = dataset(folder / "data", known, human=people, me=model)
+    dataset(folder / "lacking", known)
+    dataset(folder / "rationales", known, me=[{**row, "reasoning": "The player looks left."} for row in model])
+    report = spotball("score", data, "--format", "json", "--bootstrap", "0")
+    (folder / "report.json").write_text(report.stdout, encoding="utf-8")
+    _write_images(data / "images/soccer")
+    return folder
+
+
+_PERSON = {"respondent": "human", "kind": "human", "prompt": "base", "cell": "C2"}
+_MODEL = {"respondent": "me", "kind": "model", "prompt": "base", "cell": "D5"}
+
+
+def _write_images(folder: Path) -> None:
+    try:
+        from PIL import Image
+    except ImportError:  # Mistakes that need images need Pillow.
+        return
+    folder.mkdir(parents=True)
+    for image in IMAGES:
+        Image.new("RGB", (640, 360), (60 * int(image), 90, 60)).save(folder / f"{image}.jpg")

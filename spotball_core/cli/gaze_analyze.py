@@ -81,6 +81,9 @@ def analyze(
             min=1, metavar="N", rich_help_panel="Advanced", help="Parallel processes. Default: number of cores."
         ),
     ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", rich_help_panel="Output", help="Print every test and parameter.")
+    ] = False,
     format: Annotated[
         Form, typer.Option(metavar="FORM", rich_help_panel="Output", help="table, markdown or json.")
     ] = "table",
@@ -97,8 +100,9 @@ def analyze(
 
     Example: `spotball gaze analyze trials.csv --stimuli stimuli_main.csv --out report`
 
-    Prints Tables 1 and 2 of the paper for these trials, with the numbers of each test. The folder of --out gets
-    report.html with the paper's figures, report.json with all numbers, and figures/ with each figure as PNG and SVG.
+    Prints the type, the cue model and the accuracy of each respondent. With --full, prints Tables 1 and 2 of the paper
+    for these trials, with the numbers of each test. The folder of --out gets report.html with the paper's figures,
+    report.json with all numbers, and figures/ with each figure as PNG and SVG.
     """
     from pydantic import ValidationError
 
@@ -141,9 +145,11 @@ def analyze(
         for warning in report.warnings:
             tell(f"warning: {warning}")
     else:
+        from spotball_core.gaze.summary import to_summary
         from spotball_core.gaze.tables import to_markdown, to_text
 
-        text = to_markdown(report) if format == "markdown" else to_text(report, to_terminal=True)
+        to_table = to_text if full else to_summary
+        text = to_markdown(report) if format == "markdown" else to_table(report, to_terminal=True)
     show(text, end="", styled=format == "table")
     if out is not None:
         from spotball_core.gaze.page.photos import PhotoSource

@@ -28,6 +28,9 @@ def replicate(
     format: Annotated[
         ReplicationFormat, typer.Option(metavar="FORM", rich_help_panel="Output", help="table, markdown or json.")
     ] = ReplicationFormat.table,
+    full: Annotated[
+        bool, typer.Option("--full", rich_help_panel="Output", help="Print every published value with its note.")
+    ] = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -35,12 +38,14 @@ def replicate(
 
     Example: `spotball replicate spot-the-ball-release --format markdown`
 
-    Shows each figure as published, reproduced by the published method, and computed by the standard policy. Figures
-    without data show `no data`. A mismatch shows its known cause, or `unexplained`. Exit status 1 if a mismatch is
-    unexplained. A part of the release is enough.
+    Prints how many figures are reproduced, by place in the paper. With --full, shows each figure as published,
+    reproduced by the published method, and computed by the standard policy. Figures without data show `no data`. A
+    mismatch shows its known cause, or `unexplained`. Exit status 1 if a mismatch is unexplained. A part of the release
+    is enough.
     """
     from spotball_core import replication
     from spotball_core.replication import text
+    from spotball_core.replication.summary import to_summary
 
     with progress("checked groups of figures", quiet=quiet) as on_progress:
         result = replication.replicate(folder, on_progress=on_progress)
@@ -48,6 +53,8 @@ def replicate(
         show(result.model_dump_json(indent=1))
     elif format is ReplicationFormat.markdown:
         show(text.to_markdown(result), end="")
+    elif not full:
+        show(to_summary(result, to_terminal=True), end="", styled=True)
     else:
         from rich.console import Console
 

@@ -65,7 +65,7 @@ def to_text(replication: Replication, *, width: int = 100) -> str:
         for line in _lacking(section):
             console.print(Padding(rich_text(line), (0, 0, 0, 2)))
     console.print()
-    console.print(rich_text(_foot(replication)), soft_wrap=True)
+    console.print(rich_text(foot(replication)), soft_wrap=True)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
@@ -85,7 +85,7 @@ def to_markdown(replication: Replication) -> str:
             lines += [*(f"- {letter}: {markdown_text(note)}" for note, letter in section.notes.items()), ""]
         for line in _lacking(section):
             lines += [markdown_text(line), ""]
-    return "\n".join([*lines, *(f"{markdown_text(line)}  " for line in _foot(replication).splitlines())]) + "\n"
+    return "\n".join([*lines, *(f"{markdown_text(line)}  " for line in foot(replication).splitlines())]) + "\n"
 
 
 # Content -------------------------------------------------------------------------------------------------
@@ -167,7 +167,8 @@ def _decimals(item: ReplicatedFigure) -> int:
     return 3 if bound else min(_MOST_DECIMALS, max(0, -int(number.as_tuple().exponent)))
 
 
-def _foot(replication: Replication) -> str:
+def foot(replication: Replication) -> str:
+    """Return the lines under a replication: what is unexplained, and the signatures."""
     lines = [f"standard: {replication.signature}", f"reproduced: {replication.signature_reproduced}"]
     unexplained = [f"unexplained: {item.where}, {item.name}, {item.quantity}" for item in replication.unexplained]
     if more := unexplained[SHOWN_PROBLEMS:]:

@@ -6,6 +6,7 @@ import io
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from spotball_core.service.safe_text import rich_text
 
@@ -14,6 +15,12 @@ WIDTH = 80
 
 _NARROWEST = 40
 
+_GAP = 2
+"""Blanks between columns."""
+
+_SHORTEST = 8
+"""Characters of a shortened name, at least."""
+
 
 def first_screen(
     headline: str,
@@ -21,10 +28,11 @@ def first_screen(
     rows: Sequence[Sequence[str]],
     *,
     n_names: int,
+    n_words: int = 0,
     about: str = "",
     warnings: Iterable[str] = (),
     notes: Iterable[str] = (),
-    signature: str,
+    signature: str = "",
     to_terminal: bool = False,
 ) -> str:
     """Write a summary of a result. Names that are too long are shortened; numbers are not.
@@ -34,10 +42,11 @@ def first_screen(
         heads: the heads of the table's columns; a head may have two lines.
         rows: the rows of the table.
         n_names: number of leading columns that are names; the others are numbers.
+        n_words: number of columns after the names that are fixed words, which are never shortened.
         about: what the table is about.
-        warnings: warnings, printed on one line each.
+        warnings: warnings, printed on one line each; on a terminal, they are wrapped between words.
         notes: sentences below the table.
-        signature: the signature of the numbers.
+        signature: the signature of the numbers, or other lines that must not be wrapped, such as paths.
         to_terminal: whether the text may use the width of the terminal that standard output is connected to.
     """
     from rich.console import Console
@@ -45,13 +54,14 @@ def first_screen(
 
     on_terminal = to_terminal and sys.stdout.isatty()
     width = max(Console().width, _NARROWEST) if on_terminal else WIDTH
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for column, head in enumerate(heads):
-        if column < n_names:
-            table.add_column(rich_text(head), no_wrap=True, overflow="ellipsis", header_style="")
-        else:
-            widest = max(len(text) for text in (*head.split("\n"), *(row[column] for row in rows)))
-            table.add_column(head, justify="right", min_width=widest, no_wrap=True, header_style="")
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0))
+    widths = [_width(head, [row[column] for row in rows]) for column, head in enumerate(heads)]
+    _shorten(widths, n_names, width - _GAP * (len(heads) - 1))
+    for column, (head, column_width) in enumerate(zip(heads, widths, strict=True)):
+        justify: Literal["left", "right"] = "left" if column < n_names + n_words else "right"
+        table.add_column(
+            rich_text(head), justify=justify, width=column_width, no_wrap=True, overflow="ellipsis", header_style=""
+        )
     for row in rows:
         table.add_row(*map(rich_text, row))
     out = io.StringIO()
@@ -69,8 +79,28 @@ def first_screen(
     console.print(table)
     console.print()
     for line in (f"warning: {warning}" for warning in warnings):
-        console.print(rich_text(line), soft_wrap=True)
+        if on_terminal:
+            say(line)
+        else:
+            console.print(rich_text(line), soft_wrap=True)
     for note in notes:
         say(note)
-    console.print(rich_text(signature), soft_wrap=True)
+    if signature:
+        console.print(rich_text(signature), soft_wrap=True)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def _width(head: str, cells: Iterable[str]) -> int:
+    """Return how wide a column has to be so that nothing in it is cut."""
+    from rich.cells import cell_len
+
+    return max(cell_len(text) for text in (*head.split("\n"), *cells))
+
+
+def _shorten(widths: list[int], n_names: int, available: int) -> None:
+    """Make the widest of the first columns, which are names, narrower until all columns fit."""
+    while sum(widths) > available:
+        widest = max(range(n_names), key=lambda column: widths[column])
+        if widths[widest] <= _SHORTEST:
+            return
+        widths[widest] -= 1

@@ -1,0 +1,88 @@
+"""The first screen of a gaze analysis: the types in one sentence, and a table that fits 80 columns."""
+
+from __future__ import annotations
+
+from spotball_core.gaze.analysis import GazeReport, RespondentResult
+from spotball_core.text.first_screen import first_screen
+from spotball_core.text.numbers import listed, number, plural, shortened
+
+MORE = (
+    "More: --full for accuracy by number of objects, every test and every parameter; --format json or markdown for "
+    "files and papers; --out DIR for a report with figures."
+)
+
+_NAMED = 3
+"""Respondents of one type that the headline names, at most."""
+
+_LONGEST = 24
+"""Characters of a name in the headline, at most."""
+
+
+def headline(report: GazeReport) -> str:
+    """State in one sentence of which types the respondents are; of a single one, also what the cue model says."""
+    if len(report.respondents) == 1:
+        (only,) = report.respondents
+        return f"{shortened(only.respondent, _LONGEST)}: {only.summary}"
+    by_type: dict[str, list[str]] = {}
+    for result in report.respondents:
+        by_type.setdefault(result.type, []).append(result.respondent)
+    parts = [
+        f"{len(names):,} {'has' if len(names) == 1 else 'have'} the type {kind}{_names(names)}"
+        for kind, names in sorted(by_type.items(), key=lambda entry: -len(entry[1]))
+    ]
+    return f"Of {plural(len(report.respondents), 'respondent')}, {listed(parts)}."
+
+
+def to_summary(report: GazeReport, *, to_terminal: bool = False) -> str:
+    """Write the headline, one row per respondent, the warnings, where the rest is, and the signature.
+
+    Args:
+        report: of the analysis.
+        to_terminal: whether the text may be as wide as the terminal that standard output is.
+    """
+    against = {result.respondent: result for result in report.fleet.against_chance.respondents}
+    rows = []
+    for result in report.respondents:
+        chance = against[result.respondent]
+        rows.append(
+            [
+                result.respondent,
+                result.type,
+                result.mechanism.kind if result.mechanism else "-",
+                f"{result.n_trials:,}",
+                number(chance.accuracy, "share"),
+                number(chance.chance, "share"),
+                _head_weight(result),
+            ]
+        )
+    notes = [
+        "Accuracy covers all conditions; unmatched replies count as wrong. The weight of the head is 0% if only the eyes "
+        "count and 100% if only the head counts."
+    ]
+    unmatched = [(result.respondent, result.n_unmatched) for result in report.respondents if result.n_unmatched]
+    if unmatched:
+        shown = ", ".join(f"{name} {n:,}" for name, n in unmatched[:_NAMED])
+        more = f", and {plural(len(unmatched) - _NAMED, 'other respondent')}" if len(unmatched) > _NAMED else ""
+        notes.append(f"Unmatched replies: {shown}{more}.")
+    return first_screen(
+        headline(report),
+        ["respondent", "type", "cue\nmodel", "trials", "accuracy\n(%)", "chance\n(%)", "weight of\nhead (%)"],
+        rows,
+        n_names=1,
+        n_words=2,
+        warnings=report.warnings,
+        notes=[*notes, MORE],
+        signature=report.signature,
+        to_terminal=to_terminal,
+    )
+
+
+def _names(names: list[str]) -> str:
+    more = f", and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return f" ({', '.join(shortened(name, _LONGEST) for name in names[:_NAMED])}{more})"
+
+
+def _head_weight(result: RespondentResult) -> str:
+    if result.mechanism is None or result.mechanism.w.value is None:
+        return "-"
+    return number(result.mechanism.w.value, "share")

@@ -1,0 +1,101 @@
+"""The first screen of a replication: how many published values are reproduced, by their place in the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from spotball_core.replication.published import published
+from spotball_core.replication.record import ReplicatedFigure, Replication
+from spotball_core.replication.text import foot
+from spotball_core.text.first_screen import first_screen
+from spotball_core.text.numbers import plural
+
+MORE = "More: --full for every value with its note; --format markdown or json for files and papers."
+
+
+@dataclass(frozen=True)
+class PlaceCounts:
+    """How many values of one place have which status.
+
+    Attributes:
+        title: of the place.
+        match: values that are reproduced to their printed precision.
+        explained: values that differ for a known reason.
+        unexplained: values that differ for no known reason.
+        no_data: values that cannot be checked.
+    """
+
+    title: str
+    match: int
+    explained: int
+    unexplained: int
+    no_data: int
+
+    @property
+    def checked(self) -> int:
+        """Values that can be checked."""
+        return self.match + self.explained + self.unexplained
+
+
+def count(title: str, items: Sequence[ReplicatedFigure]) -> PlaceCounts:
+    """Count values by status."""
+    statuses = [item.status for item in items]
+    unexplained = sum(item.unexplained for item in items)
+    return PlaceCounts(
+        title,
+        match=statuses.count("match"),
+        explained=statuses.count("mismatch") - unexplained,
+        unexplained=unexplained,
+        no_data=statuses.count("no data"),
+    )
+
+
+def headline(replication: Replication) -> str:
+    """State in one sentence how many published values are reproduced."""
+    total = count("all", replication.items)
+    if not total.checked:
+        return f"These data allow none of the {plural(total.no_data, 'published value')} to be checked."
+    parts = [
+        f"{total.match:,} of {plural(total.checked, 'published value')} that can be checked "
+        f"{'is' if total.match == 1 else 'are'} reproduced to the printed precision"
+    ]
+    if total.explained:
+        parts.append(f"{total.explained:,} {'differs' if total.explained == 1 else 'differ'} for a known reason")
+    if total.unexplained:
+        parts.append(f"{total.unexplained:,} {'differs' if total.unexplained == 1 else 'differ'} without a known reason")
+    if total.no_data:
+        parts.append(f"{total.no_data:,} cannot be checked with these data")
+    return "; ".join(parts) + "."
+
+
+def to_summary(replication: Replication, *, to_terminal: bool = False) -> str:
+    """Write the headline, a table over the places in the paper, the unexplained values and where the rest is.
+
+    Args:
+        replication: all published values.
+        to_terminal: whether the text may be as wide as the terminal that standard output is.
+    """
+    titles = published().titles
+    places = [
+        count(titles[where], list(items)) for where, items in groupby(replication.items, key=lambda item: item.where)
+    ]
+    checked = [place for place in places if place.checked]
+    rows = [*checked, count("all", replication.items)]
+    notes = []
+    if unchecked := [place for place in places if not place.checked]:
+        names = ", ".join(place.title.partition(":")[0] for place in unchecked)
+        notes.append(f"No value can be checked in: {names}.")
+    return first_screen(
+        headline(replication),
+        ["place in the paper", "match", "known\nreason", "unexplained", "no data"],
+        [
+            [row.title, *(f"{n:,}" for n in (row.match, row.explained, row.unexplained, row.no_data))]
+            for row in rows
+        ],
+        n_names=1,
+        notes=[*notes, MORE],
+        signature=foot(replication),
+        to_terminal=to_terminal,
+    )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from spotball_adapters.runs.job import RunJob
     from spotball_adapters.runs.launch import RunResult
     from spotball_adapters.runs.plan import ItemT
-    from spotball_adapters.runs.runner import Options
+    from spotball_adapters.runs.runner import Options, RunTally
     from spotball_adapters.runs.store import Question, ReplyStore
 
 T = TypeVar("T")
@@ -234,20 +234,29 @@ def ask_all(
         return launch(job, out, options, make, on_progress=on_progress, quiet=quiet)
 
 
+def sent(tally: RunTally) -> str:
+    """State how many requests a start of a run sent, and their tokens.
+
+    Examples:
+        >>> from spotball_adapters.runs.runner import RunTally
+        >>> sent(RunTally(total=9, requests=7, faults=1, input_tokens=90_000, output_tokens=800))
+        'sent 7 requests, of which 1 failed; 90,000 tokens in, 800 out'
+    """
+    tokens = f"{tally.input_tokens:,} tokens in, {tally.output_tokens:,} out"
+    return f"sent {tally.requests:,} requests, of which {tally.faults:,} failed; {tokens}"
+
+
 def finish(ended: RunResult[Any], summary: str | None, *, quiet: bool) -> None:
     """Say how it ended, and end the command accordingly.
 
     Args:
-        summary: what was made of the replies.
+        summary: what was made of the replies, and what was sent; None if there are no replies.
     """
     from spotball_adapters.runs.launch import INTERRUPTED
     from spotball_adapters.runs.runner import StormError
 
     tell, tally = teller(quiet), ended.tally
-    tokens = f"{tally.input_tokens:,} tokens in, {tally.output_tokens:,} out"
-    tell(f"sent {tally.requests:,} requests, of which {tally.faults:,} failed; {tokens}")
-    if summary:
-        tell(summary)
+    tell(summary or sent(tally))
     left = ended.left
     if ended.excluded:
         # Not for --quiet to hide, and neither is what is left: it is what is wrong.

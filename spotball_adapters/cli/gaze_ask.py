@@ -35,7 +35,7 @@ from spotball_adapters.cli.asking import (
     finish,
     run_folder,
 )
-from spotball_adapters.cli.gaze_match import summary
+from spotball_adapters.cli.run_end import gaze_end
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError
 
@@ -180,4 +180,4 @@ def ask(
         skip_refused=skip_refused,
     )
     ended = ask_all(job, out, options, write_matches, unit="photos read", dry_run=dry_run, quiet=quiet)
-    finish(ended, summary(ended.output), quiet=quiet)
+    finish(ended, gaze_end(ended), quiet=quiet)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from spotball_adapters.cli.asking import Attempts, Concurrency, finish, silence_retries
+from spotball_adapters.cli.asking import Attempts, Concurrency, finish, sent, silence_retries
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError
@@ -77,7 +77,8 @@ def match(
             )
         matched = write_matches(store, filled_in=manual)
     if judged:
-        finish(judged, summary(matched), quiet=quiet)
+        summaries = [sent(judged.tally), summary(matched)]
+        finish(judged, "\n".join(filter(None, summaries)), quiet=quiet)
     else:
         teller(quiet)(summary(matched) or f"{run} holds no replies")
 

@@ -36,7 +36,8 @@ from spotball_adapters.cli.asking import (
     finish,
     run_folder,
 )
-from spotball_adapters.cli.reparse import FileFormat, ParsePolicyOption, summary
+from spotball_adapters.cli.reparse import FileFormat, ParsePolicyOption
+from spotball_adapters.cli.run_end import run_end
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError, unknown_name
 
@@ -204,8 +205,7 @@ def run(
         dry_run=dry_run,
         quiet=quiet,
     )
-    reading, path = ended.output
-    finish(ended, f"{path}: {summary(reading)}" if path else None, quiet=quiet)
+    finish(ended, run_end(ended), quiet=quiet)
 
 
 @dataclass(frozen=True)

@@ -159,6 +159,9 @@ def status(
     exclude: Exclude = None,
     min_seconds: MinSeconds = None,
     pilot: Pilot = False,
+    full: Annotated[
+        bool, typer.Option("--full", rich_help_panel="Output", help="Print every step, exclusion rule and time.")
+    ] = False,
     format: Annotated[
         Literal["table", "markdown", "json"],
         typer.Option(metavar="FORM", rich_help_panel="Output", help="table, markdown or json."),
@@ -170,7 +173,8 @@ def status(
 
     Example: `spotball study status my-study`
 
-    Exit status 1 if stored answers do not match study.toml and its dataset.
+    Prints one line per list of the study. With --full, prints every step, exclusion rule and completion time. Exit
+    status 1 if stored answers do not match study.toml and its dataset.
     """
     from spotball_adapters.study.results import attrition_text
     from spotball_adapters.study.results.attrition import attrition
@@ -187,12 +191,15 @@ def status(
         faults = list(disagreements(reader, design))
         people = participations(reader, design)
     table = attrition(people, [study_list.name for study_list in design.config.lists], exclusion)
-    forms = {
-        "table": attrition_text.to_text,
-        "markdown": attrition_text.to_markdown,
-        "json": attrition_text.to_json,
-    }
-    show(forms[format](table, exclusion, faults), end="")
+    if format == "table" and not full:
+        show(attrition_text.to_summary(table, exclusion, faults, to_terminal=True), end="", styled=True)
+    else:
+        forms = {
+            "table": attrition_text.to_text,
+            "markdown": attrition_text.to_markdown,
+            "json": attrition_text.to_json,
+        }
+        show(forms[format](table, exclusion, faults), end="")
     if faults:
         raise typer.Exit(1)
 

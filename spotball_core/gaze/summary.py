@@ -56,8 +56,8 @@ def to_summary(report: GazeReport, *, to_terminal: bool = False) -> str:
             ]
         )
     notes = [
-        "Accuracy covers all conditions; unmatched replies count as wrong. The weight of the head is 0% if only the eyes "
-        "count and 100% if only the head counts."
+        "Accuracy covers all conditions; unmatched replies count as wrong.",
+        "The weight of the head is 0% if only the eyes count, and 100% if only the head counts.",
     ]
     unmatched = [(result.respondent, result.n_unmatched) for result in report.respondents if result.n_unmatched]
     if unmatched:

@@ -57,14 +57,14 @@ def headline(replication: Replication) -> str:
     total = count("all", replication.items)
     if not total.checked:
         return f"These data allow none of the {plural(total.no_data, 'published value')} to be checked."
-    parts = [
-        f"{total.match:,} of {plural(total.checked, 'published value')} that can be checked "
-        f"{'is' if total.match == 1 else 'are'} reproduced to the printed precision"
-    ]
+    values, are = plural(total.checked, "published value"), "is" if total.match == 1 else "are"
+    parts = [f"{total.match:,} of {values} that can be checked {are} reproduced to the printed precision"]
     if total.explained:
         parts.append(f"{total.explained:,} {'differs' if total.explained == 1 else 'differ'} for a known reason")
     if total.unexplained:
-        parts.append(f"{total.unexplained:,} {'differs' if total.unexplained == 1 else 'differ'} without a known reason")
+        parts.append(
+            f"{total.unexplained:,} {'differs' if total.unexplained == 1 else 'differ'} without a known reason"
+        )
     if total.no_data:
         parts.append(f"{total.no_data:,} cannot be checked with these data")
     return "; ".join(parts) + "."
@@ -89,11 +89,8 @@ def to_summary(replication: Replication, *, to_terminal: bool = False) -> str:
         notes.append(f"No value can be checked in: {names}.")
     return first_screen(
         headline(replication),
-        ["place in the paper", "match", "known\nreason", "unexplained", "no data"],
-        [
-            [row.title, *(f"{n:,}" for n in (row.match, row.explained, row.unexplained, row.no_data))]
-            for row in rows
-        ],
+        ["place in the paper", "match", "known\nreason", "no known\nreason", "no\ndata"],
+        [[row.title, *(f"{n:,}" for n in (row.match, row.explained, row.unexplained, row.no_data))] for row in rows],
         n_names=1,
         notes=[*notes, MORE],
         signature=foot(replication),

@@ -99,7 +99,7 @@ def _width(head: str, cells: Iterable[str]) -> int:
 
 def _shorten(widths: list[int], n_names: int, available: int) -> None:
     """Make the widest of the first columns, which are names, narrower until all columns fit."""
-    while sum(widths) > available:
+    while n_names and sum(widths) > available:
         widest = max(range(n_names), key=lambda column: widths[column])
         if widths[widest] <= _SHORTEST:
             return

@@ -44,9 +44,12 @@ def test_json_to_standard_output_and_a_report_beside_it(folder: Path, tmp_path: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("form", "mark"), [("table", "Table 2: types and tests"), ("markdown", "**Table 2")])
-def test_tables(folder: Path, form: str, mark: str) -> None:
-    done = spotball("gaze", "analyze", folder / "guess.csv", *OF_ONE, "--format", form, "--quiet")
+@pytest.mark.parametrize(
+    ("options", "mark"),
+    [(["--full"], "Table 2: types and tests"), (["--format", "markdown"], "**Table 2"), ([], "guess: ")],
+)
+def test_tables(folder: Path, options: list[str], mark: str) -> None:
+    done = spotball("gaze", "analyze", folder / "guess.csv", *OF_ONE, *options, "--quiet")
     assert done.returncode == 0, done.stderr
     assert mark in done.stdout
     assert done.stdout.rstrip().endswith("boot:0|seed:0")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -57,7 +58,7 @@ def test_json_is_what_was_promised(release: Path) -> None:
 
 
 def test_exit_status_0_where_nothing_is_unexplained(matching: Path) -> None:
-    done = spotball(matching)
+    done = spotball(matching, "--full")
     assert done.returncode == 0, done.stderr
     assert "5 matches, 0 mismatches" in done.stdout
     assert "unexplained" not in done.stdout
@@ -73,11 +74,33 @@ def test_exit_status_1_where_something_is(matching: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("columns", [80, 120])
-def test_the_table_is_as_wide_as_the_terminal(matching: Path, columns: int) -> None:
-    done = spotball(matching, columns=columns)
+def test_the_full_table_is_as_wide_as_the_terminal(matching: Path, columns: int) -> None:
+    done = spotball(matching, "--full", columns=columns)
     body = [line for line in done.stdout.splitlines() if "spotball|" not in line]
     assert max(map(len, body)) <= columns
     assert max(map(len, body)) > columns - 25
+
+
+@pytest.mark.parametrize("columns", [80, 200])
+def test_the_first_screen_states_the_numbers_of_the_json_in_80_columns(release: Path, columns: int) -> None:
+    lines = spotball(release, columns=columns).stdout.splitlines()
+    items = json.loads(spotball(release, "--format", "json", "-q").stdout)["items"]
+    statuses = Counter(
+        "unexplained" if item["status"] == "mismatch" and "unexplained" in item["note"] else item["status"]
+        for item in items
+    )
+    n = [statuses[status] for status in ("match", "mismatch", "unexplained", "no data")]
+    assert n[2] > 0
+    headline = " ".join(lines[: lines.index("")])
+    assert headline.startswith(f"{n[0]} of {sum(n[:3])} published values that can be checked ")
+    assert headline.endswith(f"{n[2]} differ without a known reason; {n[3]} cannot be checked with these data.")
+    (all_places,) = [line.split() for line in lines if line.split()[:1] == ["all"]]
+    assert all_places == ["all", *map(str, n)]
+    body = [line for line in lines if not line.startswith(("unexplained: ", "... and ", "standard: ", "reproduced: "))]
+    assert max(map(len, body)) <= 80
+    assert not any("…" in line for line in body)
+    assert len(lines) < 60
+    assert "--full" in " ".join(lines)
 
 
 def test_markdown(matching: Path) -> None:

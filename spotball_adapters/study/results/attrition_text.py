@@ -6,11 +6,63 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 
-from spotball_adapters.study.results.attrition import Attrition, Times
+from spotball_adapters.study.results.attrition import ALL, Attrition, Times
 from spotball_adapters.study.results.exclusion import RULES, Exclusion
+from spotball_core.text.first_screen import first_screen
+from spotball_core.text.numbers import plural
 from spotball_core.text.tables import Titled, tables_as_markdown, tables_as_text
 
 AGREES = "agrees with study.toml and its dataset, orders with their seeds"
+
+
+MORE = "More: --full for every step, every rule and completion times; --format markdown or json for files."
+
+
+def headline(attrition: Attrition) -> str:
+    """State in one sentence how many participants finished and are kept."""
+    n = {label: numbers[ALL] for label, numbers in attrition.rows.items()}
+    if not n["took part"]:
+        return "No participant has taken part yet."
+    parts = [f"{n['kept']:,} of {plural(n['took part'], 'participant')} finished and {_are(n['kept'])} kept"]
+    if excluded := n["excluded in all"]:
+        parts.append(f"{excluded:,} finished and {_are(excluded)} excluded")
+    screened = n.get("screened out", 0)
+    if screened:
+        parts.append(f"{screened:,} {'was' if screened == 1 else 'were'} screened out by the quiz")
+    if left := n["took part"] - n["finished"] - screened:
+        parts.append(f"{left:,} {'has' if left == 1 else 'have'} not finished")
+    return "; ".join(parts) + "."
+
+
+def to_summary(attrition: Attrition, exclusion: Exclusion, faults: Sequence[str], *, to_terminal: bool = False) -> str:
+    """Write the headline, a table over the study's lists, the reasons of exclusion, and where the rest is.
+
+    Args:
+        attrition: of the study.
+        exclusion: the rules that hold.
+        faults: what does not agree with study.toml and its dataset.
+        to_terminal: whether the text may be as wide as the terminal that standard output is.
+    """
+    n = attrition.rows
+    steps = ("took part", *(["screened out"] if "screened out" in n else []), "finished", "excluded in all", "kept")
+    by_rule = [f"{rule} {n[f'excluded: {rule}'][ALL]:,}" for rule in exclusion.rules if n[f"excluded: {rule}"][ALL]]
+    notes = ["Minutes: mean time from consent to the last answer, of those who finished."]
+    if by_rule:
+        notes.append(f"Excluded by rule (a participant may break several): {', '.join(by_rule)}.")
+    if not faults:
+        notes.append("The stored data agree with study.toml and its dataset.")
+    return first_screen(
+        headline(attrition),
+        ["list", *(step.removesuffix(" in all") for step in steps), "minutes"],
+        [
+            [name, *(f"{n[step][name]:,}" for step in steps), _minutes(times, "mean")]
+            for name, times in attrition.finished.items()
+        ],
+        n_names=1,
+        warnings=faults,
+        notes=[*notes, MORE],
+        to_terminal=to_terminal,
+    )
 
 
 def to_text(attrition: Attrition, exclusion: Exclusion, faults: Sequence[str]) -> str:
@@ -56,6 +108,10 @@ def _groups(attrition: Attrition) -> Mapping[str, Mapping[str, Times]]:
 def _minutes(times: Times, figure: str) -> str:
     value = times.mean if figure == "mean" else times.sd
     return "-" if value is None else f"{value:.1f}"
+
+
+def _are(n: int) -> str:
+    return "is" if n == 1 else "are"
 
 
 def _foot(exclusion: Exclusion, faults: Sequence[str]) -> str:

@@ -40,7 +40,8 @@ class TestARun:
         stimuli, out = made(tmp_path / "data"), tmp_path / "run"
         done = ask(stimuli, out, server.url)
         assert done.returncode == 0, said(done)
-        assert f"{out}/trials.csv: 96 replies, 96 matched (letter 96)" in done.stderr
+        assert "0 of 96 stored trials could not be matched to an option." in " ".join(done.stderr.split())
+        assert f"Trials: {out}/trials.csv\n" in done.stderr
         assert len(server.asked) == 96
         known = {one.stimulus_id: one for one in read_stimuli(stimuli)}
         expected = Counter(
@@ -167,8 +168,16 @@ class TestARun:
         with serve(OpenAIProtocol(), says=choosing(lambda options, _: answers[str(len(options))])) as server:
             done = ask(stimuli, out, server.url, "--prompt", "pilot-1")
         assert done.returncode == 0, said(done)
-        said_last = "6 replies, 4 matched (letter 2, name 2), 2 unmatched (no option 2), which count as wrong"
-        assert f"{said_last}\n{out}/manual.csv: 2 replies to decide by hand\n" in done.stderr
+        screen = done.stderr[done.stderr.index("Completed ") :].splitlines()
+        assert " ".join(screen[:2]) == (
+            "Completed 6 of 6 replies; 2 of 6 stored trials could not be matched to an option."
+        )
+        assert [line.split() for line in screen if "matched: " in line] == [
+            ["matched:", "letter", "2", "33.3"],
+            ["matched:", "name", "2", "33.3"],
+            ["unmatched:", "no", "option", "2", "33.3"],
+        ]
+        assert f"To decide by hand: {out}/manual.csv (2 trials)" in screen
         trials = {row["stimulus_id"]: row["choice"] for row in rows(out / "trials.csv")}
         assert [trials[str(1000 + number)] for number in (1, 2, 4, 5)] == ["bottle", "", "bottle", ""]
         assert [row["how"] for row in replies(out)] == ["letter", "name", None] * 2

@@ -49,7 +49,8 @@ def out(server: LoopbackServer, tmp_path: Path) -> Path:
     """A run of 12 replies: 4 matched, 4 for the judge, 4 for people."""
     done = ask(made(tmp_path / "data"), tmp_path / "run", server.url, "--prompt", "pilot-1,pilot-2")
     assert done.returncode == 0, said(done)
-    assert "12 replies, 4 matched (letter 4), 8 unmatched (no option 8)" in done.stderr
+    assert "8 of 12 stored trials could not be matched" in done.stderr
+    assert ways(tmp_path / "run") == {"letter": 4, "no option": 8}
     server.seen.clear()
     return tmp_path / "run"
 

@@ -81,7 +81,15 @@ class TestAWholeRun:
             assert row["reasoning"] == f"reply {number} to question {question}."
         score = spotball("score", out, "--bootstrap", "0", "--format", "csv")
         assert score.returncode == 0, said(score)
-        assert "27 with a cell, 0 unparsed\n" in done.stderr
+        assert done.stderr.count("Completed 45 of 45 replies; 0 of 27 samples could not be parsed.\n") == 1
+        table = {line.split()[0]: line.split()[1:] for line in done.stderr.splitlines() if re.match(r"(base|cue|cot|all) ", line)}
+        assert table == {
+            "base": ["12", "12", "0"],
+            "cue": ["9", "9", "0"],
+            "cot": ["6", "6", "0"],
+            "all": ["27", "27", "0"],
+        }
+        assert f"Responses: {out}/responses.jsonl\n" in done.stderr
 
     def test_what_is_sent_is_what_was_asked_for(self, data: Path, out: Path, server: LoopbackServer) -> None:
         settings = ("--temperature", "0.7", "--top-p", "0.9", "--max-output-tokens", "300", "--seed", "5")
@@ -304,7 +312,9 @@ class TestFaults:
         problems = query(out, "SELECT problem, count(*) FROM parsed GROUP BY problem ORDER BY problem")
         assert problems == [(None, 2), ("cut off", 1), ("empty", 1), ("filtered", 1), ("refused", 1)]
         assert sum(row["cell"] is None for row in rows(out)) == 4
-        assert "6 samples: 2 with a cell, 4 unparsed (" in done.stderr
+        assert "Completed 6 of 6 replies; 4 of 6 samples could not be parsed.\n" in done.stderr
+        (line,) = [line for line in done.stderr.splitlines() if line.startswith("Unparsed samples by reason: ")]
+        assert sorted(line[28:-1].split(", ")) == ["cut off 1", "empty 1", "filtered 1", "refused 1"]
         finishes = query(out, "SELECT finish FROM replies ORDER BY request")
         assert finishes == [("refused",), ("filtered",), ("stop",), ("length",), ("stop",), ("stop",)]
 

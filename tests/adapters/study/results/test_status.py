@@ -51,8 +51,28 @@ def test_rules_may_be_tried(study: Path) -> None:
     assert json.loads(said)["participants"]["excluded: same-cell"]["all lists"] == 8
 
 
-def test_table(study: Path) -> None:
-    code, said = status(study)
+@pytest.mark.parametrize(("rule", "excluded"), [("checks", 0), ("same-cell", 8)])
+def test_the_first_screen_states_the_numbers_of_the_json_in_80_columns(study: Path, rule: str, excluded: int) -> None:
+    code, said = status(study, "--exclude", rule)
+    lines = said.splitlines()
+    counts = json.loads(status(study, "--exclude", rule, "--format", "json")[1])["participants"]
+    n = {step: counts[step]["all lists"] for step in counts}
+    assert code == 0
+    assert n["excluded in all"] == excluded
+    parts = [f"{n['kept']} of {n['took part']} participants finished and are kept"]
+    parts += [f"{excluded} finished and are excluded"] if excluded else []
+    parts += [f"{n['took part'] - n['finished']} have not finished."]
+    assert " ".join(lines[: lines.index("")]) == "; ".join(parts)
+    (everybody,) = [line.split()[2:] for line in lines if line.startswith("all lists ")]
+    assert everybody[:4] == [str(n[step]) for step in ("took part", "finished", "excluded in all", "kept")]
+    assert max(map(len, lines)) <= 80
+    assert ("Excluded by rule (a participant may break several): same-cell 8." in lines) == bool(excluded)
+    assert "The stored data agree with study.toml and its dataset." in lines
+    assert "--full" in said
+
+
+def test_the_full_table(study: Path) -> None:
+    code, said = status(study, "--full")
     assert code == 0
     (kept,) = [line.split() for line in said.splitlines() if line.split()[:1] == ["kept"]]
     assert sum(map(int, kept[1:3])) == int(kept[3]) == 8
@@ -63,6 +83,10 @@ def test_what_was_changed_since_is_told(study: Path, tmp_path: Path) -> None:
     for name in ("study.sqlite", "identities.sqlite"):
         (other / name).write_bytes((study / name).read_bytes())
     made.change(other, {"explanations = 6": "explanations = 5"})
+    code, said = status(other)
+    assert code == 1
+    assert "warning: changed since somebody took part: explanations" in said.splitlines()
+    assert "agree" not in said
     code, said = status(other, "--format", "json")
     assert code == 1
     changed, others = json.loads(said)["disagreements"]
@@ -88,6 +112,8 @@ def test_nobody_yet(tmp_path: Path) -> None:
         store.claim(load(folder).parts)
     code, said = status(folder)
     assert code == 0
+    assert said.startswith("No participant has taken part yet.\n")
+    _, said = status(folder, "--full")
     assert [line.split() for line in said.splitlines() if line.split()[:2] == ["took", "part"]] == [
         ["took", "part", "0", "0"]
     ]

@@ -195,7 +195,7 @@ class TestManual:
         queue = rows(out / "manual.csv")
         write_rows(out / "manual.csv", [{**queue[0], "choice": "B"}, *queue[1:]])
         done = ask(tmp_path / "data" / "stimuli.csv", out, server.url, "--prompt", "pilot-1,pilot-2,pilot-3")
-        assert "manual 1" in done.stderr
+        assert ["matched:", "manual", "1"] in [line.split()[:3] for line in done.stderr.splitlines()]
         assert len(rows(out / "manual.csv")) == 12
 
     def test_the_judge_goes_before_people(self, server: LoopbackServer, out: Path) -> None:

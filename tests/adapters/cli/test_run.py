@@ -82,7 +82,8 @@ class TestAWholeRun:
         score = spotball("score", out, "--bootstrap", "0", "--format", "csv")
         assert score.returncode == 0, said(score)
         assert done.stderr.count("Completed 45 of 45 replies; 0 of 27 samples could not be parsed.\n") == 1
-        table = {line.split()[0]: line.split()[1:] for line in done.stderr.splitlines() if re.match(r"(base|cue|cot|all) ", line)}
+        shown = [line.split() for line in done.stderr.splitlines() if re.match(r"(base|cue|cot|all) ", line)]
+        table = {prompt: counts for prompt, *counts in shown}
         assert table == {
             "base": ["12", "12", "0"],
             "cue": ["9", "9", "0"],

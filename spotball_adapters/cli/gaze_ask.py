@@ -35,7 +35,6 @@ from spotball_adapters.cli.asking import (
     finish,
     run_folder,
 )
-from spotball_adapters.cli.run_end import gaze_end
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError
 
@@ -124,6 +123,7 @@ def ask(
     samples and photos to a run, but not change other settings. Keys are read from environment variables. Exit status 1
     if replies are missing.
     """
+    from spotball_adapters.cli.run_end import gaze_end
     from spotball_adapters.gaze.job import GazeJob
     from spotball_adapters.gaze.matching import write_matches
     from spotball_adapters.gaze.photos import Photo

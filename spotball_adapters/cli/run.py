@@ -37,7 +37,6 @@ from spotball_adapters.cli.asking import (
     run_folder,
 )
 from spotball_adapters.cli.reparse import FileFormat, ParsePolicyOption
-from spotball_adapters.cli.run_end import run_end
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError, unknown_name
 
@@ -143,6 +142,7 @@ def run(
     requests are not repeated. You can add samples, prompts and images to a run, but not change other settings. Keys are
     read from environment variables. Exit status 1 if replies are missing.
     """
+    from spotball_adapters.cli.run_end import run_end
     from spotball_adapters.providers.find import find
     from spotball_adapters.providers.protocol import Access, Settings
     from spotball_adapters.runs.plan import limited

@@ -1,0 +1,41 @@
+"""First screens: which columns are shortened."""
+
+from __future__ import annotations
+
+import pytest
+
+from spotball_core.text.first_screen import WIDTH, first_screen
+
+LONG = "organization/a-model-with-a-very-long-name-that-no-terminal-has-room-for-2026-01-31"
+
+
+def rows_of(text: str) -> list[str]:
+    return text.split("\n\n")[1].splitlines()
+
+
+def test_names_are_shortened_and_words_and_numbers_are_not() -> None:
+    text = first_screen(
+        "A headline.",
+        ["respondent", "prompt", "type", "trials"],
+        [[LONG, "cot", "gap without head bias", "1,234,567"], ["m", "base", "unclear", "1"]],
+        n_names=2,
+        n_words=1,
+    )
+    head, long, short = rows_of(text)
+    assert len(long) <= WIDTH
+    assert long.startswith("organization/")
+    assert long.endswith("…  cot     gap without head bias  1,234,567")
+    assert short.split() == ["m", "base", "unclear", "1"]
+    assert head.index("type") == long.index("gap") == short.index("unclear")
+    assert head.index("trials") + len("trials") == len(long)
+
+
+@pytest.mark.parametrize("n_names", [0, 1])
+def test_a_table_without_room_keeps_its_numbers(n_names: int) -> None:
+    cells = ["name", *(f"{10**n:,}" for n in range(6, 18))]
+    text = first_screen("A headline.", [f"c{n}" for n in range(13)], [cells], n_names=n_names)
+    assert "1,000,000" in text
+
+
+def test_without_notes_and_signature_the_table_is_last() -> None:
+    assert first_screen("A headline.", ["a"], [["b"]], n_names=1) == "A headline.\n\na\nb\n\n"

@@ -1,7 +1,7 @@
 """Provider `baseline`: the baselines of `spotball_core` behind the provider interface.
 
-Its models are uniform, center, nearest-player, prior and oracle. Sample k of a scene is the cell that `spotball
-baselines` draws for it with the same seed. The image is not used.
+Its models are uniform, center, nearest-player, prior and oracle. Sample k of a scene is the cell that
+`spotball baselines` draws for it with the same seed. The image is not used.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tables of a run's store, and what their columns mean: said once, for SQLite and for the documentation."""
+"""Tables and columns of a run's store, with the descriptions that SQLite and the documentation use."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from spotball_core.service.sqlite_file import Column, Schema, Table
 from spotball_core.service.sqlite_store import run_tables
 
 PROMPT = "prompt "
-"""What the names of prompts start with in a run's identity."""
+"""Prefix of the prompts' names in a run's identity."""
 
 LATER_SETTINGS: Mapping[str, None] = MappingProxyType({"reasoning_effort": None, "extra_body": None})
-"""Settings that the identities of older runs lack: they were not set."""
+"""Settings that the identities of older runs lack, because they did not exist."""
 
 _SAMPLE = (
     Column("sport", "TEXT NOT NULL", "the image's sport; `gaze` in runs about gaze, `judge` in a judge's"),

@@ -126,7 +126,7 @@ def _without(start: re.Pattern[str], text: str) -> str:
 
 
 def _filled_in(value: str, grid: Grid) -> str:
-    """Return a value without a leading placeholder such as <Answer with a label like F4.>. <D4> is not a placeholder."""
+    """Return a value without a leading placeholder such as <Answer with a label like F4.>."""
     match = _PLACEHOLDER.match(value)
     if match is None or not match[1].strip():
         return value

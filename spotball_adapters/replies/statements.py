@@ -212,7 +212,7 @@ def _is_second(gap: str, before: str) -> bool:
 
 
 def _checked(reply: TokenizedReply, token: int) -> tuple[str | None, Unread | None]:
-    """Return the cell at a token or the reason why it does not count: `D1` in an unfinished reply may stand for `D10`."""
+    """Return the cell at a token, or why it does not count: `D1` in an unfinished reply may be the start of `D10`."""
     cell = reply.cell(token)
     if cell is None:
         return None, "outside the grid"

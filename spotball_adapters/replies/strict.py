@@ -105,7 +105,7 @@ def _objects(text: str, grid: Grid) -> list[_StrictAnswer]:
 
 
 def _lines(plain_text: str, grid: Grid, objects: list[_StrictAnswer], *, unfinished: bool) -> Iterator[_StrictAnswer]:
-    """Yield the answers of lines outside of objects that contain `Cell:`, or that follow a line with only this label."""
+    """Yield the answers of lines outside of objects: lines with `Cell:`, or lines after a line with only this label."""
     awaited: int | None = None
     for line in _LINE.finditer(plain_text):
         start, end = line.span()

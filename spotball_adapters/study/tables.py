@@ -1,4 +1,4 @@
-"""The tables of a study: their columns and what these mean."""
+"""Tables of a study's store, with descriptions of the columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The attrition of a study as text."""
+"""Format a study's attrition as text, Markdown or JSON."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ AGREES = "agrees with study.toml and its dataset, orders with their seeds"
 
 
 def to_text(attrition: Attrition, exclusion: Exclusion, faults: Sequence[str]) -> str:
-    """As tables, as wide as they need."""
+    """Return the tables as text for a terminal."""
     return tables_as_text(_tables(attrition), _foot(exclusion, faults), to_terminal=True)
 
 
 def to_markdown(attrition: Attrition, exclusion: Exclusion, faults: Sequence[str]) -> str:
-    """As Markdown tables."""
+    """Return the tables in Markdown."""
     return tables_as_markdown(_tables(attrition), _foot(exclusion, faults))
 
 
 def to_json(attrition: Attrition, exclusion: Exclusion, faults: Sequence[str]) -> str:
-    """As JSON: `participants` and `minutes` by list, the rules, and what does not agree with the plan."""
+    """Return JSON with `participants` and `minutes` by list, the rules, and deviations from the plan."""
     content = {
         "participants": attrition.rows,
         "minutes": {

@@ -125,12 +125,12 @@ class Clicks:
         raise NotAllowedError(f"{event.kind} is not an event of this item")
 
     def passes(self, trial: StudyTrial, answer: ItemAnswer) -> bool:
-        """See `ItemType`: every click in a cell that holds the ball."""
+        """See `ItemType`. An answer passes if every click is in a cell that holds the ball."""
         ball = self._ball(trial)
         return all(click.cell in ball for click in answer.clicks)
 
     def feedback(self, trial: StudyTrial, answer: ItemAnswer) -> dict[str, Any]:
-        """See `ItemType`. Passes if every click is in a cell that holds the ball."""
+        """See `ItemType`."""
         return {"cells": [list(cell) for cell in self._ball(trial)]}
 
     def _ball(self, trial: StudyTrial) -> list[tuple[int, int]]:

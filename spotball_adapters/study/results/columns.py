@@ -39,9 +39,9 @@ PARTICIPANTS: Columns = MappingProxyType(
         ),
         "times_away": (
             "whole number",
-            "how often the page was hidden; empty if the study does not record it",
+            "how often the page was hidden or lost focus; empty if not recorded",
         ),
-        "seconds_away": ("number", "total seconds that the page was hidden"),
+        "seconds_away": ("number", "total seconds that the page was hidden or without focus"),
         "viewport_width": ("number", "width of the browser's window at the first image, in CSS pixels"),
         "viewport_height": ("number", "height of the browser's window at the first image, in CSS pixels"),
         "pixel_ratio": ("number", "device pixels per CSS pixel"),

@@ -83,8 +83,8 @@ class Quality:
         patterned: share of patterned answers on test images; see `patterns.pattern_share`.
         poor_explanations: number of explanations of low quality; see `explanations.is_low_quality`.
         duplicated_explanations: number of duplicate explanations; see `explanations.duplicated`.
-        times_away: how often the page was hidden.
-        seconds_away: total seconds that the page was hidden.
+        times_away: how often the page was hidden or lost focus.
+        seconds_away: total seconds that the page was hidden or without focus.
         viewport: width and height of the window at the first image, and device pixels per CSS pixel.
         device: type of device, browser, system and language, under these names.
         left_fullscreen: how often they left full screen before the end; None if the study does not require it.

@@ -1,4 +1,4 @@
-"""The study's web application, which the files in `page/` call. Handlers here speak HTTP; `sessions` holds the logic."""
+"""The study's web application. Handlers here speak HTTP with the page in `page/`; `sessions` holds the logic."""
 
 from __future__ import annotations
 

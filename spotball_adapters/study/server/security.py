@@ -62,7 +62,7 @@ def address(request: Request) -> str:
 
 
 def is_admin(headers: Headers, password: str) -> bool:
-    """Return whether the HTTP Basic credentials are `admin` and this password. The time does not depend on the input."""
+    """Return whether HTTP Basic credentials are `admin` and this password, in time independent of the input."""
     credentials = b""
     scheme, _, encoded = headers.get("authorization", "").partition(" ")
     if scheme.lower() == "basic":

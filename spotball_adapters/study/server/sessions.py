@@ -243,7 +243,7 @@ class Sessions:
         return Appended(progress.seq, feedback, refused)
 
     def _check(self, event: Event) -> None:
-        """Raise NotAllowedError for what study.toml does not allow now. Stored events stay valid if study.toml changes."""
+        """Raise NotAllowedError for events that the current study.toml does not allow. Stored events stay valid."""
         least = self._design.config.explanation_letters
         if event.kind == "mouse" and not self._design.config.record.mouse:
             raise NotAllowedError("this study does not record the mouse")

@@ -151,7 +151,7 @@ class MousePath(Record):
 
 
 class Away(Record):
-    """The value of `away`: milliseconds that the page was hidden."""
+    """The value of `away`: milliseconds that the page was hidden or without focus."""
 
     ms: Milliseconds
 

@@ -1,4 +1,4 @@
-"""Write to the store in one thread. All queued jobs share a transaction, and callers get results after it is on disk."""
+"""Write to the store in one thread. Queued jobs share a transaction and get results after it is on disk."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from spotball_core.random import generator_for
 
 
 def seed_of(study_seed: int, participant: str) -> int:
-    """Return a participant's seed (0 or more, below 2**63), derived from the study's seed and the participant's label."""
+    """Return a participant's seed (0 or more, below 2**63), derived from the study's seed and the label."""
     return int(generator_for(study_seed, "participant", participant).integers(2**63))
 
 

@@ -57,7 +57,7 @@ def catalog(language: str, file: Path | None = None) -> gettext.NullTranslations
 
 
 def script(translations: gettext.NullTranslations) -> bytes:
-    """Return the page's module messages.js: texts, plural forms by the English singular, and the form for each number."""
+    """Return the page's module messages.js: texts, plural forms by the English singular, and each number's form."""
     # gettext has no public method to list a catalog.
     entries: Mapping[Any, str] = getattr(translations, "_catalog", {})
     texts = {key: text for key, text in entries.items() if isinstance(key, str) and key and text}

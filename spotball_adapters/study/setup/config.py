@@ -191,7 +191,7 @@ class RecordConfig(Record):
 
     Attributes:
         device: type of device, browser, operating system and language.
-        focus: how often and how long the page is hidden.
+        focus: how often and how long the page is hidden or without focus.
         mouse: the mouse path over each image. The consent page announces it.
     """
 

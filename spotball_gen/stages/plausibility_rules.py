@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from pydantic import Field, model_validator
 
-from spotball_gen.imaging.spectators import SpectatorSettings, told_apart
+from spotball_gen.imaging.spectators import SpectatorSettings, audience_reasons
 from spotball_gen.items.item import Box, Item
 from spotball_gen.items.stage import Context, Device, Outcome, Reject, StageSettings, one_by_one
 
@@ -111,7 +111,7 @@ class Rules:
             detail = f"{count}: {', '.join(f'{score:.2f}' for score in scores)}" if scores else "none detected"
             return Reject(item.id, self.name, "several balls" if balls else "no ball", detail, item.scores)
         people = [box for box in item.boxes if box.label == "player" and box.score >= settings.player_confidence]
-        reasons = told_apart(people, self._size[1], settings)
+        reasons = audience_reasons(people, self._size[1], settings)
         players = tuple(box for box, reason in zip(people, reasons, strict=True) if not reason)
         audience = {reason: reasons.count(reason) for reason in sorted(set(reasons)) if reason}
         item = replace(item, ball=balls[0], players=players).noted(self.name, audience=audience)

@@ -53,7 +53,7 @@ def neighbors(item: Item, size: tuple[int, int], *, seconds: float, fps: float) 
         offset = frame.time - item.time
         thumbnails.append(frame.thumbnail())
         offsets.append(offset)
-        # Accept a frame up to half a period early: the nearest frame of a dense video, every frame of a sparse one.
+        # A frame may be up to half a period late: a dense video gives the nearest frame, a sparse one every frame.
         due = next((place for place, time in enumerate(wanted) if offset < time + 0.5 / fps), len(wanted))
         if due < len(wanted) and offset >= wanted[due] - 0.02 and abs(offset) > 0.01:
             del wanted[: due + 1]

@@ -69,7 +69,7 @@ def pull(
         tell(f"Downloading {len(wanted):,} files, {sum(remote[name].size for name in wanted):,} bytes.")
         for file in manifest.files:
             if file.stored == "file":
-                # Restore one file at a time, so that the disk never holds all of them twice.
+                # Download and move one file at a time, so that the disk never holds a file twice.
                 place = new / file.path
                 place.parent.mkdir(parents=True, exist_ok=True)
                 shutil.move(download.get(file.path), place)

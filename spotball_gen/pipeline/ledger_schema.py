@@ -1,4 +1,4 @@
-"""The tables of a generation's ledger, and what their columns mean: said once, for SQLite and for the documentation."""
+"""Tables and columns of a generation's ledger, with the descriptions that SQLite and the documentation use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ INDEXES = (
     "CREATE INDEX IF NOT EXISTS items_of_video ON items (video, ms)",
     "CREATE INDEX IF NOT EXISTS items_of_state ON items (state, stage, item)",
 )
-"""For looking up how far a video was read, and what is left for a stage."""
+"""Indexes to look up the last frame of a video, and the remaining items of a stage."""
 
 SCHEMA = Schema(
     version=1,

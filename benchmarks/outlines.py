@@ -80,7 +80,7 @@ def with_outlines(scene: Scene, dataset: Path, pictures: Path | None) -> Scene:
 
 
 def silhouette(image: Any, corners: tuple[float, ...]) -> list[Any] | None:
-    """Return the largest part of GrabCut's foreground as a polygon; None if it is too small."""
+    """Return the largest part of GrabCut's foreground as a polygon, or None if it is too small."""
     height, width = image.shape[:2]
     x1, y1, x2, y2 = (round(edge) for edge in corners)
     x1, x2, y1, y2 = max(x1, 1), min(x2, width - 1), max(y1, 1), min(y2, height - 1)

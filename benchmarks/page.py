@@ -29,7 +29,7 @@ def write_page(
         file: the page, at the top of the documentation's folder.
         results: results of a run of all benchmarks.
         kept: the stored results.
-        plots: plot of each benchmark, relative to the documentation's folder; None if it has none.
+        plots: plot of each benchmark, relative to the documentation's folder, or None if it has none.
     """
     setting = results[0].setting
     lines = [HEAD, f"**{'; '.join(summary(results))}.**", ""]

@@ -73,14 +73,14 @@ class Move:
 
     @property
     def ratio(self) -> float | None:
-        """Return the ratio of the new to the stored figure; None if they are not comparable."""
+        """Return the ratio of the new to the stored figure, or None if they are not comparable."""
         if self.before is None or self.before.unit != self.now.unit or not self.before.value:
             return None
         return self.now.value / self.before.value
 
     @property
     def word(self) -> str:
-        """Return an assessment: new, better, worse or moved; an empty string within the noise."""
+        """Return an assessment: new, better, worse or moved, or an empty string within the noise."""
         if self.ratio is None:
             return "new" if self.before is None else "moved"
         if 1 / (1 + NOISE) <= self.ratio <= 1 + NOISE:
@@ -159,7 +159,7 @@ def amount(value: float, unit: str) -> str:
 
 
 def verdict(figure: Figure) -> str:
-    """Return whether a figure's goal was met; an empty string without a goal."""
+    """Return whether a figure's goal was met, or an empty string without a goal."""
     return "" if figure.met is None else "met" if figure.met else "MISSED"
 
 

@@ -47,7 +47,7 @@ class Benchmark:
 
     @property
     def plot(self) -> Path | None:
-        """Return the path of its plot, relative to the documentation's folder; None if it has none."""
+        """Return the path of its plot, relative to the documentation's folder, or None if it has none."""
         return PLOTS / f"{self.name}.svg" if '"--plot"' in self.path.read_text(encoding="utf-8") else None
 
 

@@ -57,7 +57,7 @@ class Load:
         pause: mean seconds between a participant's events.
         begin: seconds over which participants begin.
         images: images that each participant answers, without checks.
-        goal: milliseconds within which 99% of clicks are acknowledged; None without a goal.
+        goal: milliseconds within which 99% of clicks are acknowledged, or None without a goal.
     """
 
     name: str

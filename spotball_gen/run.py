@@ -73,7 +73,7 @@ def generate(
     After an interrupt (Ctrl-C or SIGTERM), the work in progress is stored before the function ends.
 
     Args:
-        config: the configuration; None for the demo with a synthetic match.
+        config: the configuration, or None for the demo with a synthetic match.
         out: the dataset's folder.
         retry_failed: whether items that failed repeat their stage.
         repaint: whether to repaint what reviewers marked. These images are then reviewed again.
@@ -141,7 +141,7 @@ def generate(
 
 
 def _review(dataset: Path) -> dict[str, Any] | None:
-    """Return the review in the dataset's card; None if no review was applied."""
+    """Return the review in the dataset's card, or None if no review was applied."""
     card = dataset / CARD
     return parse_json(card.read_text(encoding="utf-8")).get("review") if card.is_file() else None
 

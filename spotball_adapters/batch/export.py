@@ -41,7 +41,7 @@ class Exported:
     """The result of an export.
 
     Attributes:
-        folder: the batch's folder; None if nothing is missing.
+        folder: the batch's folder, or None if nothing is missing.
         manifest: the batch's manifest.
         unanswered: requests of earlier batches that have no replies yet. This batch repeats them.
     """
@@ -60,7 +60,7 @@ class Job:
         scenes: all scenes of the dataset.
         selected: the scenes to ask about, in order.
         prompts: each prompt with its number of samples.
-        model: the service's name of the model; None if the sender of the requests chooses it.
+        model: the service's name of the model, or None if the sender of the requests chooses it.
     """
 
     dataset: Path

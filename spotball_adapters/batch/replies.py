@@ -34,7 +34,7 @@ class ReplyLine(Record):
         text: the text of the reply, if one was requested.
         finish: why the reply ended; by default it was complete.
         replies: the replies in the order of the request's samples, if several were requested.
-        error: why there is no reply. The request remains to be sent again.
+        error: why the reply is missing. The request remains to be sent again.
         model: the model version that the service reports.
     """
 
@@ -58,7 +58,7 @@ class ReplyLine(Record):
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """The result of one request: an answer, or the reason why there is none."""
+    """The result of one request: an answer, or the reason why it is missing."""
 
     file: str
     line: int

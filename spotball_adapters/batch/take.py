@@ -36,7 +36,7 @@ class ImportedReplies:
         unanswered: number of requests that still lack a reply, by batch.
         waiting: final questions that can be exported once the others are answered, according to the last batch.
         reading: all parsed replies of the run.
-        path: the file of responses; None if there are none yet.
+        path: the file of responses, or None before the first reply.
     """
 
     stored: int
@@ -105,7 +105,7 @@ def take(
 def _received(
     files: Sequence[Path], requests: Mapping[str, BatchRequest]
 ) -> tuple[dict[str, Received], dict[str, str]]:
-    """Return the answers by request, and the error messages of requests without one. Raises InputError with all
+    """Return the answers by request, and the error messages of requests without one. Raise InputError with all
     problems.
     """
     answers: dict[str, Received] = {}
@@ -159,8 +159,8 @@ def _respondent(store: ReplyStore, respondent: str | None, manifests: Sequence[M
 def _records(
     answers: Mapping[str, Received], requests: Mapping[str, BatchRequest], store: ReplyStore, asks: Iterator[Ask[Scene]]
 ) -> tuple[list[AnswerRecord], int]:
-    """Return the records to store, and the number of replies already stored. Raises InputError if a stored reply
-    differs.
+    """Return the records to store, and the number of replies already stored. Raise InputError if a stored
+    reply differs.
     """
     records: list[AnswerRecord] = []
     problems: list[Problem] = []

@@ -26,7 +26,7 @@ class EmbedOptions(RetryPolicy):
     Attributes:
         longest: maximum bytes of a text that are sent. Longer texts are cut off and counted.
         concurrency: maximum number of simultaneous batches.
-        requests_per_minute: maximum request rate; None for no limit.
+        requests_per_minute: maximum request rate, or None for no limit.
     """
 
     longest: int = LONGEST

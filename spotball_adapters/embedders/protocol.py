@@ -77,10 +77,10 @@ class EmbedderAccess:
     """How to reach an embedding model.
 
     Attributes:
-        model: the model's name; None for the embedder's default.
-        base_url: the server's address; None for the embedder's default.
-        task_type: the purpose of the vectors, in the model's terms, for models that distinguish purposes; None for the
-            model's default.
+        model: the model's name, or None for the embedder's default.
+        base_url: the server's address, or None for the embedder's default.
+        task_type: the purpose of the vectors, in the model's terms, for models that distinguish purposes, or None for
+            the model's default.
         concurrency: maximum number of simultaneous batches.
         timeout: maximum duration of one batch in seconds.
     """

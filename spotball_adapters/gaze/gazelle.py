@@ -129,7 +129,7 @@ class GazeLLE(nn.Module):
 
         Args:
             images: images from `prepared`, shape (batch, 3, height, width).
-            faces: the box of each person's head; None if unknown.
+            faces: the box of each person's head, or None if unknown.
 
         Returns:
             Heatmaps from 0 to 1, shape (batch, 64, 64).

@@ -27,7 +27,7 @@ class GazeJob(RunJob[Photo]):
 
     Attributes:
         stimuli: all stimuli, including those that are not asked about.
-        images: the folder with the photos; None if the provider does not use images.
+        images: the folder with the photos, or None if the provider does not use images.
         side: maximum side length of a photo in pixels.
         order_seed: seed of the orders in which options are listed; the same as the prompts' seed.
 
@@ -53,7 +53,7 @@ class GazeJob(RunJob[Photo]):
         self.provider.max_samples = 1
 
     def pictures(self, cache: Path | None) -> Photos | None:
-        """Return the photos; None if the provider does not use images."""
+        """Return the photos, or None if the provider does not use images."""
         return self._photos(cache) if self.looks else None
 
     def size(self, item: Photo) -> tuple[int, int]:

@@ -105,7 +105,7 @@ def judge_job(
 
 
 def read_judged(run: Path, replies: Sequence[GazeReply]) -> dict[TrialKey, str | None]:
-    """Return the option that the judge chose for each reply it saw; None if it chose none."""
+    """Return the option that the judge chose for each reply it saw, or None if it chose none."""
     if not (run / JUDGE / STORE).exists():
         return {}
     with ReplyStore(run / JUDGE) as store:

@@ -73,7 +73,7 @@ def read_decisions(path: Path, replies: Mapping[TrialKey, GazeReply]) -> dict[Tr
 
 
 def write_queue(resolved: Sequence[tuple[GazeReply, Match]], decided: Decisions, path: Path) -> int:
-    """Write the decided and the undecided replies. If there are none, delete the file.
+    """Write the decided and the undecided replies, or delete the file if it would be empty.
 
     Returns:
         The number of undecided replies.

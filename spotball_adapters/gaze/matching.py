@@ -28,7 +28,7 @@ class MatchedReplies:
         how: number of matched replies per method.
         problems: number of unmatched replies per reason.
         queued: number of replies left for manual matching.
-        trials: the file of trials; None if there are no replies.
+        trials: the file of trials, or None without replies.
     """
 
     replies: int

@@ -88,7 +88,7 @@ class Photos:
             return Picture(data, stored.media_type, stored.side, stored.side)
 
     def path(self, photo: Photo) -> Path:
-        """Return the file of a photo. Raises InputError if there is none."""
+        """Return the file of a photo. Raise InputError if it does not exist."""
         stimulus = photo.stimulus
         if stimulus.image is None:
             raise unusable(self._folder, f"no path of an image for {stimulus.stimulus_id}", "a stimulus with its image")

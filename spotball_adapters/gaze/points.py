@@ -32,8 +32,8 @@ class Predicted:
 
     Attributes:
         stimulus_id: the photo.
-        point: the point as fractions of the image's width and height; None if nothing was predicted.
-        sample: the number of the sample, from 1; None if there is only one.
+        point: the point as fractions of the image's width and height, or None if nothing was predicted.
+        sample: the number of the sample, from 1, or None if there is only one.
     """
 
     stimulus_id: str
@@ -42,7 +42,7 @@ class Predicted:
 
 
 def nearest(point: Point, points: Sequence[Point]) -> int | None:
-    """Return the index of the point nearest to `point`; None if two are equally near.
+    """Return the index of the point nearest to `point`, or None if two are equally near.
 
     Distances are computed from fractions of width and height, as if the image were square, which the study's photos
     are.
@@ -85,7 +85,7 @@ def point_trials(predicted: Iterable[Predicted], stimuli: Sequence[Stimulus], re
 
 
 def points_of(stimulus: Stimulus) -> list[Point]:
-    """Return each object's point. Raises OptionError if one is unknown."""
+    """Return each object's point. Raise OptionError if one is unknown."""
     points = stimulus.points or (None,) * len(stimulus.objects)
     known_points = [point for point in points if point is not None]
     if len(known_points) < len(stimulus.objects):
@@ -174,7 +174,7 @@ def write_faces(faces: Mapping[str, tuple[float, float, float, float]], path: Pa
 
 
 def _number(value: object) -> float | None:
-    """Return a number; NaN if the value is not a number, None if it is missing."""
+    """Return a number, or NaN if the value is not a number, None if it is missing."""
     if value is None:
         return None
     try:

@@ -46,7 +46,7 @@ def predict(
 
 
 def loaded(path: Path, size: tuple[int, int]) -> Tensor:
-    """Return a photo's file as model input, shape (3, height, width). Raises InputError if the image cannot be used."""
+    """Return a photo's file as model input, shape (3, height, width). Raise InputError if the image cannot be used."""
     return prepared(read_image(path, content_of(path)), size)
 
 

@@ -52,9 +52,9 @@ class Match:
     """The option that a reply chooses.
 
     Attributes:
-        choice: the option; None if the reply is unmatched.
+        choice: the option, or None if the reply is unmatched.
         how: how it was matched.
-        problem: why it is unmatched, a key of `PROBLEMS`; None if it is matched.
+        problem: why it is unmatched, a key of `PROBLEMS`, or None if it is matched.
     """
 
     choice: str | None

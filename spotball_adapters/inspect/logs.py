@@ -138,7 +138,7 @@ def _header(path: Path) -> EvalLog:
     try:
         return read_eval_log(str(path), header_only=True)
     except Exception as error:
-        # Whatever the library makes of bytes that are no log.
+        # Inspect raises many kinds of errors for bytes that are not a log.
         raise _unreadable(path, error) from error
 
 

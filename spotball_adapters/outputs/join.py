@@ -47,7 +47,7 @@ class SceneIndex:
             self._table = self._read(table)
 
     def find(self, ids: Sequence[str], sport: str | None = None) -> Target | None:
-        """Return the target of the first id that names a scene; None if no id does."""
+        """Return the target of the first id that names a scene, or None if no id does."""
         for name in ids:
             if name in self._table:
                 return self._table[name]

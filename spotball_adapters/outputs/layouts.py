@@ -27,10 +27,10 @@ class RawReply:
         ids: texts that may name the image. The first that names one is used.
         text: the text of the reply.
         finish: why the reply ended.
-        sample: the reply's number among those to the same request, from 1; None to number them in order.
-        sport: the image's sport; None if the id is enough.
+        sample: the reply's number among those to the same request, from 1, or None to number them in order.
+        sport: the image's sport, or None if the id is enough.
         model: the model's name, if the record has one.
-        failed: why there is no reply; None if there is one.
+        failed: why the reply is missing, or None.
     """
 
     line: int
@@ -222,7 +222,7 @@ def raw_replies(
 
     Args:
         file: the records.
-        layout: a key of `LAYOUTS`; None to recognize the format from the first record.
+        layout: a key of `LAYOUTS`, or None to recognize the format from the first record.
         reply: the reply's column, for tables. `a.b` is the key b in column a.
         image: the column that names the image, in the same notation.
 

@@ -67,7 +67,7 @@ def parse_files(
     Args:
         paths: JSON Lines, JSON, CSV, TSV, Excel or Parquet files. Text files may be compressed with gzip.
         scenes: the scenes of the dataset.
-        layout: a key of `LAYOUTS`; None to recognize the format.
+        layout: a key of `LAYOUTS`, or None to recognize the format.
         reply: the reply's column, for tables.
         image: the column that names the image.
         index: a file that maps ids to images; see `SceneIndex`.
@@ -112,7 +112,7 @@ class _Gathered:
         self._answers: Counter[tuple[str, str, str, str]] = Counter()
 
     def add(self, file: FileRecords, raw: RawReply, target: Target) -> Problem | None:
-        """Parse a reply, and return the problem with it; None if there is none."""
+        """Parse a reply, and return the problem with it, or None."""
         if raw.failed is not None:
             self.failed[shortened(raw.failed, 100)] += 1
             return None

@@ -128,7 +128,7 @@ def _inspect_log(path: Path) -> Any:
     try:
         return read_eval_log(str(path)).model_dump(mode="json")
     except Exception as error:
-        # Whatever the library makes of bytes that are not a log.
+        # Inspect raises many kinds of errors for bytes that are not a log.
         raise _broken(path, f"{type(error).__name__}: {error}", "a log of Inspect") from error
 
 
@@ -178,7 +178,7 @@ def _excel(path: Path) -> list[tuple[int, dict[str, Any]]]:
         sheet = openpyxl.load_workbook(path, read_only=True, data_only=True).worksheets[0]
         rows = [tuple(row) for row in sheet.iter_rows(values_only=True)]
     except Exception as error:
-        # Whatever the library makes of bytes that are not a workbook.
+        # The library raises many kinds of errors for bytes that are not a workbook.
         raise _broken(path, f"{type(error).__name__}: {error}", "an Excel workbook") from error
     names = [str(name) for name in rows[0] if name is not None] if rows else []
     return [

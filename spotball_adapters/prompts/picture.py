@@ -118,7 +118,7 @@ def _path(scene: Scene, folder: str | Path) -> Path:
 
 
 def content_of(path: Path) -> bytes:
-    """Return the bytes of a file. Raises InputError if it cannot be read."""
+    """Return the bytes of a file. Raise InputError if it cannot be read."""
     try:
         return path.read_bytes()
     except OSError as error:

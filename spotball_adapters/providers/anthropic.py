@@ -67,7 +67,7 @@ class Anthropic:
         check_ranges(settings, self.name, max_temperature=1.0)
 
     def image_tokens(self, width: int, height: int) -> int | None:
-        """Return the tokens by Anthropic's published rule; None for images that the API may downscale."""
+        """Return the tokens by Anthropic's published rule, or None for images that the API may downscale."""
         return anthropic_tokens(width, height)
 
     def versions(self) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""Build request bodies for chat completions, and read their responses. No HTTP happens here."""
+"""Build request bodies for chat completions, and read their responses. This module does not use HTTP."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class Gemini:
         check_ranges(settings, self.name, max_temperature=2.0)
 
     def image_tokens(self, width: int, height: int) -> int | None:
-        """Return the tokens by Google's published rule; None where no rule applies."""
+        """Return the tokens by Google's published rule, or None where no rule applies."""
         return gemini_tokens(self.model, width, height)
 
     def versions(self) -> Mapping[str, str]:

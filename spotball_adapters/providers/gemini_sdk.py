@@ -71,7 +71,7 @@ class GeminiSdk(ABC):
 
     Attributes:
         takes_seed: whether the SDK can send a seed.
-        endpoint: the address of the server; None for Google's.
+        endpoint: the address of the server, or None for Google's.
         certificates: the environment variable that names a file of trusted certificates.
 
     Raises:
@@ -146,7 +146,7 @@ def open_sdk(access: Access) -> GeminiSdk:
 
 
 def is_installed(name: str) -> bool:
-    """Return whether an SDK is installed. Does not import it."""
+    """Return whether an SDK is installed, without importing it."""
     try:
         return find_spec(name) is not None
     except ModuleNotFoundError:

@@ -53,7 +53,7 @@ class Sdk(GeminiSdk):
             **request.settings.given(),
             system_instruction=system or None,
             candidate_count=n if n > 1 else None,
-            # There are no functions to call. Without this option, the SDK logs a line about them.
+            # Functions are not used. Without this option, the SDK logs a line about them.
             automatic_function_calling=AutomaticFunctionCallingConfig(disable=True),
         )
         contents = [_content(turn, request.picture) for turn in request.messages if turn.role != "system"]
@@ -164,5 +164,5 @@ def _generated(response: GenerateContentResponse) -> Generated:
 
 
 def _name(value: Any) -> str:
-    """Return an enumeration's value as the API names it; an empty string if it is not set."""
+    """Return an enumeration's value as the API names it, or an empty string if it is not set."""
     return str(value.value) if value is not None else ""

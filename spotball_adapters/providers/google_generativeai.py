@@ -212,7 +212,7 @@ def _generated(response: GenerateContentResponse) -> Generated:
 
 
 def _name(message: Any, field: str) -> str:
-    """Return an enum's name; its number if the SDK is too old to know it; an empty string if it is not set."""
+    """Return an enum's name; its number if the SDK is too old to know it, or an empty string if it is not set."""
     # The underlying protobuf message is read, because the SDK's objects warn about unknown numbers.
     raw = type(message).pb(message)
     number = getattr(raw, field)

@@ -1,6 +1,6 @@
 """HTTP client of the providers: one connection pool per server, and the conversion of failures to provider errors.
 
-No error raised here contains the key, whatever the server or a library reports.
+No error raised here contains the key, even if the message of a server or a library does.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Server:
     Args:
         access: address and limits. Its `base_url` replaces `home`.
         home: the provider's default address.
-        key: the secret that must not appear in errors; None if there is none.
+        key: the secret that must not appear in errors, or None.
         headers: headers of each request, including the key.
 
     Raises:
@@ -51,7 +51,7 @@ class Server:
         """Send `body` and return the server's answer, a JSON object.
 
         Raises:
-            TransientError: if there is no connection, no answer in time, a temporary status, or a body that is not a
+            TransientError: if the connection fails, the answer is late, the status is temporary, or the body is not a
                 JSON object.
             RefusedRequestError: if the status rejects only this request, or if the answer is too large.
             RejectedError: for any other status that is not a success.
@@ -137,7 +137,7 @@ def checked_url(url: str, *, versioned: bool = False) -> httpx.URL:
 
 
 def tls_advice(error: Exception, variable: str) -> str | None:
-    """Return advice for a permanent TLS failure; None for any other failure.
+    """Return advice for a permanent TLS failure, or None for any other failure.
 
     Args:
         error: a library's error. The TLS error is among its causes.

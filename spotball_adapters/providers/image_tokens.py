@@ -15,7 +15,8 @@ _PER_PATCH = {"gpt-4.1-mini": 1.62, "gpt-4.1-nano": 2.46, "o4-mini": 1.72, "gpt-
 
 
 def openai_tokens(model: str, width: int, height: int) -> int | None:
-    """Return the tokens of an image for the OpenAI models that count patches of 32 x 32 pixels; None for other models.
+    """Return the tokens of an image for the OpenAI models that count patches of 32 x 32 pixels, or None for other
+    models.
 
     An image of more than 1536 patches is downscaled until it has at most 1536, and so that at least one side is a whole
     number of patches. Models that count tiles are not covered: their cost depends on `detail`, which the server chooses

@@ -11,7 +11,7 @@ HIDDEN = "[key]"
 
 
 def key_from(variable: str) -> str | None:
-    """Return a key from the environment; None if it is empty or not set.
+    """Return a key from the environment, or None if it is empty or not set.
 
     Raises:
         PermanentError: if the key contains a character that an HTTP header cannot hold.

@@ -28,7 +28,7 @@ class SampledReply:
 
     Attributes:
         tokens: token ids, including the end token.
-        ended: whether the model ended the reply; False if the reply reached the maximum length.
+        ended: whether the model ended the reply, or False if the reply reached the maximum length.
     """
 
     tokens: list[int]
@@ -41,7 +41,7 @@ def is_no_memory(error: RuntimeError) -> bool:
 
 
 def how_to_sample(model_config: Any, settings: Settings, most: int) -> Any:
-    """Return the settings as a generation config. Settings that are None keep the model's own values.
+    """Return the settings as a generation config. A setting of None keeps the model's own value.
 
     Args:
         model_config: the model's generation config.
@@ -85,7 +85,7 @@ def drawn(
         model: a model of the transformers library.
         inputs: one prompt, as model inputs.
         config: the generation config.
-        seeds: one seed per reply, each below 2**64; None for a random seed.
+        seeds: one seed per reply, each below 2**64, or None for a random seed.
         width: how many replies to generate at a time.
         stopped: called before each token. Once it returns True, replies end where they are.
 

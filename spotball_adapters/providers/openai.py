@@ -97,7 +97,7 @@ class OpenAI:
             raise OptionError("--extra-body: 'provider' is not an object, which OpenRouter requires")
 
     def image_tokens(self, width: int, height: int) -> int | None:
-        """Return the tokens by OpenAI's published rule; None if no rule is certain for the model."""
+        """Return the tokens by OpenAI's published rule, or None if no rule is certain for the model."""
         return openai_tokens(self.model, width, height) if self._server.host == _OPENAI else None
 
     def versions(self) -> Mapping[str, str]:

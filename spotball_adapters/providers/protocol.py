@@ -58,7 +58,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Sampling settings. A setting that is None is not sent, so the provider's default applies.
+    """Sampling settings. A setting of None is not sent, so the provider's default applies.
 
     Attributes:
         temperature: sampling temperature.
@@ -130,9 +130,9 @@ class Answer:
         replies: at least one reply, in the order of the requested samples. If a server returns too few replies, the
             last samples are missing; the provider then lowers its `max_samples`, and the runner requests the missing
             samples again.
-        model: the model version that the provider reports; None if it reports none.
-        input_tokens: tokens of the whole request; None if the provider does not count them.
-        output_tokens: tokens of all replies together; None if the provider does not count them.
+        model: the model version that the provider reports, or None if it reports none.
+        input_tokens: tokens of the whole request, or None if the provider does not count them.
+        output_tokens: tokens of all replies together, or None if the provider does not count them.
         requests: how many HTTP requests were sent. It is 2 if the server rejected the first and answered a modified
             one, for example with fewer samples.
     """
@@ -167,7 +167,7 @@ class Provider(Protocol):
         ...
 
     def image_tokens(self, width: int, height: int) -> int | None:
-        """Return how many tokens an image of this size in pixels costs; None if no rule is published."""
+        """Return how many tokens an image of this size in pixels costs, or None if no rule is published."""
         ...
 
     def versions(self) -> Mapping[str, str]:
@@ -208,13 +208,13 @@ class Access:
 
     Attributes:
         model: the model's name.
-        base_url: the server's address; None for the provider's default.
+        base_url: the server's address, or None for the provider's default.
         scenes: all scenes of a Spot the Ball run, for baselines, which answer from them.
         stimuli: all stimuli of a gaze run, for baselines, which answer from them.
         concurrency: maximum number of simultaneous requests.
         timeout: maximum duration of one request in seconds.
         max_response: maximum size of one response in bytes.
-        api: the server's API to use, if the provider supports several; None for the provider's choice.
+        api: the server's API to use, if the provider supports several, or None for the provider's choice.
     """
 
     model: str
@@ -231,7 +231,7 @@ ProviderFactory = Callable[[Access], Provider]
 
 
 class ProviderError(SpotballError):
-    """A request failed. The message contains no secret, whatever the server returned.
+    """A request failed. The message contains no secret, even if the server's response does.
 
     Attributes:
         requests: how many HTTP requests were sent, all of which failed.
@@ -244,7 +244,7 @@ class TransientError(ProviderError):
     """A failure that a retry may fix: no connection, too many requests, a server error, a malformed body.
 
     Attributes:
-        status: the HTTP status; None if there was none.
+        status: the HTTP status, or None if there was none.
         retry_after: seconds to wait, if the server states them.
     """
 
@@ -261,5 +261,5 @@ class PermanentError(ProviderError):
 class RefusedError(PermanentError):
     """A failure that only this request would meet again: a content filter, an image that is too large.
 
-    The runner first sends the other requests, then tries this one once more.
+    The runner first sends the other requests, then tries this one again.
     """

@@ -53,7 +53,7 @@ class Responses:
 
     Attributes:
         name: the server's name in errors.
-        key: the secret that must not appear in errors; None if there is none.
+        key: the secret that must not appear in errors, or None.
         max_response: maximum size of a response in bytes.
     """
 

@@ -1,4 +1,4 @@
-"""Build request bodies for the Responses API, and read their responses. No HTTP happens here.
+"""Build request bodies for the Responses API, and read their responses. This module does not use HTTP.
 
 Some OpenAI models are not available through chat completions. The API returns one reply per request and does not
 support a seed.

@@ -38,7 +38,7 @@ MOST_TOKENS = 10**9
 
 
 def count(value: object) -> int | None:
-    """Return a token count of a usage report; None for any invalid value.
+    """Return a token count of a usage report, or None for any invalid value.
 
     Examples:
         >>> count(7), count(None), count("7"), count(10**30)
@@ -48,7 +48,7 @@ def count(value: object) -> int | None:
 
 
 def word(value: object) -> str:
-    """Return a protocol word, such as a finish reason; an empty string if the value is not text.
+    """Return a protocol word, such as a finish reason, or an empty string if the value is not text.
 
     Examples:
         >>> word("stop"), word(None), word({"type": "stop"})
@@ -118,7 +118,7 @@ def about_one_request(status: int, message: str, field: str) -> bool:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds to wait, from `retry-after-ms` or `retry-after`; None if neither is readable.
+    """Return the seconds to wait, from `retry-after-ms` or `retry-after`, or None if neither is readable.
 
     Examples:
         >>> retry_after({"retry-after": "7"}), retry_after({"retry-after-ms": "250"}), retry_after({})
@@ -141,7 +141,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def retry_delay(body: Any) -> float | None:
-    """Return the seconds to wait, from `retryDelay` in the details of a Google error; None if there is none.
+    """Return the seconds to wait, from `retryDelay` in the details of a Google error, or None.
 
     Examples:
         >>> retry_delay({"error": {"code": 429, "details": [{"@type": "RetryInfo", "retryDelay": "34s"}]}})

@@ -36,8 +36,8 @@ class Transformers:
 
     Requests are answered one at a time, in a thread; further requests wait. The first request loads the model. With a
     seed, a reply depends only on the seed, the image, the messages and the sample's number: samples differ from each
-    other and from image to image, and repeated requests return the same replies. Settings that are None take the
-    model's own values: `generation_config.json` says whether and how it samples.
+    other and from image to image, and repeated requests return the same replies. A setting of None keeps the model's
+    own value: `generation_config.json` says whether and how it samples.
 
     At temperature 0 the model always takes the most likely token. The reply is then generated once and used for all
     samples.

@@ -1,4 +1,4 @@
-"""Read the single cell that a short text names, such as the text after `Cell:`, or the reason why there is none.
+"""Read the single cell that a short text names, such as the text after `Cell:`, or the reason why it is missing.
 
 Nothing is guessed: text that can be read in two ways is not read.
 """
@@ -19,7 +19,7 @@ Unread = Literal["no answer", "several answers", "a range", "outside the grid", 
 
 @dataclass(frozen=True, slots=True)
 class ReadCell:
-    """The cell that a text names, in its canonical spelling, or the reason why there is none."""
+    """The cell that a text names, in its canonical spelling, or the reason why it is missing."""
 
     cell: str | None
     problem: Unread | None = None
@@ -64,7 +64,7 @@ _LONGEST_ALONE = 400
 
 
 def read_value(value: str, grid: Grid, *, unfinished: bool = False) -> ReadCell | None:
-    """Return the cell in the text after `Cell:`; None if the text names nothing or is an unfilled placeholder.
+    """Return the cell in the text after `Cell:`, or None if the text names nothing or is an unfilled placeholder.
 
     The text must begin with a cell. Words after it may explain the cell, but must not name another cell of the grid.
 
@@ -103,7 +103,7 @@ def read_value(value: str, grid: Grid, *, unfinished: bool = False) -> ReadCell 
 
 
 def read_alone(text: str, grid: Grid, *, unfinished: bool = False) -> ReadCell | None:
-    """Return the result for a text that consists only of cells; None for any other text.
+    """Return the result for a text that consists only of cells, or None for any other text.
 
     Examples:
         >>> read_alone("`4d`.", Grid.standard())
@@ -152,7 +152,7 @@ def _in_grid(row: str, col: str, grid: Grid) -> str | None:
 
 
 def _mentioned(text: str, grid: Grid) -> Iterator[str | None]:
-    """Yield each cell that a text mentions; None for a cell outside the grid."""
+    """Yield each cell that a text mentions, or None for a cell outside the grid."""
     for match in _MENTION.finditer(text):
         row, gap, col, _ = _parts(match)
         # "a 2-on-1 break" does not name a cell, nor does a lowercase letter that is separated from the number.
@@ -162,7 +162,7 @@ def _mentioned(text: str, grid: Grid) -> Iterator[str | None]:
 
 
 def _contested(cell: str | None, tail: str, grid: Grid) -> Unread | None:
-    """Return why a cell is not the only one, judging by the text after it; None if it is."""
+    """Return why a cell is not the only one, judging by the text after it, or None if it is."""
     if (span := _SPAN.match(tail)) and _continues(tail, span):
         return "a range"
     if _OR.match(tail) or ((also := _ALSO.match(tail)) and _continues(tail, also)):

@@ -18,7 +18,7 @@ class CellMention:
     Attributes:
         start: offset of its first character.
         end: offset after its last character.
-        cell: its label; None if it is outside the grid.
+        cell: its label, or None if it is outside the grid.
         loose: whether the spelling may be a coincidence, as in `a, 5` or `3D`. It then counts only where a cell is
             expected.
     """

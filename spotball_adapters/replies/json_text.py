@@ -40,7 +40,7 @@ _START = re.compile(r'\{\s{0,99}"|\[\s{0,99}\{\s{0,99}"')
 
 
 def json_answers(text: str, is_label: Callable[[str], bool], read: Read) -> list[JsonAnswer]:
-    """Return the answers of the objects in a text, in order; an empty list if one of the objects is cut off.
+    """Return the answers of the objects in a text, in order, or an empty list if one of the objects is cut off.
 
     An object's answer is its field for the cell, or its row and column, otherwise the answer of a nested object.
     Objects in a list count only if the list has one object.

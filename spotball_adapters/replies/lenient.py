@@ -62,14 +62,14 @@ def parse_leniently(text: str, grid: Grid, *, finish: Finish = "stop") -> Parsed
 
 
 def _read_field(value: str, grid: Grid) -> ReadCell | None:
-    """Return the result for the value of a JSON answer field; None if it says nothing about a cell."""
+    """Return the result for the value of a JSON answer field, or None if it says nothing about a cell."""
     reply = TokenizedReply.of(readable(f"cell: {value}"), grid, unfinished=False)
     answer = _decide(statements(reply), reply.tokens.roles)
     return None if answer is None else ReadCell(answer.cell, None if answer.cell else answer.problem)
 
 
 def _decide(candidates: Iterable[Statement], roles: str) -> Statement | None:
-    """Return the statement that decides the answer; None if there is none."""
+    """Return the statement that decides the answer, or None."""
     corrections = [number for number, role in enumerate(roles) if role in "td"]
     current = no_answer = Statement(0, Weight.ASIDE, None, "no answer")
     contradicted = False

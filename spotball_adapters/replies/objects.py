@@ -52,7 +52,7 @@ def object_answers(text: str, read: Read) -> tuple[list[JsonAnswer], str]:
 
 
 def _broken_off(text: str, start: int) -> str | None:
-    """Return the text from `start` without the values nested in the object there; None if the object is closed."""
+    """Return the text from `start` without the values nested in the object there, or None if the object is closed."""
     parts: list[str] = []
     depth, place = 0, start
     for token in _TOKEN.finditer(text, start):
@@ -116,7 +116,7 @@ def _of_list(values: list[Any], read: Read, *, ranked: bool) -> ReadCell | None:
 
 
 def _by_score(scores: Iterator[tuple[str, Any]]) -> str | ReadCell | None:
-    """Return the name with the highest score, the reason why there is none, or None if a score is missing."""
+    """Return the name with the highest score, the reason why it is missing, or None if a score is missing."""
     pairs = list(scores)
     if not pairs or not all(isinstance(score, int | float) and not isinstance(score, bool) for _, score in pairs):
         return None

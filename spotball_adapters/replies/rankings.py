@@ -45,7 +45,7 @@ class Ranking:
     Attributes:
         first: index of its first token.
         last: index after its last token.
-        cell: the token of the preferred candidate; None if none is preferred.
+        cell: the token of the preferred candidate, or None if none is preferred.
     """
 
     first: int
@@ -107,7 +107,7 @@ def _is_note(text: str, tokens: Tokens, line: RankedLine) -> bool:
 
 
 def _candidate(text: str, tokens: Tokens, line: RankedLine) -> int | None:
-    """Return the token of the cell at the start of a line; None if the line does not start with one."""
+    """Return the token of the cell at the start of a line, or None if the line does not start with one."""
     number = next((n for n in range(line.first, line.last) if n in tokens.cells), None)
     if number is None or not _ITEM.match(tokens.roles, line.first, number):
         return None

@@ -37,10 +37,10 @@ class Parsed:
     """The result of parsing a reply.
 
     Attributes:
-        cell: the label of the answer; None if the reply is unparsed.
-        reasoning: the text after `Reasoning:` up to the answer, or the text before the answer if the word is missing;
-            None without such text.
-        problem: why the reply is unparsed, a key of `PROBLEMS`; None if it is parsed.
+        cell: the label of the answer, or None if the reply is unparsed.
+        reasoning: the text after `Reasoning:` up to the answer, or the text before the answer if the word is missing,
+            or None without such text.
+        problem: why the reply is unparsed, a key of `PROBLEMS`, or None if it is parsed.
     """
 
     cell: str | None
@@ -52,7 +52,7 @@ def parsed(result: ReadCell, reasoning: str | None, text: str, finish: Finish) -
     """Return the result for what was read. If nothing was read, the reason depends on why the reply ended.
 
     Args:
-        result: the cell that was read, or the reason why there is none.
+        result: the cell that was read, or the reason why it is missing.
         reasoning: see `Parsed.reasoning`.
         text: the whole reply.
         finish: why the reply ended.

@@ -22,8 +22,8 @@ class Statement:
     Attributes:
         token: index of its token.
         weight: how clearly it is an answer; REJECTED if it denies `cell`, or withdraws all earlier answers.
-        cell: the cell; None if it is not a single cell of the grid.
-        problem: why there is no cell.
+        cell: the cell, or None if it is not a single cell of the grid.
+        problem: why the cell is missing.
         start: offset of its sentence in the text.
         end: offset after its cell in the text.
     """
@@ -237,7 +237,7 @@ _SHARE = re.compile(
 
 
 def _shares(reply: TokenizedReply, group: Sequence[int]) -> list[float]:
-    """Return the score after each cell; an empty list if one has no score."""
+    """Return the score after each cell, or an empty list if one has no score."""
     matches = [_SHARE.match(reply.text, reply.tokens.cells[number].end) for number in group]
     if None in matches:
         return []

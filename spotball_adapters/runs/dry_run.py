@@ -43,7 +43,7 @@ class _Cost:
     requests: int = 0
     pictures: int = 0
     tokens: float = 0
-    """Tokens of the images; NaN if the provider has no rule."""
+    """Tokens of the images, or NaN if the provider has no rule."""
 
     def cells(self) -> tuple[str, ...]:
         tokens = "not known" if math.isnan(self.tokens) else f"{self.tokens:,.0f}"

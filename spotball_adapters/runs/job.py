@@ -22,7 +22,7 @@ class RunJob(ABC, Generic[ItemT]):
     Attributes:
         items: the items to ask about, in order.
         prompts: each prompt with its number of samples.
-        base_url: the server's address; None for the provider's default.
+        base_url: the server's address, or None for the provider's default.
         respondent: the respondent's name in the responses.
         kept_file: name of the file that `keep` writes.
         without_pictures: providers that offer only baselines. They answer from the items' data, so no image is sent.
@@ -46,7 +46,7 @@ class RunJob(ABC, Generic[ItemT]):
 
     @abstractmethod
     def pictures(self, cache: Path | None) -> PicturesOf[ItemT] | None:
-        """Return the images; None if the provider does not use images.
+        """Return the images, or None if the provider does not use images.
 
         Args:
             cache: folder that may store the drawn images.
@@ -81,7 +81,7 @@ class RunJob(ABC, Generic[ItemT]):
         return SamplePlan(self.items, self.prompts, done, skipped)
 
     def image_tokens(self, item: ItemT) -> int | None:
-        """Return the tokens of an item's image; None if no rule is known."""
+        """Return the tokens of an item's image, or None if no rule is known."""
         return self.provider.image_tokens(*self.size(item))
 
     def identity(self) -> dict[str, Any]:

@@ -41,7 +41,7 @@ class RunResult(Generic[T]):
     """The result of starting or resuming a run.
 
     Attributes:
-        why: why it stopped early; None if it finished.
+        why: why it stopped early, or None if it finished.
         error: the error that stopped it, if one did.
         left: how many replies are still missing.
         excluded: how many replies are missing because the provider refuses the images. They are not counted in `left`.

@@ -90,7 +90,7 @@ class SamplePlan(Generic[ItemT]):
         skipped: combinations to skip, as (sport, image, prompt).
 
     Raises:
-        OptionError: if there is no prompt, a repeated prompt, or fewer than one sample.
+        OptionError: if prompts are missing or repeated, or if a prompt has fewer than one sample.
     """
 
     scenes: tuple[ItemT, ...]
@@ -145,7 +145,7 @@ class SamplePlan(Generic[ItemT]):
 def limited(
     items: Sequence[ItemT], limit: int | None, kind: Callable[[ItemT], Hashable] = lambda item: item.key[0]
 ) -> tuple[ItemT, ...]:
-    """Return the first `limit` items, taking sports (or kinds) in turn; all items if `limit` is None.
+    """Return the first `limit` items, taking sports (or kinds) in turn; all items without a limit.
 
     Examples:
         >>> from spotball_core.synthetic.scenes import synthetic_scenes

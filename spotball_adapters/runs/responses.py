@@ -58,8 +58,8 @@ def read_replies(store: ReplyStore, scenes: Sequence[Scene], policy: ParsePolicy
 
     Args:
         scenes: the scenes of the run's dataset.
-        policy: how to parse replies; None for the policy of the existing responses, or for the default if there are
-            none.
+        policy: how to parse replies, or None for the policy of the existing responses, or for the default without
+            responses.
     """
     import polars as pl
 

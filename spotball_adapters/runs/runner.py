@@ -45,11 +45,11 @@ class Options(RetryPolicy):
 
     Attributes:
         concurrency: maximum number of simultaneous requests.
-        requests_per_minute: maximum request rate; None for no limit.
-        tokens_per_minute: maximum rate of input and output tokens; None for no limit.
+        requests_per_minute: maximum request rate, or None for no limit.
+        tokens_per_minute: maximum rate of input and output tokens, or None for no limit.
         max_requests: stop after this many requests, including failed ones. Requests in progress may exceed it by a few.
         max_tokens: stop after this many tokens. Requests in progress are finished.
-        grace: seconds that requests in progress may take after the run was told to stop.
+        grace: seconds that requests in progress may take after the run starts to stop.
         skip_refused: exclude images that the provider refused, also in earlier sessions. They are not sent again.
     """
 
@@ -117,7 +117,7 @@ class Runner(Generic[ItemT]):
     """One session of a run: sends requests until nothing is missing or something stops it.
 
     Args:
-        pictures: the images; None for providers that do not use images.
+        pictures: the images, or None for providers that do not use images.
         digests: digest of each image's bytes, to store with the replies about it.
         session: the number of this session in the store.
         tell: called with a line of text about each long wait.
@@ -386,8 +386,8 @@ class Runner(Generic[ItemT]):
             self.stop("too many faults", StormError(message))
 
     def _expected_tokens(self, request: Request) -> float:
-        """Return the expected tokens: the average of earlier replies, or an estimate from the request if there are
-        none.
+        """Return the expected tokens: the average of earlier replies, or an estimate from the request before the first
+        reply.
         """
         if self._options.tokens_per_minute is None:
             return 0

@@ -32,7 +32,7 @@ class SceneJob(RunJob[Scene]):
     without_pictures: ClassVar[tuple[str, ...]] = ("baseline",)
 
     def pictures(self, cache: Path | None) -> ScenePictures | None:
-        """Return the images with their grids; None if the provider does not use images."""
+        """Return the images with their grids, or None if the provider does not use images."""
         return ScenePictures(self.dataset, cache) if self.looks else None
 
     def size(self, item: Scene) -> tuple[int, int]:

@@ -118,7 +118,7 @@ class ReplyStore(RunStore):
 
 
 def peek(folder: Path) -> tuple[dict[tuple[str, str, str, int], int], dict[Question, str]]:
-    """Return `ReplyStore.done()` and `ReplyStore.refused()` without locking the run; both empty if there is no run."""
+    """Return `ReplyStore.done()` and `ReplyStore.refused()` without locking the run; both empty without a run."""
     path = folder / STORE
     _check_folder(folder)
     if not path.exists():

@@ -41,7 +41,7 @@ class WorkQueue(Generic[ItemT]):
         self._changed = asyncio.Event()
 
     async def take(self) -> Due[ItemT] | None:
-        """Return the next item; None if there is none and no item in progress can add more."""
+        """Return the next item, or None if the queue is empty and no item in progress can add more."""
         while True:
             if (item := self._next()) is not None:
                 self._in_hand += 1

@@ -78,7 +78,7 @@ class DatabaseConfig(Record):
 
 
 def database_of(folder: Path) -> DatabaseConfig | None:
-    """Return the database in the study.toml of a study's or pilot's folder; None for SQLite.
+    """Return the database in the study.toml of a study's or pilot's folder, or None for SQLite.
 
     Raises:
         InputError: if the file cannot be read.
@@ -139,8 +139,7 @@ class PostgresStore:
         read: only read, without waiting for transactions. The tables must exist.
 
     Raises:
-        StoreError: if there is no connection, if the tables are missing, or if a later version of the package made
-            them.
+        StoreError: if the connection fails, if the tables are missing, or if a later version of the package made them.
         MissingExtraError: if psycopg is not installed.
     """
 
@@ -237,7 +236,7 @@ def has_schema(config: DatabaseConfig, name: str) -> bool:
     """Return whether a database has a schema with the tables of a study.
 
     Raises:
-        StoreError: if there is no connection.
+        StoreError: if the connection fails.
         MissingExtraError: if psycopg is not installed.
     """
     connection = _connect(config, config.place)

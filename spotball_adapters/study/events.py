@@ -58,7 +58,7 @@ class Event:
     Attributes:
         seq: number of the event, from 1, without gaps.
         event: the UUID that the browser assigned.
-        trial: number of its trial; None for a stage, a questionnaire or the quiz.
+        trial: number of its trial, or None for a stage, a questionnaire or the quiz.
         value: details of the action. The fields depend on the kind.
         elapsed_ms: milliseconds since the trial was shown, by the browser's clock.
         received_at: time when the server received it, ISO 8601 in UTC.

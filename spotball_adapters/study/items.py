@@ -78,7 +78,7 @@ class ItemType(Protocol):
         """Return what the browser may know about an item, in addition to its number, image address and size."""
 
     def step(self, trial: StudyTrial, pending: tuple[Click, ...], event: Event) -> TrialState:
-        """Return the state after an event on the current trial. Raises NotAllowedError if the event is not allowed."""
+        """Return the state after an event on the current trial. Raise NotAllowedError if the event is not allowed."""
 
     def passes(self, trial: StudyTrial, answer: ItemAnswer) -> bool:
         """Return whether an answer is fully correct, as an attention check requires."""

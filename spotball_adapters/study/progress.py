@@ -40,7 +40,7 @@ class AnsweredTrial:
         shown_at: time when the server was first notified that the trial was shown, ISO 8601 in UTC.
         answered_at: time when the server received the answer.
         viewport: the browser's window at the answer.
-        explanation: the participant's text; None if none was requested or given yet.
+        explanation: the participant's text, or None if none was requested or given yet.
         explanation_ms: how long the trial was on the screen before the explanation.
         explained_at: time when the server received the explanation.
     """
@@ -78,7 +78,7 @@ class ParticipantProgress:
         answered: answered trials by number, including practice, in the order of the answers.
         pending: unconfirmed clicks on the current trial.
         over: time at which each stage ended, ISO 8601 in UTC.
-        ended_at: time at which the participation ended (finished or screened out); None before.
+        ended_at: time at which the participation ended (finished or screened out), or None before.
         survey: answers to questionnaires, by question name.
         quiz: attempts at the comprehension quiz.
     """
@@ -105,7 +105,7 @@ class ParticipantProgress:
 
     @property
     def current(self) -> StudyTrial | None:
-        """Return the current trial, which may be answered but not yet explained; None if there is none."""
+        """Return the current trial, which may be answered but not yet explained, or None."""
         if self.stage == "practice":
             return next((trial for trial in self._practice if trial.trial not in self.answered), None)
         if self.stage == "trials":
@@ -119,12 +119,12 @@ class ParticipantProgress:
 
     @property
     def questionnaire(self) -> Questionnaire | None:
-        """Return the current questionnaire; None if there is none."""
+        """Return the current questionnaire, or None."""
         return next((one for one in self._surveys.at(self.stage) if one.name not in self._filled_in), None)
 
     @property
     def attempts_left(self) -> int | None:
-        """Return how many attempts at the quiz are left; None without a quiz."""
+        """Return how many attempts at the quiz are left, or None without a quiz."""
         quiz = self._surveys.quiz
         return None if quiz is None else quiz.attempts - len(self.quiz) % quiz.attempts
 

@@ -39,7 +39,7 @@ def worded(wording: str | Mapping[str, str], language: str) -> str:
     """Return a text in the given language.
 
     Raises:
-        ValueError: if there is none.
+        ValueError: if the text is missing in this language.
 
     Examples:
         >>> worded({"en": "Age", "de": "Alter"}, "de-AT")
@@ -82,7 +82,7 @@ class ShowIf(Record):
         return self
 
     def holds(self, answers: Answers) -> bool:
-        """Return whether the earlier answer meets the condition; False if there is none."""
+        """Return whether the earlier answer exists and meets the condition."""
         answer = answers.get(self.question)
         if answer is None:
             return False
@@ -122,7 +122,7 @@ class _Question(Record):
 
     @abstractmethod
     def check(self, answer: Answer) -> None:
-        """Check an answer. Raises ValueError with the expected values if it is invalid."""
+        """Check an answer. Raise ValueError with the expected values if it is invalid."""
 
     def public(self, language: str) -> dict[str, Any]:
         """Return the question as JSON values for the page."""

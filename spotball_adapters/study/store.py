@@ -84,7 +84,7 @@ class StudyReader:
         return [_participant(row) for row in self.study.rows(f"{_PARTICIPANT} ORDER BY id")]
 
     def id_of(self, token_hash: bytes) -> int | None:
-        """Return the id of the participant with this token; None if it is unknown."""
+        """Return the id of the participant with this token, or None if it is unknown."""
         rows = self.study.rows("SELECT id FROM participants WHERE token_hash = ?", token_hash)
         return next((identity for (identity,) in rows), None)
 
@@ -95,7 +95,7 @@ class StudyReader:
         return participant
 
     def by_label(self, participant: str) -> Participant | None:
-        """Return the participant with this label; None if there is none."""
+        """Return the participant with this label, or None."""
         return self._one("participant", participant)
 
     def _one(self, column: str, value: object) -> Participant | None:

@@ -25,9 +25,9 @@ class FileBox:
         corners: (x1, y1, x2, y2).
         category: its category, as named in the file.
         score: confidence, from 0 to 1.
-        of: width and height of the picture in the unit of the coordinates; None for pixels of the picture.
-        outline: polygons whose union is the outline, in the same unit; None if only the box is known.
-        keypoints: COCO's 17 keypoints (x, y, confidence), in the same unit; None if the pose is unknown.
+        of: width and height of the picture in the unit of the coordinates, or None for pixels of the picture.
+        outline: polygons whose union is the outline, in the same unit, or None if only the box is known.
+        keypoints: COCO's 17 keypoints (x, y, confidence), in the same unit, or None if the pose is unknown.
     """
 
     corners: tuple[float, float, float, float]
@@ -53,7 +53,7 @@ class ImageView:
     image: tuple[float, float]
 
     def box(self, box: FileBox, label: Label) -> Box | None:
-        """Return the box in the image, clipped at its edges; None if it is outside.
+        """Return the box in the image, clipped at its edges, or None if it is outside.
 
         Examples:
             >>> view = ImageView((1920, 1080), (240, 0, 1680, 1080), (640, 480))
@@ -89,7 +89,7 @@ class ImageView:
 
 
 def number(text: str) -> float | None:
-    """Return the number in a text; None if it is not a finite number.
+    """Return the number in a text, or None if it is not a finite number.
 
     Examples:
         >>> number(" 1.5 "), number("1e400"), number("one")

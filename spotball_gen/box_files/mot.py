@@ -57,7 +57,7 @@ def _whole(rows: Iterator[list[str]], path: Path) -> Iterator[list[str]]:
 
 
 def _wrong(row: list[str]) -> tuple[str, str, str] | None:
-    """Return the invalid field of a row, its value, and the expected value; None if the row is valid."""
+    """Return the invalid field of a row, its value, and the expected value, or None if the row is valid."""
     if not 6 <= len(row) <= 10:
         return "line", f"{len(row)} fields", f"{','.join(_FIELDS)}, and at most 10"
     for name, field in zip(_FIELDS, row, strict=False):

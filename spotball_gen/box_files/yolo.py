@@ -43,7 +43,7 @@ def read_yolo(path: Path) -> tuple[FileBox, ...]:
 
 
 def _wrong(fields: list[str]) -> tuple[str, str, str] | None:
-    """Return the invalid field of a line, its value, and the expected value; None if the line is valid."""
+    """Return the invalid field of a line, its value, and the expected value, or None if the line is valid."""
     if not 5 <= len(fields) <= 7:
         return "line", f"{len(fields)} fields", "class x y width height, and at most score and track"
     if not (fields[0].isdecimal() and len(fields[0]) <= _CLASS_DIGITS):

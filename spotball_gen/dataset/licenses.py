@@ -21,7 +21,7 @@ _ATTRIBUTION = re.compile(r"cc (by(?: (?:nc sa|nc nd|nc|sa|nd))?) (\d\.\d)")
 
 
 def hub_license(name: str) -> str | None:
-    """Return the Hub's identifier of a license; None if the name is unknown.
+    """Return the Hub's identifier of a license, or None if the name is unknown.
 
     Examples:
         >>> [hub_license(name) for name in ("CC BY 4.0", "CC0", "CC-BY-NC-SA-3.0", "CC BY", "ask the club", "")]

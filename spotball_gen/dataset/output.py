@@ -50,7 +50,7 @@ class Written:
         steps: the funnel, from the first stage to the selection.
         starving: unmet targets, one line each.
         without_test: sports with a single shot, which have no test images.
-        fresh: whether anything was written; False if the dataset was up to date.
+        fresh: whether anything was written, or False if the dataset was up to date.
     """
 
     chosen: int
@@ -63,7 +63,7 @@ class Written:
 def write_dataset(ledger: Ledger, plan: GenerationPlan, packages: Mapping[str, str]) -> Written:
     """Write the dataset, unless it is up to date.
 
-    If there are no items, only the funnel is written.
+    Without items, only the funnel is written.
 
     Args:
         packages: versions of the packages that results depend on.
@@ -170,14 +170,14 @@ def _corners(box: Box, plan: GenerationPlan) -> tuple[float, float, float, float
 
 
 def _outlines(item: Item, plan: GenerationPlan) -> list[tuple[Polygon, ...] | None] | None:
-    """Return the parts of players' outlines inside the image; None if no player has one."""
+    """Return the parts of players' outlines inside the image, or None if no player has one."""
     size = plan.run.width, plan.run.height
     outlines = [(player.outline and clipped(player.outline, *size)) or None for player in item.players]
     return outlines if any(outlines) else None
 
 
 def _keypoints(item: Item, plan: GenerationPlan) -> list[tuple[Keypoint, ...] | None] | None:
-    """Return the keypoints of players whose pose is near their box; None if no player has such keypoints."""
+    """Return the keypoints of players whose pose is near their box, or None if no player has such keypoints."""
     poses = [
         player.keypoints if player.keypoints and near_box(player.keypoints, _corners(player, plan)) else None
         for player in item.players
@@ -201,7 +201,7 @@ def _write_funnel(folder: Path, steps: Sequence[FunnelStep]) -> None:
 
 
 def _there(ledger: Ledger) -> str | None:
-    """Return the digest of the dataset's sources; None if the dataset is incomplete."""
+    """Return the digest of the dataset's sources, or None if the dataset is incomplete."""
     try:
         marker = parse_json((ledger.work / _MARKER).read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -18,7 +18,7 @@ image's center, number of players, and mean area of a player's box (over images 
 
 
 def table_1(scenes: Sequence[Scene]) -> dict[str, float | None]:
-    """Return a column of Table 1 for some scenes, with lengths in pixels. Values are None if nothing is known."""
+    """Return a column of Table 1 for some scenes, with lengths in pixels. A value of None means unknown."""
     balls = np.array([scene.ball_box for scene in scenes if scene.ball_box], dtype=float).reshape(-1, 4)
     sizes = balls[:, 2:] - balls[:, :2]
     middles = np.array([(s.width / 2, s.height / 2) for s in scenes if s.ball_box], dtype=float).reshape(-1, 2)

@@ -177,7 +177,7 @@ class Play:
         return DemoBall((x, min(y, ground - radius)), radius, (x, ground), 3 * time)
 
     def _hand(self, i: int, towards: int, time: float, pan: float) -> Point:
-        """Return where a player holds the ball: beside the body, on the side of the next receiver."""
+        """Return where a player holds the ball: next to the body, on the side of the next receiver."""
         player = self._player(i, time, pan)
         side = 1 if self._x[towards] > self._x[i] else -1
         return player.feet[0] + side * 0.52 * player.tall, player.feet[1] - 0.62 * player.tall

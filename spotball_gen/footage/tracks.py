@@ -49,8 +49,8 @@ class Track:
     score: float = 0.0
 
     def velocity(self, time: float) -> tuple[float, float] | None:
-        """Return the velocity (right, down) at a time, in pixels per second; None if there are fewer than two
-        points.
+        """Return the velocity (right, down) at a time, in pixels per second, or None if there are fewer than
+        two points.
         """
         points = np.array(self.points)
         near = points[np.abs(points[:, 0] - time) <= _SMOOTHED]

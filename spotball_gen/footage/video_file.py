@@ -106,7 +106,9 @@ class VideoFile:
 
     @property
     def length(self) -> float | None:
-        """Return the seconds from the first frame to the end, as stated by the container; None if it states nothing."""
+        """Return the seconds from the first frame to the end, as stated by the container, or None if it states
+        nothing.
+        """
         stream = self._stream
         if stream.duration is None:
             if self._container.duration is None:

@@ -30,7 +30,7 @@ class RemoteFile:
     Attributes:
         size: size in bytes.
         blob: git's SHA-1 of the file, or of its LFS pointer for a large file.
-        sha256: SHA-256 of a file in LFS; None for other files.
+        sha256: SHA-256 of a file in LFS, or None for other files.
     """
 
     size: int
@@ -90,7 +90,7 @@ class Hub:
         """Create a repository unless it exists.
 
         Raises:
-            OptionError: if there is no token, or if the name is invalid.
+            OptionError: if the token is missing, or if the name is invalid.
             SpotballError: if the Hub rejects the request or cannot be reached.
         """
         if self._token is None:

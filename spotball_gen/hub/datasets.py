@@ -78,7 +78,7 @@ def _stage_scenes(staged: Staged, rows: Sequence[SceneRow]) -> None:
 
 
 def _images(folder: Path, scenes: Sequence[Scene]) -> list[Path | None]:
-    """Return the image file of each scene; None for scenes without one. Raises InputError for missing files."""
+    """Return the image file of each scene, or None for scenes without one. Raise InputError for missing files."""
     images: list[Path | None] = []
     problems: list[Problem] = []
     for scene in scenes:

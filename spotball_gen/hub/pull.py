@@ -42,12 +42,12 @@ def pull(
     Args:
         repo: the repository, such as me/my-balls.
         out: a folder that is empty or does not exist yet.
-        revision: a branch, tag or commit; None for the main branch.
+        revision: a branch, tag or commit, or None for the main branch.
         most_bytes: maximum size of the download.
         tell: called with a sentence about each step.
 
     Returns:
-        Differences from the pushed folder, in sentences; empty if there are none.
+        Differences from the pushed folder, in sentences; empty if the folders are equal.
 
     Raises:
         InputError: if `push` did not write the repository, if it contains unsafe names, or if it is too large.
@@ -84,7 +84,7 @@ class _Download:
         self._hub, self.repo, self._commit, self._remote, self._work = hub, repo, commit, remote, work
 
     def check(self, names: list[str], most_bytes: int) -> None:
-        """Check names and sizes. Raises InputError for unsafe names, or if the limit or the free disk space is
+        """Check names and sizes. Raise InputError for unsafe names, or if the limit or the free disk space is
         exceeded.
         """
         problems = [
@@ -108,7 +108,7 @@ class _Download:
         return self._hub.download(self.repo, name, self._commit, self._remote[name], self._work)
 
     def size(self, name: str) -> int | None:
-        """Return the size of a file; None if the repository does not contain it."""
+        """Return the size of a file, or None if the repository does not contain it."""
         return self._remote[name].size if name in self._remote else None
 
 
@@ -136,7 +136,7 @@ def _manifest(download: _Download) -> HubManifest:
 
 
 def _wanted(manifest: HubManifest, remote: Mapping[str, RemoteFile], repo: str) -> list[str]:
-    """Return the files to download. Raises InputError if one is missing."""
+    """Return the files to download. Raise InputError if one is missing."""
     unchanged = [file.path for file in manifest.files if file.stored == "file"]
     if missing := [name for name in unchanged if name not in remote]:
         raise InputError([Problem(repo, None, name, "no such file", f"what {MANIFEST} lists") for name in missing])

@@ -20,7 +20,7 @@ class Pushed:
         url: address of the repository.
         sizes: bytes of each file in the repository.
         notes: information for the user, in sentences.
-        commit: the new commit; None if nothing has changed, or for a dry run.
+        commit: the new commit, or None if nothing has changed, or for a dry run.
     """
 
     url: str
@@ -44,7 +44,7 @@ def push(
         folder: a dataset, an export, or a folder with score reports.
         repo: the repository, such as me/my-balls. It is created unless it exists.
         private: whether a new repository is private.
-        license: the Hub's identifier of the license; None for the licenses of the sources.
+        license: the Hub's identifier of the license, or None for the licenses of the sources.
         dry_run: prepare everything without using the network.
         tell: called with a sentence about each step.
 

@@ -71,7 +71,7 @@ def restore_lines(files: Sequence[Path], folder: Path, name: str) -> None:
 
 
 def write_new(folder: Path, name: str, content: bytes) -> None:
-    """Write a file that must not exist yet. Raises InputError if it exists or if its path is unsafe."""
+    """Write a file that must not exist yet. Raise InputError if it exists or if its path is unsafe."""
     place = confined(folder, name)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -107,7 +107,7 @@ def _rows(file: Path, columns: Sequence[Column]) -> Iterator[dict[str, Any]]:
 
 
 def _line(file: Path, row: dict[str, Any], lines: dict[int, str]) -> str:
-    """Return the line of a row. Raises InputError if it is not a single line, or if its position is already used."""
+    """Return the line of a row. Raise InputError if it is not a single line, or if its position is already used."""
     position, line = row["position"], row["line"]
     if position is None or position in lines:
         raise _refused(file, "position", f"{position} again" if position is not None else "null", "each place once")

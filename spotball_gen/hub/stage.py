@@ -32,7 +32,7 @@ def stage(folder: Path, work: Path, *, repo: str, license: str | None = None, ur
         folder: a folder with scenes.jsonl, an export from `spotball gen export`, or a folder with score reports.
         work: an empty folder for new files.
         repo: the repository, such as me/my-balls.
-        license: the Hub's identifier of the license; None for the licenses of the sources.
+        license: the Hub's identifier of the license, or None for the licenses of the sources.
         url: address of the repository.
 
     Raises:

@@ -47,7 +47,7 @@ class Staged:
             self._list(name, place, "file")
 
     def add_as_rows(self, name: str, place: Path) -> None:
-        """List a file whose content is stored in Parquet files. Raises InputError if the name is not allowed."""
+        """List a file whose content is stored in Parquet files. Raise InputError if the name is not allowed."""
         self._list(name, place, "rows")
 
     def add_text(self, name: str, text: str) -> None:
@@ -64,7 +64,7 @@ class Staged:
         return place
 
     def finish(self) -> None:
-        """Write the manifest. Raises InputError if the names of two files differ only in case."""
+        """Write the manifest. Raise InputError if the names of two files differ only in case."""
         counts = Counter(file.path.casefold() for file in self.stored)
         if twice := [file.path for file in self.stored if counts[file.path.casefold()] > 1]:
             expected = "names that differ in more than case, which does not count on some systems"

@@ -62,7 +62,7 @@ def responses_piece(name: str, number: int, count: int) -> str:
 
 
 def content_of(path: str) -> str | None:
-    """Return the content of a Parquet file in a repository: `data` or a file of responses; None for other files.
+    """Return the content of a Parquet file in a repository: `data` or a file of responses, or None for other files.
 
     Examples:
         >>> content_of("data/train-00000-of-00001.parquet"), content_of("README.md")

@@ -51,7 +51,7 @@ def mask_parts(item: Item, settings: MaskSettings) -> MaskParts:
 
     The ball is the ellipse in its box. The ball and regions marked by reviewers (the note `regions` of `inpaint`) are
     always included, also where they overlap players. Players' pixels are excluded from the margin and the shadow. They
-    are those in the outline, or in the box if there is no outline.
+    are those in the outline, or in the box without an outline.
 
     Raises:
         ValueError: if the item has no ball.

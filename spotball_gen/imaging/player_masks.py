@@ -1,4 +1,4 @@
-"""Masks of players: the pixels inside the outline, or inside the box if there is no outline."""
+"""Masks of players: the pixels inside the outline, or inside the box without an outline."""
 
 from __future__ import annotations
 

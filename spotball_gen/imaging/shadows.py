@@ -44,7 +44,7 @@ def shadow_of(image: Image, ball: Box, players: Sequence[Box], *, reach: float) 
         reach: maximum distance below the ball, in ball sizes.
 
     Returns:
-        Shape (height, width); all False if there is no shadow.
+        Shape (height, width); all False without a shadow.
     """
     cv2 = opencv()
     shadow = np.zeros(image.shape[:2], dtype=np.bool_)

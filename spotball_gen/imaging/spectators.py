@@ -46,7 +46,7 @@ class SpectatorSettings(StageSettings):
 
 
 def audience_reasons(people: Sequence[Box], height: float, settings: SpectatorSettings) -> tuple[str, ...]:
-    """Return the reason why each person is audience; an empty string for players.
+    """Return the reason why each person is audience, or an empty string for players.
 
     Args:
         people: boxes of the people.

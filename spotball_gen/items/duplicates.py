@@ -85,7 +85,9 @@ class Seen:
             self._sort()
 
     def near(self, frame_hash: bytes) -> tuple[str, int] | None:
-        """Return the nearest frame (the first if tied) and the number of different bits; None if no frame is near."""
+        """Return the nearest frame (the first if tied) and the number of different bits, or None if no frame
+        is near.
+        """
         query = np.frombuffer(frame_hash, dtype=np.uint8)[None]
         recent = np.arange(self._sorted, len(self._names))
         places = recent

@@ -39,12 +39,12 @@ class VideoFrame:
         number: its index in decoding order, from 0.
         ms: its time stamp in milliseconds.
         shot: number of its shot, from 0.
-        picture: function that creates the image (RGB, of the run's size); None if it failed or if the image is already
-            in its file.
+        picture: function that creates the image (RGB, of the run's size), or None if it failed or if the image is
+            already in its file.
         size: width and height of the decoded frame.
         window: the part of the frame that the image shows: (x1, y1, x2, y2) in pixels.
-        error: why there is no image; empty if there is one.
-        digest: its perceptual hash; None to compute `digest` of the image.
+        error: why the image is missing; empty if the image exists.
+        digest: its perceptual hash, or None to compute `digest` of the image.
     """
 
     number: int
@@ -58,7 +58,7 @@ class VideoFrame:
 
     @property
     def image(self) -> Image | None:
-        """Return the image, created anew on each access; None if there is none."""
+        """Return the image, created anew on each access, or None."""
         return self.picture() if self.picture else None
 
 

@@ -55,8 +55,8 @@ class Box:
         x1, y1, x2, y2: edges in pixels, not necessarily integers. x2 and y2 are exclusive.
         score: the detector's confidence, in [0, 1].
         label: whether it is a ball or a player.
-        outline: polygons whose union is a player's outline, in pixels; None if only the box is known.
-        keypoints: a player's 17 keypoints (x, y, confidence), in pixels; None if the pose is unknown.
+        outline: polygons whose union is a player's outline, in pixels, or None if only the box is known.
+        keypoints: a player's 17 keypoints (x, y, confidence), in pixels, or None if the pose is unknown.
 
     Examples:
         >>> box = Box(10, 20, 30, 60, label="player")

@@ -95,7 +95,7 @@ def weights_name(source: str, commit: str | None) -> str:
 
     Args:
         source: the folder or the name on the Hub.
-        commit: the commit on the Hub; None for a folder.
+        commit: the commit on the Hub, or None for a folder.
 
     Returns:
         `NAME@COMMIT`; for a folder, its name and the start of the digest of all its files.

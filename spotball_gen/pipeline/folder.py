@@ -30,7 +30,7 @@ def read_only(dataset: Path) -> SqliteStore:
     """Open a dataset's ledger for reading, also while another process uses it.
 
     Raises:
-        OptionError: if there is no ledger.
+        OptionError: if the ledger does not exist.
         DamagedStoreError: if it is empty or damaged.
     """
     path = dataset / WORK / LEDGER
@@ -40,7 +40,7 @@ def read_only(dataset: Path) -> SqliteStore:
 
 
 def with_ball(path: str | None) -> str | None:
-    """Return the path of the image with the ball in a generated dataset; None for other images.
+    """Return the path of the image with the ball in a generated dataset, or None for other images.
 
     Examples:
         >>> with_ball("images/soccer/1.png"), with_ball("elsewhere/1.png")

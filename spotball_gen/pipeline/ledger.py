@@ -49,7 +49,7 @@ class TakenFrame:
         item: its item.
         frame: its number in the video.
         digest: its perceptual hash.
-        reject: why it does not continue; None if it does.
+        reject: why it does not continue, or None if it does.
     """
 
     item: Item
@@ -184,7 +184,7 @@ class Ledger(RunStore):
             connection.execute("UPDATE videos SET frames = frames + ? WHERE video = ?", (len(frames), video))
 
     def last(self, video: str) -> tuple[int, int, int] | None:
-        """Return frame number, time stamp in milliseconds and shot of a video's last frame; None if there is none."""
+        """Return frame number, time stamp in milliseconds and shot of a video's last frame, or None."""
         query = "SELECT frame, ms, shot FROM items WHERE video = ? ORDER BY ms DESC LIMIT 1"
         for row in self.rows(query, video):
             frame, ms, shot = row
@@ -244,7 +244,7 @@ class Ledger(RunStore):
         """Return an item as it was after the last stage that it passed.
 
         Raises:
-            KeyError: if there is no item with this id.
+            KeyError: if the id is unknown.
             StoreError: if its record is damaged, or refers to an image outside the work folder.
         """
         for video, record in self.rows("SELECT video, record FROM items WHERE item = ?", name):
@@ -311,7 +311,7 @@ class Ledger(RunStore):
                 digest.update("\0".join(row).encode())
         return digest.hexdigest()
 
-    # What there is to tell ------------------------------------------------------------------------------------------
+    # Summaries -----------------------------------------------------------------------------------------------------
 
     def funnel(self, stages: Sequence[str]) -> tuple[FunnelStep, ...]:
         """Return what each stage kept and removed, with reasons."""

@@ -66,7 +66,7 @@ def keypoint_similarity(pose: FloatArray, others: FloatArray, area: float) -> Fl
 def similarity(pose: FloatArray, others: FloatArray, area: float) -> FloatArray:
     """Return the object keypoint similarity of a pose with others: 1 for the same pose, 0 for a distant one.
 
-    It is COCO's measure over the keypoints that are confident in both poses; NaN if there are none.
+    It is COCO's measure over the keypoints that are confident in both poses, or NaN.
 
     Args:
         pose: shape (17, 3).

@@ -129,7 +129,7 @@ class _Reader:
         return read
 
     def image_name(self, where: str, entry: _Result, pictures: dict[_Id, str] | None) -> str | None:
-        """Return the name of a person's image; None if it is invalid."""
+        """Return the name of a person's image, or None if it is invalid."""
         if pictures is not None:
             if entry.image_id in pictures:
                 return pictures[entry.image_id]
@@ -141,7 +141,7 @@ class _Reader:
         return None if name is None else str(name)
 
     def confident(self, where: str, entry: _Result, flags: bool) -> FloatArray | None:
-        """Return the keypoints with confidences; None if these are invalid."""
+        """Return the keypoints with confidences, or None if these are invalid."""
         assert entry.keypoints is not None
         try:
             return confident_keypoints(entry.keypoints, entry.keypoint_scores, flags=flags)

@@ -63,7 +63,7 @@ class PoseEstimator(Protocol):
 
         Args:
             scene: a scene with at least one player.
-            image: RGB, of the scene's size; None if `needs_images` is false.
+            image: RGB, of the scene's size, or None if `needs_images` is false.
         """
         ...
 

@@ -18,7 +18,7 @@ class Person:
 
     Attributes:
         keypoints: shape (17, 3): x and y in pixels of the image, and confidence in [0, 1].
-        box: x1, y1, x2, y2 in pixels, shape (4,); None if the estimator returns no box.
+        box: x1, y1, x2, y2 in pixels, shape (4,), or None if the estimator returns no box.
     """
 
     keypoints: FloatArray

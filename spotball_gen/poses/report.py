@@ -18,7 +18,7 @@ class PoseFailure(Record):
 
     Attributes:
         player: number of the player in the scene, from 1.
-        reason: why there is no pose.
+        reason: why the pose is missing.
     """
 
     player: PositiveInt

@@ -15,7 +15,7 @@ RIDGE = 1e-3
 class Discriminant:
     """Least squares of labels on features, in the direction of a linear discriminant.
 
-    The expensive part is computed once, so many label vectors for the same rows are cheap.
+    The expensive part is computed once, so a large number of label vectors for the same rows are cheap.
 
     Args:
         features: shape (n, k).
@@ -48,7 +48,7 @@ def areas(scores: Floats, labels: Bools) -> Floats:
         labels: shape (n, k).
 
     Returns:
-        Shape (n,), in [0, 1]; NaN if all labels of a row are equal.
+        Shape (n,), in [0, 1], or NaN if all labels of a row are equal.
 
     Examples:
         >>> areas(np.array([[0.1, 0.4, 0.35, 0.8]]), np.array([[False, False, True, True]])).tolist()

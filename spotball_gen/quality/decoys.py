@@ -22,7 +22,7 @@ Bools = NDArray[np.bool_]
 
 
 def ball_cell(scene: Scene) -> int:
-    """Return the index of the cell with the largest part of the ball; the first ball cell if there is no box.
+    """Return the index of the cell with the largest part of the ball; the first ball cell without a box.
 
     Examples:
         >>> from spotball_core.grid import Grid
@@ -44,7 +44,7 @@ def decoys(scene: Scene, touched: Bools) -> NDArray[np.int64] | None:
         touched: cells with inpainted pixels, shape (n_cells,).
 
     Returns:
-        Their indices, the most similar first, shape (4,); None if there are fewer untouched cells.
+        Their indices, the most similar first, shape (4,), or None if there are fewer untouched cells.
     """
     free = np.flatnonzero(~touched)
     if len(free) < DECOYS:

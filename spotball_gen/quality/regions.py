@@ -26,7 +26,7 @@ _NOISE = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], dtype=np.float32) / 6
 _LEAST = 0.25
 """Gray levels added to both sides of a ratio, so that flat areas do not give infinite ratios."""
 _FAINT = 0.01
-"""Weight of players' pixels around a region. They count only if there are no other pixels."""
+"""Weight of players' pixels around a region. They count only without other pixels."""
 _RIM = 2
 """Pixels around a player's box that its edges affect."""
 _TRIES = 8
@@ -85,7 +85,7 @@ def judge(
         placements: desired number of untouched regions.
 
     Returns:
-        The result; None if the mask is empty, or if there is room for fewer than 20 untouched regions.
+        The result, or None if the mask is empty, or if there is room for fewer than 20 untouched regions.
     """
     if not (mask > 0).any():
         return None

@@ -17,9 +17,9 @@ class Kappa:
 
     Attributes:
         n: number of items that both answered.
-        agree: share of these on which they agree; None if there are none.
-        kappa: Cohen's kappa; None if it is undefined.
-        undefined: why it is undefined; None if it is defined.
+        agree: share of these on which they agree, or None.
+        kappa: Cohen's kappa, or None if it is undefined.
+        undefined: why it is undefined, or None if it is defined.
     """
 
     n: int

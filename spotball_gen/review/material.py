@@ -27,10 +27,10 @@ class ReviewImage:
 
     Attributes:
         without: the file without the ball.
-        with_ball: the file with the ball; None if there is none.
+        with_ball: the file with the ball, or None.
         first: whether it exceeds a limit of the stage `check`.
         why: the exceeded limits.
-        artifact: share of untouched regions that stand out less than the inpainted region; None if not measured.
+        artifact: share of untouched regions that stand out less than the inpainted region, or None if not measured.
     """
 
     scene: Scene

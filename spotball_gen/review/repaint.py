@@ -65,7 +65,7 @@ def send_back(ledger: Ledger) -> tuple[tuple[Key, ...], int]:
 
 
 def _again(item: Item, regions: Iterable[Corners]) -> Item | None:
-    """Return the item as before inpainting, with additional regions; None if there are no new regions."""
+    """Return the item as before inpainting, with additional regions, or None without new regions."""
     note = item.notes["inpaint"]
     earlier = note.get("regions", [])
     new = [list(region) for region in regions if list(region) not in earlier]

@@ -13,7 +13,7 @@ from spotball_gen.review.store import ReviewStore
 
 
 def serve(dataset: Path, *, reviewer: str, host: str, port: int, tell: Callable[[str], None]) -> None:
-    """Serve a review until the process is told to stop.
+    """Serve a review until the process is stopped.
 
     Args:
         dataset: the dataset's folder.

@@ -85,7 +85,7 @@ class Decision:
     """A reviewer's decision on an image.
 
     Attributes:
-        verdict: the verdict; None if only boxes were changed.
+        verdict: the verdict, or None if only boxes were changed.
         reason: reason of a reject, one of `REASONS`.
         unchecked: boxes that do not hold a player.
         regions: regions to repaint.

@@ -37,7 +37,7 @@ class RulesSettings(SpectatorSettings):
         max_distance: maximum distance from the ball's box to the nearest player's box, as a fraction of the image's
             diagonal.
         min_players: minimum number of players, without the audience.
-        max_players: maximum number of players; None for no limit.
+        max_players: maximum number of players, or None for no limit.
     """
 
     ball_confidence: float = Field(0.3, ge=0, le=1)

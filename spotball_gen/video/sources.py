@@ -44,7 +44,7 @@ def settle_videos(
         on_progress: called with the number of videos read and their total.
 
     Raises:
-        InputError: if there are no videos, or if they differ from those at the beginning of the run.
+        InputError: if videos are missing, or if they differ from those at the beginning of the run.
         OptionError: if a search for videos is not possible.
     """
     if recorded := ledger.videos():

@@ -59,8 +59,8 @@ class TrainingSource:
     """Inputs of an experiment that its settings do not contain.
 
     Attributes:
-        checkpoint: weights of GazeLLE's decoder; None for the small network.
-        photos: stimuli of photos; None for synthetic pictures.
+        checkpoint: weights of GazeLLE's decoder, or None for the small network.
+        photos: stimuli of photos, or None for synthetic pictures.
         images: folder that the photos' paths are relative to.
         faces: boxes of heads on photos.
     """
@@ -77,12 +77,12 @@ class Task:
 
     Attributes:
         name: name of the run and of its respondent.
-        set: the training set; None to test without training.
+        set: the training set, or None to test without training.
         seed: seed of the run.
         out: folder of the experiment.
         settings: settings of the experiment.
         checkpoint: weights of GazeLLE's decoder.
-        images: folder that photos' paths are relative to; None for synthetic pictures.
+        images: folder that photos' paths are relative to, or None for synthetic pictures.
         device: the PyTorch device.
     """
 
@@ -206,7 +206,7 @@ def do(task: Task) -> Run:
 
 
 def read_run(path: Path) -> Run:
-    """Read the result of a run. Raises InputError if it is damaged."""
+    """Read the result of a run. Raise InputError if it is damaged."""
     try:
         text = path.read_text(encoding="utf-8")
         parse_json(text)

@@ -60,7 +60,7 @@ class PictureTensors:
     Attributes:
         stimuli: the stimulus of each picture.
         images: pictures in half precision, shape (n, 3, height, width).
-        faces: boxes of the heads; None if unknown.
+        faces: boxes of the heads, or None if unknown.
         targets: gaze targets as fractions, shape (n, 2).
     """
 

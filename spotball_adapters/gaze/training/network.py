@@ -49,7 +49,7 @@ class TwoPaths(nn.Module):
 
         Args:
             images: images from `gazelle.prepared`, shape (batch, 3, side, side).
-            faces: the box of each person's head; None for the whole picture.
+            faces: the box of each person's head, or None for the whole picture.
 
         Returns:
             Heatmaps whose cells sum to 1, shape (batch, 32, 32).

@@ -42,8 +42,8 @@ class Over(Record):
 
     Attributes:
         mean: mean over seeds.
-        sd: standard deviation over seeds (n - 1); None for one seed.
-        ci95: Student's 95% confidence interval of the mean, computed on the log-odds scale for shares; None for one
+        sd: standard deviation over seeds (n - 1), or None for one seed.
+        ci95: Student's 95% confidence interval of the mean, computed on the log-odds scale for shares, or None for one
             seed or if all seeds are equal.
         seeds: the value of each seed, in order.
     """
@@ -75,7 +75,7 @@ class EpochOver(Record):
 
     Attributes:
         epoch: number of the epoch; 0 is before training.
-        loss: mean training cross-entropy in nats; None before training.
+        loss: mean training cross-entropy in nats, or None before training.
         distance: mean distance between predicted point and target on the validation pictures, as a fraction of the
             picture's side.
         accuracy: accuracy on the validation pictures, by condition.
@@ -109,7 +109,7 @@ class TrainingReport(Record):
     Attributes:
         settings: the settings.
         sets: the result of training on each set.
-        difference: accuracy after `disagree` minus accuracy after `agree`, seed by seed; None for other sets.
+        difference: accuracy after `disagree` minus accuracy after `agree`, seed by seed, or None for other sets.
         chance: expected accuracy of uniform guessing on the test pictures, by condition.
         n_test: number of test pictures, by condition.
         versions: versions of the packages, and the device.

@@ -30,7 +30,7 @@ class TrainingSettings(Record):
 
     Attributes:
         model: `two-paths` or `gazelle`.
-        weights: SHA-256 of GazeLLE's checkpoint; None for a network with random initial weights.
+        weights: SHA-256 of GazeLLE's checkpoint, or None for a network with random initial weights.
         backbone: folder or name of GazeLLE's encoder.
         data: `synthetic`, or the SHA-256 of a file of photo stimuli.
         pictures: number of synthetic pictures per training set.
@@ -58,8 +58,8 @@ class Epoch(Record):
 
     Attributes:
         epoch: number of the epoch; 0 is before training.
-        rate: learning rate at the end of the epoch; None before training.
-        loss: mean training cross-entropy in nats; None before training.
+        rate: learning rate at the end of the epoch, or None before training.
+        loss: mean training cross-entropy in nats, or None before training.
         distance: mean distance between predicted point and target on the validation pictures, as a fraction of the
             picture's side.
         accuracy: accuracy on the validation pictures, by condition.
@@ -77,7 +77,7 @@ class Run(Record):
 
     Attributes:
         name: name of the run and of the respondent of its trials.
-        set: the training set; None for a pretrained model without further training.
+        set: the training set, or None for a pretrained model without further training.
         seed: seed of the initial weights and of the order of pictures.
         epochs: the epochs, from before training to the last.
         seconds: duration of the training.

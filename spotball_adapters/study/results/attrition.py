@@ -31,8 +31,8 @@ class Times:
 
     Attributes:
         n: number of participants.
-        mean: mean; None without participants.
-        sd: standard deviation (n - 1); None for fewer than two participants.
+        mean: mean, or None without participants.
+        sd: standard deviation (n - 1), or None for fewer than two participants.
     """
 
     n: int

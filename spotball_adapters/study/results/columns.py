@@ -174,7 +174,7 @@ def survey_columns(questionnaires: Sequence[Questionnaire], language: str) -> Co
 
 
 def frame(columns: Columns, rows: Sequence[tuple[object, ...]]) -> pl.DataFrame:
-    """Return rows as a frame with these columns. The columns have their type even if there are no rows."""
+    """Return rows as a frame with these columns. The columns have their type even without rows."""
     import polars as pl
 
     types = {"text": pl.String, "whole number": pl.Int64, "number": pl.Float64, "true or false": pl.Boolean}

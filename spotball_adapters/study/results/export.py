@@ -160,7 +160,7 @@ def mouse(people: Iterable[Participation]) -> pl.DataFrame:
 
 
 def write_file(people: Sequence[Participation], design: StudyDesign, path: Path, respondent: str = RESPONDENT) -> None:
-    """Write responses (or trials) to a file in the format of its extension. Raises OptionError for an unknown one."""
+    """Write responses (or trials) to a file in the format of its extension. Raise OptionError for an unknown one."""
     if path.suffix.removeprefix(".") not in FORMS:
         raise OptionError(f"{path}: expected a file name ending in {', '.join(f'.{form}' for form in FORMS)}")
     if design.config.task == "clicks":

@@ -34,7 +34,7 @@ class GivenAnswer:
         server_seconds: seconds between the server's notification that the image was shown and the answer. It is shorter
             than `seconds` if both arrived together after a network failure.
         places: row and column of each click; for a choice, 0 and the option's index as shown.
-        explanation: the participant's text; None if none was requested or given.
+        explanation: the participant's text, or None if none was requested or given.
     """
 
     order: int
@@ -73,7 +73,7 @@ class MousePath:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """Indicators of how reliable a participant's answers are; None if unknown.
+    """Indicators of how reliable a participant's answers are. A value of None means unknown.
 
     Attributes:
         server_seconds: seconds per image by the server's clock, from consent (or the end of questionnaires and quiz
@@ -87,7 +87,7 @@ class Quality:
         seconds_away: total seconds that the page was hidden or without focus.
         viewport: width and height of the window at the first image, and device pixels per CSS pixel.
         device: type of device, browser, system and language, under these names.
-        left_fullscreen: how often they left full screen before the end; None if the study does not require it.
+        left_fullscreen: how often they left full screen before the end, or None if the study does not require it.
         small_windows: number of images for which the window was smaller than required.
     """
 
@@ -114,7 +114,7 @@ class Participation:
         list: the list that they saw.
         stage: their current stage.
         answers: answers to images and checks, in order.
-        minutes: minutes from consent to the last answer, by the server's clock; None if not finished.
+        minutes: minutes from consent to the last answer, by the server's clock, or None if not finished.
         quality: indicators of the answers' reliability.
         survey: answers to questionnaires, by question name.
         quiz: attempts at the comprehension quiz.
@@ -197,7 +197,7 @@ def participation_of(
         progress: progress after all events.
         events: the events; at least those without a trial, and mouse paths if needed.
         design: the study's design.
-        n_duplicated: how many of their explanations duplicate their own; None to count them.
+        n_duplicated: how many of their explanations duplicate their own, or None to count them.
     """
     over = progress.over
     finished = progress.stage == "finished"

@@ -29,7 +29,7 @@ def repeated_share(answers: Sequence[Places]) -> float | None:
         answers: answers of one participant, each with the same number of clicks.
 
     Returns:
-        From 1 / len(answers) to 1; None for fewer than `FEWEST` answers. Of the 50 people whose soccer clicks are
+        From 1 / len(answers) to 1, or None for fewer than `FEWEST` answers. Of the 50 people whose soccer clicks are
         published, the largest is 0.2.
 
     Examples:
@@ -53,7 +53,7 @@ def pattern_share(answers: Sequence[Places]) -> float | None:
         answers: answers of one participant, in the order of the images.
 
     Returns:
-        From 0 to 1; None for fewer than `FEWEST` answers. Of the 50 people whose soccer clicks are published, the
+        From 0 to 1, or None for fewer than `FEWEST` answers. Of the 50 people whose soccer clicks are published, the
         largest is 0.163.
 
     Examples:

@@ -94,7 +94,7 @@ def study_server(
     Args:
         store: the study's store, locked by this process.
         reader: a second connection to the store, for reading while it is written to.
-        password: password of the admin page; None or empty disables the page.
+        password: password of the admin page, which is disabled without one.
         pilot: mark participants and pages as a pilot's, and let a link choose the list.
         public: where participants reach a proxy in front of the server; None without a proxy.
         new_label: returns a label for a new participant; default: random labels.

@@ -50,7 +50,7 @@ class Images:
         return f"images/{self.name(key, role)}"
 
     def find(self, name: str) -> StudyImage | None:
-        """Return the image at an address; None if there is none."""
+        """Return the image at an address, or None."""
         return self._known.get(name)
 
     def content(self, picture: StudyImage) -> bytes:

@@ -51,7 +51,7 @@ class Limit:
         return 0 if allowed else max(1, round((1 - left) * 60 / self._most))
 
     def check(self, client: object) -> None:
-        """Count a request. Raises HttpError if it exceeds the limit."""
+        """Count a request. Raise HttpError if it exceeds the limit."""
         if seconds := self.wait(client):
             raise HttpError(429, "too many requests. Wait and retry", retry_after=seconds)
 

@@ -40,9 +40,9 @@ def opened(
 
     Args:
         folder: the study's folder.
-        password: password of the admin page; None or empty disables the page.
+        password: password of the admin page, which is disabled without one.
         pilot: store data separately from the study's; see `setup.pilot`.
-        public: address of a proxy in front of the server; None without a proxy.
+        public: address of a proxy in front of the server, or None without a proxy.
 
     Raises:
         InputError: if the study cannot be used.
@@ -142,13 +142,13 @@ def serve(
     public_url: str | None = None,
     proxies: Sequence[str] = (),
 ) -> None:
-    """Serve a study until the process is told to stop.
+    """Serve a study until the process is stopped.
 
     Args:
         port: the port; 0 for any free one.
         tell: called with each line to show, including the address.
         pilot: store data separately from the study's.
-        public_url: address of a proxy in front of the server; None without a proxy.
+        public_url: address of a proxy in front of the server, or None without a proxy.
         proxies: addresses and networks of trusted proxies; see `configuration`.
 
     Raises:

@@ -63,7 +63,7 @@ class FullError(Exception):
 
 
 class NoParticipationError(Exception):
-    """There is no participation to resume."""
+    """The participation to resume does not exist."""
 
 
 class ConflictError(Exception):
@@ -90,8 +90,8 @@ class Appended:
 
     Attributes:
         seq: number of the last stored event.
-        feedback: feedback on the last answered practice item; None if there is none.
-        refused: why the remaining events were rejected; None if all were stored.
+        feedback: feedback on the last answered practice item, or None.
+        refused: why the remaining events were rejected, or None if all were stored.
     """
 
     seq: int
@@ -139,9 +139,9 @@ class Sessions:
         """Start or resume a participation. Return its token, which is new unless `token` is already the participant's.
 
         Args:
-            token: the browser's token; None without one.
+            token: the browser's token, or None without one.
             start: the request.
-            device: device data to store for a new participant; None to store nothing.
+            device: device data to store for a new participant, or None to store nothing.
 
         Raises:
             TakenPartError: if the person took part in another session.
@@ -164,7 +164,7 @@ class Sessions:
 
     @asynccontextmanager
     async def held(self, token: str | None) -> AsyncIterator[Session | None]:
-        """Yield the token's participant with the lock held; None if the token is unknown."""
+        """Yield the token's participant with the lock held, or None if the token is unknown."""
         while (session := self._of(token)) is not None:
             async with session.lock:
                 if self._reader.shared and self._reader.last_seq(session.participant.id) != len(session.ids):
@@ -251,7 +251,7 @@ class Sessions:
             raise NotAllowedError(f"an explanation has at least {least} letters and digits")
 
     def feedback(self, progress: ParticipantProgress, trial: int | None) -> dict[str, Any] | None:
-        """Return the feedback on an answered practice item; None for all other items."""
+        """Return the feedback on an answered practice item, or None for all other items."""
         answered = progress.answered.get(trial) if trial is not None and trial < 0 else None
         return self._design.item_type.feedback(answered.trial, answered.answer) if answered else None
 
@@ -352,7 +352,7 @@ def new_token() -> str:
 
 
 def _is_new(event: Event, ids: Sequence[str]) -> bool:
-    """Return whether an event is the next one; False if it is stored already and was sent again.
+    """Return whether an event is the next one, or False if it is stored already and was sent again.
 
     Raises:
         ConflictError: if it is neither.

@@ -202,7 +202,7 @@ def parsed(body: bytes) -> Any:
 
 
 def read_start(content: Any) -> Start:
-    """Return the request to start a participation. Raises MalformedRequestError if it is invalid."""
+    """Return the request to start a participation. Raise MalformedRequestError if it is invalid."""
     try:
         return Start.model_validate(content)
     except ValidationError as error:
@@ -210,7 +210,7 @@ def read_start(content: Any) -> Start:
 
 
 def read_events(content: Any) -> list[Any]:
-    """Return the unparsed events of a request. Raises MalformedRequestError if there are none or too many."""
+    """Return the unparsed events of a request. Raise MalformedRequestError if their number is zero or too large."""
     events = content.get("events") if isinstance(content, dict) and set(content) == {"events"} else None
     if not isinstance(events, list) or not events or len(events) > MAX_EVENTS:
         raise MalformedRequestError(f'expected {{"events": [...]}} with 1 to {MAX_EVENTS} events')
@@ -218,7 +218,7 @@ def read_events(content: Any) -> list[Any]:
 
 
 def read_event(content: Any, received_at: str) -> Event:
-    """Return an event. Raises MalformedRequestError if it is invalid."""
+    """Return an event. Raise MalformedRequestError if it is invalid."""
     try:
         event = SentEvent.model_validate(content)
         value = VALUES[event.kind].model_validate(event.value).model_dump(mode="json")

@@ -35,10 +35,10 @@ def catalog(language: str, file: Path | None = None) -> gettext.NullTranslations
 
     Args:
         language: a language code such as de or de-AT.
-        file: the researcher's compiled catalog (.mo); None for the catalogs of this package.
+        file: the researcher's compiled catalog (.mo), or None for the catalogs of this package.
 
     Raises:
-        InputError: if there is no catalog of the language, or if the file is not a catalog.
+        InputError: if the language has no catalog, or if the file is not a catalog.
     """
     name = language.lower().split("-")[0]
     try:

@@ -20,7 +20,7 @@ _PLACEHOLDER = re.compile(rf"\b({'|'.join(PLACEHOLDERS)})\b")
 
 
 def check(folder: Path) -> list[str]:
-    """Return all reasons why a study should not start yet; an empty list if it may start.
+    """Return all reasons why a study should not start yet, or an empty list if it may start.
 
     Args:
         folder: the study's folder.

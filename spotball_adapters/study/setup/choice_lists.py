@@ -22,8 +22,8 @@ def lists_of_stimuli(stimuli: Sequence[Stimulus], *, per_list: int | None = None
 
     Args:
         stimuli: stimuli, including attention checks if there are any.
-        per_list: maximum number of photos in each generated list. None uses the lists that the stimuli name; if they
-            name none, it is 45.
+        per_list: maximum number of photos in each generated list. None uses the lists in the stimuli, or 45 if they
+            name no lists.
         seed: seed of the generated lists.
     """
     checks = tuple(stimulus.stimulus_id for stimulus in stimuli if stimulus.attention_check)

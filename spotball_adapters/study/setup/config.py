@@ -162,7 +162,7 @@ class ExclusionConfig(Record):
 
     Attributes:
         checks: `any` excludes participants with one click outside the ball's cells on a check; `all` only if all clicks
-            on a check are outside; `none` excludes nobody.
+            on a check are outside; `none` excludes no participants.
         min_seconds_per_image: minimum median time per image in seconds.
         same_cell: exclude participants who chose the same cell throughout.
         also: further rules; see `results.exclusion.RULES`.
@@ -245,9 +245,9 @@ class StudyConfig(Record):
         questionnaires: questionnaires before the instructions or after the images. They may be in a file: { file =
             "..." }.
         quiz: questions about the instructions, before the images.
-        database: a PostgreSQL database for the answers; None for SQLite files in the study's folder.
+        database: a PostgreSQL database for the answers, or None for SQLite files in the study's folder.
         explanation_letters: minimum number of letters and digits of an explanation.
-        minutes: the stated duration in minutes; None for an estimate of 20 seconds per image.
+        minutes: the stated duration in minutes, or None for an estimate of 20 seconds per image.
     """
 
     title: Words = "Spot the Ball"

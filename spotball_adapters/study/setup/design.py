@@ -84,7 +84,7 @@ class StudyDesign:
         return Surveys(self.config.questionnaires, self.config.quiz)
 
     def list_named(self, name: str) -> ListConfig:
-        """Return the list with this name. Raises KeyError if there is none."""
+        """Return the list with this name. Raise KeyError if it does not exist."""
         return {study_list.name: study_list for study_list in self.config.lists}[name]
 
     def trials(self, name: str, seed: int) -> tuple[StudyTrial, ...]:
@@ -177,7 +177,7 @@ def load(folder: Path) -> StudyDesign:
 
 
 def messages_file(folder: Path, config: StudyConfig) -> Path | None:
-    """Return the researcher's catalog of the page's texts; None if there is none.
+    """Return the researcher's catalog of the page's texts, or None.
 
     Raises:
         InputError: if it is not a file within the study's folder.
@@ -238,7 +238,7 @@ def _stimuli(folder: Path, config: StudyConfig) -> dict[Key, Stimulus]:
 
 
 def _picture(dataset: Path, path: str | None, size: tuple[int, int] | None) -> StudyImage:
-    """Return the description of an image file. Raises InputError if it cannot be shown or has another size."""
+    """Return the description of an image file. Raise InputError if it cannot be shown or has another size."""
     try:
         from PIL import Image
     except ImportError as error:

@@ -39,12 +39,12 @@ def copy_example(dataset: Path, scenes: Iterable[Scene], originals: Path | None,
     Args:
         dataset: the dataset's folder.
         scenes: scenes that no participant sees.
-        originals: a folder of original images with the dataset's names and any extension; None for those in the
+        originals: a folder of original images with the dataset's names and any extension, or None for those in the
             dataset.
         out: the study's folder.
 
     Returns:
-        The example; None if no scene has an original image.
+        The example, or None if no scene has an original image.
     """
     for scene in scenes:
         original = _original(dataset, scene, originals)

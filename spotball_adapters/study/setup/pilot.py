@@ -57,7 +57,7 @@ def data_folder(folder: Path, *, pilot: bool) -> Path:
     """Return the folder with the data of a study, or of its latest pilot.
 
     Raises:
-        OptionError: if there is no pilot.
+        OptionError: if the study has no pilot.
     """
     if not pilot:
         return folder
@@ -70,7 +70,7 @@ def delete_pilots(folder: Path) -> int:
     """Delete the data of all pilots of a study, and return their number of participants.
 
     Raises:
-        OptionError: if there is no pilot, or if a server uses one.
+        OptionError: if the study has no pilot, or if a server uses one.
     """
     data_folder(folder, pilot=True)
     n = 0

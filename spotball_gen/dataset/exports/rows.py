@@ -84,7 +84,7 @@ class SceneRow:
         }
 
     def _outlines(self) -> list[list[list[list[float]]] | None]:
-        """Return the outline polygons of each player; None if unknown."""
+        """Return the outline polygons of each player, or None if unknown."""
         outlines = self.scene.player_outlines or (None,) * len(self.scene.players or ())
         return [
             None if outline is None else [[list(point) for point in polygon] for polygon in outline]
@@ -133,7 +133,7 @@ def read_rows(dataset: Path, *, with_ball: bool = False) -> list[Row]:
 
 
 def read_parts(dataset: Path, scenes: Sequence[Scene]) -> dict[str, str] | None:
-    """Return the split of each image, SPORT/IMAGE, in the dataset's splits.json; None if there is none.
+    """Return the split of each image, SPORT/IMAGE, in the dataset's splits.json, or None.
 
     Raises:
         InputError: if the file cannot be read or lacks an image.
@@ -172,7 +172,7 @@ def _part_of(splits: _Splits) -> dict[str, str]:
 
 
 def _image_files(dataset: Path, scenes: Sequence[Scene], with_ball: bool) -> list[Path]:
-    """Return the image file of each scene. Raises InputError that lists all unusable files."""
+    """Return the image file of each scene. Raise InputError that lists all unusable files."""
     files: list[Path] = []
     problems: list[Problem] = []
     for scene in scenes:

@@ -24,7 +24,7 @@ _SHIRT_HEIGHT, _SHIRT_WIDTH = 0.54, 0.36
 _ASIDE, _ABOVE, _BELOW = 0.4, 0.7, 0.42
 """Maximum reach of a person: to the sides from the shirt's center, and up and down from its lower edge."""
 _HAIR_BELOW, _SHORTS_BELOW, _SHORTS_ASIDE = 0.1, 0.2, 0.05
-"""Lower end of hair below the shirt's upper edge, and extent of shorts below and beside the shirt."""
+"""Lower end of hair below the shirt's upper edge, and extent of shorts below and to the sides of the shirt."""
 
 _UPRIGHT = 0.8
 """Maximum width-to-height ratio of a shirt after merging pieces."""

@@ -56,7 +56,7 @@ def homography(source: Keypoints, target: Keypoints) -> NDArray[np.float64] | No
     """Return the homography that maps the source's pixels to the target's.
 
     Returns:
-        Shape (3, 3); None if too few features agree on one.
+        Shape (3, 3), or None if too few features agree on one.
     """
     cv2 = opencv()
     if min(len(source.places), len(target.places)) < _INLIERS[0]:

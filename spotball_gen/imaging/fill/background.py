@@ -72,7 +72,7 @@ def background(image: Image, hole: Bools, ball: Box, moving: Bools, neighbors: S
         neighbors: other frames of the same shot and size, the nearest in time first.
 
     Returns:
-        The background; None if fewer than three neighbors can be aligned.
+        The background, or None if fewer than three neighbors can be aligned.
     """
     window = _window(hole)
     inside, around = hole[window], ~hole[window] & ~moving[window]
@@ -142,7 +142,7 @@ def _light(neighbor: Image, matrix: NDArray[np.float64], image: Image, unused: B
     """Return the gain per channel that adapts an aligned frame to the image's brightness, shape (3,).
 
     Returns:
-        The gains; None if the whole frame shows another scene.
+        The gains, or None if the whole frame shows another scene.
     """
     cv2 = opencv()
     first, second = (

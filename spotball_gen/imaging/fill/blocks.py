@@ -63,7 +63,7 @@ def jpeg_quality(image: Image, excluded: NDArray[np.bool_]) -> int | None:
         excluded: pixels to ignore, shape (height, width).
 
     Returns:
-        OpenCV's quality, from 35 to 95, exact or off by 1 or 2; None where no quality fits.
+        OpenCV's quality, from 35 to 95, exact or off by 1 or 2, or None where no quality fits.
 
     Source:
         Farid (2009). Exposing digital forgeries from JPEG ghosts. IEEE Transactions on Information Forensics and

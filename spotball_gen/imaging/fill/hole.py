@@ -48,9 +48,9 @@ class Filled:
         image: RGB, shape (height, width, 3). Only pixels in the mask differ from the frame.
         mask: shape (height, width).
         temporal: share of the mask that is filled from neighboring frames.
-        confidence: mean confidence of these pixels; None if there are none.
+        confidence: mean confidence of these pixels, or None.
         neighbors: number of aligned frames.
-        quality: JPEG quality of the frame; None if it shows no compression.
+        quality: JPEG quality of the frame, or None if it shows no compression.
     """
 
     image: Image

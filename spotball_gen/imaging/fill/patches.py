@@ -58,7 +58,7 @@ def fill_from_patches(image: Image, hole: Bools, barred: Bools, band: Bools | No
         hole: pixels to fill, shape (height, width).
         barred: pixels not to copy, such as players, shape (height, width). They are copied if they mostly surround the
             hole.
-        band: pixels around the hole into which the copy is blended, shape (height, width); None for none.
+        band: pixels around the hole into which the copy is blended, shape (height, width), or None for none.
 
     Returns:
         The image, filled except where no place of the image is large enough.
@@ -100,7 +100,7 @@ def fill_from_patches(image: Image, hole: Bools, barred: Bools, band: Bools | No
 def _copied(
     image: Image, part: Bools, hole: Bools, barred: Bools, grid: tuple[int, int] | None
 ) -> tuple[NDArray[np.uint8], float] | None:
-    """Return the pixels for one connected part of a hole, shape (n, 3), and the error; None if no place is large
+    """Return the pixels for one connected part of a hole, shape (n, 3), and the error, or None if no place is large
     enough.
     """
     cv2 = opencv()

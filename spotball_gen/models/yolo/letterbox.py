@@ -103,6 +103,6 @@ def smallest_canvas(image: tuple[int, int], size: tuple[int, int], stride: int) 
         >>> smallest_canvas((360, 640), (640, 640), 32)
         (384, 640)
     """
-    # Use the unrounded size of the image. Otherwise it might be scaled down once more.
+    # Use the unrounded size of the image. Otherwise it might be scaled down again.
     scale = min(Fraction(size[0], image[0]), Fraction(size[1], image[1]))
     return math.ceil(image[0] * scale / stride) * stride, math.ceil(image[1] * scale / stride) * stride

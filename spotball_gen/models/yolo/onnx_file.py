@@ -30,7 +30,7 @@ class OnnxFile:
 
     Attributes:
         session: a session of ONNX Runtime.
-        shape: (batch, 3, height, width) of its input; None for variable sizes.
+        shape: (batch, 3, height, width) of its input, or None for variable sizes.
         names: names of its classes by number; empty if the file does not contain them.
         size: (height, width) that it was exported for.
         stride: the input's sides must be multiples of this number.
@@ -108,7 +108,7 @@ class OnnxFile:
 
     @property
     def fixed_size(self) -> tuple[int, int] | None:
-        """Return (height, width) of the input; None if the file does not fix it."""
+        """Return (height, width) of the input, or None if the file does not fix it."""
         height, width = self.shape[2:]
         return None if height is None or width is None else (height, width)
 

@@ -36,7 +36,8 @@ def read_boxes(
         labels: label of each used class, by class number. Other classes are ignored.
         confidence: minimum score (exclusive).
         overlap: if two boxes of a class have a larger intersection over union, the one with the lower score is dropped.
-        prototypes: prototypes of a segmentation model, shape (masks, height, width); None for a detector without masks.
+        prototypes: prototypes of a segmentation model, shape (masks, height, width), or None for a detector without
+            masks.
 
     Returns:
         The boxes within the image, highest score first. Equal scores are sorted by place.

@@ -15,7 +15,7 @@ class End:
     """The end of a video.
 
     Attributes:
-        detail: problem with the video; None if there is none.
+        detail: problem with the video, or None.
         failed: whether no frame could be read.
     """
 

@@ -1,4 +1,4 @@
-"""Results of benchmarks: figures, machine, and comparison with stored results."""
+"""What benchmarks came to, where, and how that compares with what was kept."""
 
 from __future__ import annotations
 

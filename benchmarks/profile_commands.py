@@ -1,8 +1,8 @@
-"""Where the time of whole commands goes, and the floor below which it cannot: written to docs/assets/profile.json.
+"""Profile whole commands and the minimum times of their parts, and write docs/assets/profile.json.
 
-Each command runs on synthetic data of the full release's size in a process of its own. A timer looks at its main thread
-every 5 ms and gives the time since the last look to what runs: the innermost place on the stack that `PLACES` knows.
-What worker threads do is time of what waits for them.
+Each command runs on synthetic data of the full release's size in a separate process. A timer inspects its main thread
+every 5 ms and assigns the time since the last inspection to the innermost entry of `PLACES` on the stack. The work of
+other threads counts as the time of the code that waits for them.
 """
 
 from __future__ import annotations

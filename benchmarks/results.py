@@ -1,4 +1,4 @@
-"""What benchmarks came to, where, and how that compares with what was kept."""
+"""Results of benchmarks: figures, machine, and comparison with stored results."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _PAGE = """<!DOCTYPE html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}: how it goes</title>
+<title>{title}: progress</title>
 <link rel="stylesheet" href="admin.css">
 <script type="module" src="admin.js"></script>
 </head>
@@ -90,10 +90,10 @@ def admin_page(
     ]
     refused = sorted(failures.items())
     sections = [
-        _table("Lists", ("list", "finished", "at it now", "silent", "screened out", "all"), balance),
+        _table("Lists", ("list", "finished", "active", "silent", "screened out", "all"), balance),
         _table("Attrition", ("", *columns), steps),
         _table("Completion time, mean (sd)", ("", *columns), times),
-        _table("Refusals and faults since the server began", ("answer", "times"), refused or [("none", "")]),
+        _table("Rejected requests and errors since the server started", ("response", "number"), refused or [("none", "")]),
         _people(lines, design, exclusion, silent_since, at),
     ]
     now = at.isoformat(timespec="milliseconds")
@@ -138,11 +138,11 @@ def _people(lines: Iterable[Line], design: StudyDesign, exclusion: Exclusion, si
             f'<td><progress max="{n}" value="{done}"></progress>{done} of {n}</td><td>{flags}</td>'
             f'<td class="number">{minutes:.1f}</td><td class="number">{_words(_ago(line.seen_at, at))}</td></tr>'
         )
-    heads = ("participant", "list", "where", "images", "flags", "minutes", "last seen")
+    heads = ("participant", "list", "stage", "images", "flags", "minutes", "last seen")
     numbers = ("minutes", "last seen")
     head = "".join(f'<th scope="col"{" class=number" * (name in numbers)}>{name}</th>' for name in heads)
     return (
-        "<h2>Participants</h2>\n<p>Flags in bold are rules by which study.toml excludes.</p>\n"
+        "<h2>Participants</h2>\n<p>Flags in bold are exclusion rules in study.toml.</p>\n"
         f'<div class="wide"><table class="people">\n<thead><tr>{head}</tr></thead>\n<tbody>\n'
         + "\n".join(rows)
         + "\n</tbody>\n</table></div>"

@@ -36,7 +36,7 @@ def static_files(design: StudyDesign) -> dict[str, tuple[bytes, str, str]]:
         "pilot": translations.gettext("Pilot: answers given here are not part of the study."),
         "progress": translations.gettext("Progress"),
         "noscript": translations.gettext(
-            "This study needs JavaScript. Please allow it for this page and load it again."
+            "This study needs JavaScript. Please allow it for this page and reload the page."
         ),
     }.items():
         html = html.replace(f"@{mark}@", escape(text))

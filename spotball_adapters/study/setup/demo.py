@@ -21,14 +21,13 @@ PHOTOS, PHOTO_CHECKS, SIDE = 16, 3, 448
 
 _TEXTS = {
     "consent": """\
-**This is a demo of a study about how people read a scene.** All its scenes are made up and drawn: they are synthetic,
-and what is answered says nothing about people.
+**This is a demo of a study about how people read a scene.** All its scenes are synthetic, and the answers say nothing
+about people.
 
-In a study, this page says who does it and why, what is asked, what is stored, that taking part is voluntary, and whom
-to write to. What you answer here is forgotten when the server ends.""",
+In a study, this page says who conducts it and why, what participants do, what is stored, that taking part is voluntary,
+and whom to contact. The server deletes your answers when it stops.""",
     "debriefing": """\
-**This was a demo with synthetic scenes.** In a study, this page says what it was about, and how participants get their
-pay.""",
+**This was a demo with synthetic scenes.** In a study, this page explains its purpose and how participants are paid.""",
 }
 
 

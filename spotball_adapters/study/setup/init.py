@@ -221,7 +221,7 @@ _CHOICE = """\
 # The file of the stimuli, in the dataset's folder.
 stimuli = {stimuli}
 question = {question}
-# Whether practice items say what was right.
+# Whether practice items show the correct answer.
 feedback = true
 """
 
@@ -229,10 +229,10 @@ _CLICKS = {
     "bonus": "1.00",
     "asked": """\
 [clicks]
-# Cells that are chosen on each image.
+# The number of cells to choose on each image.
 per_image = 3
 """,
-    "missed": "one click of a check outside the ball's cells excludes: the paper's rule",
+    "missed": "one click outside the ball's cells on a check excludes: the rule of the paper",
 }
 """Texts that differ between studies of clicks and of choices (below)."""
 

@@ -327,7 +327,7 @@ def test_roles_names_and_the_order_of_focus(drawn_study: Path, visit: Visit) -> 
     expect(visitor.button("Confirm")).to_be_focused()
     press("Shift+Tab")
     press("Enter")
-    expect(page.locator("#live")).to_have_text("Row C, column 5 taken back.")
+    expect(page.locator("#live")).to_have_text("Row C, column 5 removed.")
     expect(visitor.button("Undo")).to_be_focused()
     press("Shift+Tab")
     expect(visitor.cell(3, 5)).to_be_focused()

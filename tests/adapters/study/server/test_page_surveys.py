@@ -157,7 +157,7 @@ def test_back_to_the_instructions_and_without_the_network(tmp_path: Path, visit:
     visitor.heading("One moment")
     visitor.context.set_offline(False)
     visitor.heading("Instructions")
-    expect(page.locator(".note")).to_have_text("Not all answers were right. Please read the instructions again.")
+    expect(page.locator(".note")).to_have_text("Not all answers were correct. Please read the instructions again.")
     visitor.button("Continue").click()
     visitor.heading("Questions about the instructions")
     assert page.locator(".note").count() == 0

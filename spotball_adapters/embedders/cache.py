@@ -24,25 +24,25 @@ SCHEMA = Schema(
     version=1,
     tables={
         "models": Table(
-            "Each embedder and model that made vectors.",
+            "Embedders and models with cached vectors.",
             ("model",),
             (
                 Column("model", "INTEGER", "number of the model"),
                 Column("embedder", "TEXT NOT NULL", "the embedder's name"),
                 Column("name", "TEXT NOT NULL", "the model's name"),
-                Column("identity", "TEXT NOT NULL", "what else its vectors depend on, as JSON"),
+                Column("identity", "TEXT NOT NULL", "other settings that affect its vectors, as JSON"),
                 Column("dimension", "INTEGER NOT NULL", "length of its vectors"),
             ),
             unique=("embedder", "name", "identity"),
         ),
         "vectors": Table(
-            "The vector of each text.",
+            "Vectors of texts.",
             ("model", "text"),
             (
-                Column("model", "INTEGER NOT NULL REFERENCES models", "the model that made it"),
+                Column("model", "INTEGER NOT NULL REFERENCES models", "number of the model"),
                 Column("text", "BLOB NOT NULL", "SHA-256 of the text"),
                 Column("vector", "BLOB NOT NULL", "32-bit floats, little-endian"),
-                Column("cut", "INTEGER NOT NULL", "1 if the model saw only the start of the text"),
+                Column("cut", "INTEGER NOT NULL", "1 if the model read only the start of the text"),
             ),
         ),
     },

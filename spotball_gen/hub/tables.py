@@ -31,13 +31,13 @@ SCENES_TABLE: Final = (
 _DESCRIPTIONS = {
     "sport": "The sport.",
     "image": "The image's id within its sport.",
-    "respondent": "Who answered: people, a model, or a baseline.",
+    "respondent": "The respondent: people, a model, or a baseline.",
     "kind": "Kind of the respondent: human, model or baseline.",
     "prompt": "The prompt.",
     "sample": "Number of the sample, from 1.",
     "participant": "The participant, if the respondent is people.",
-    "cell": "The cell that was named; null if none could be read.",
-    "reasoning": "The reasons that were given.",
+    "cell": "The named cell; null if the response is unparsed.",
+    "reasoning": "The reasoning of the response.",
 }
 
 RESPONSES_TABLE: Final = (

@@ -93,7 +93,9 @@ def admin_page(
         _table("Lists", ("list", "finished", "active", "silent", "screened out", "all"), balance),
         _table("Attrition", ("", *columns), steps),
         _table("Completion time, mean (sd)", ("", *columns), times),
-        _table("Rejected requests and errors since the server started", ("response", "number"), refused or [("none", "")]),
+        _table(
+            "Rejected requests and errors since the server started", ("response", "number"), refused or [("none", "")]
+        ),
         _people(lines, design, exclusion, silent_since, at),
     ]
     now = at.isoformat(timespec="milliseconds")

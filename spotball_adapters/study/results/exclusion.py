@@ -115,46 +115,46 @@ def _at_least_half(n: int, person: Participation) -> bool:
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
         "checks": Rule(
-            "who clicked outside the ball's cells on an attention check, or chose wrong on one, be it once",
+            "participants with at least one click outside the ball's cells, or one wrong choice, on an attention check",
             _missed_a_check,
         ),
         "checks-all": Rule(
-            "who clicked outside the ball's cells with every click on an attention check, or chose wrong on one",
+            "participants with all clicks of an attention check outside the ball's cells, or a wrong choice on one",
             _missed_a_check_with_every_click,
         ),
         "fast": Rule(
-            "who took less than `--min-seconds` on the median image by the browser's clock, or per image on average by "
-            "the server's, from consent to the last answer",
+            "participants who took less than `--min-seconds` for the median image by the browser's clock, or on average "
+            "per image by the server's clock, from consent to the last answer",
             _fast,
         ),
-        "same-cell": Rule("who gave one and the same answer to all test images", _same_cell),
+        "same-cell": Rule("participants who gave the same answer to all test images", _same_cell),
         "clock": Rule(
-            "whose browser reports that images were on the screen for longer than the server's clock went on",
+            "participants whose browser reports more time on images than passed on the server's clock",
             lambda person, _: person.quality.impossible_times,
         ),
         "repeated": Rule(
-            "whose answers to at least half of the test images (of photos: nine tenths) are near-identical",
+            "participants whose answers to at least half of the test images (of photos: nine tenths) are near-identical",
             lambda person, _: _is_frequent(person, person.quality.repeated),
         ),
         "patterned": Rule(
-            "whose answers to at least half of the test images (of photos: nine tenths) follow a pattern, such as A1, "
-            "A2, A3",
+            "participants whose answers to at least half of the test images (of photos: nine tenths) follow a pattern, "
+            "such as A1, A2, A3",
             lambda person, _: _is_frequent(person, person.quality.patterned),
         ),
         "explanations": Rule(
-            "of whose explanations at least half are of low quality: short, random, or copied from the question",
+            "participants with at least half of their explanations short, random, or copied from the question",
             lambda person, _: _at_least_half(person.quality.poor_explanations, person),
         ),
         "fullscreen": Rule(
-            "who left full screen, in a study that requires it",
+            "participants who left full screen, in a study that requires it",
             lambda person, _: bool(person.quality.left_fullscreen),
         ),
         "small-window": Rule(
-            "who answered an image in a window that is smaller than the study requires",
+            "participants who answered an image in a window that is smaller than the study requires",
             lambda person, _: person.quality.small_windows > 0,
         ),
         "duplicates": Rule(
-            "of whose explanations at least half are duplicates of their own or of another participant's",
+            "participants with at least half of their explanations duplicated from their own or another participant's",
             lambda person, _: _at_least_half(person.quality.duplicated_explanations, person),
         ),
     }

@@ -123,8 +123,8 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             _missed_a_check_with_every_click,
         ),
         "fast": Rule(
-            "participants who took less than `--min-seconds` for the median image by the browser's clock, or on average "
-            "per image by the server's clock, from consent to the last answer",
+            "participants who took less than `--min-seconds` for the median image by the browser's clock, or on "
+            "average per image by the server's clock, from consent to the last answer",
             _fast,
         ),
         "same-cell": Rule("participants who gave the same answer to all test images", _same_cell),
@@ -133,7 +133,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             lambda person, _: person.quality.impossible_times,
         ),
         "repeated": Rule(
-            "participants whose answers to at least half of the test images (of photos: nine tenths) are near-identical",
+            "participants whose answers to at least half of the test images (of photos: nine tenths) are nearly equal",
             lambda person, _: _is_frequent(person, person.quality.repeated),
         ),
         "patterned": Rule(

@@ -63,9 +63,9 @@ class GeminiEmbedder:
 
     async def embed(self, texts: Sequence[str]) -> Batch:
         """Return the vectors of the texts, from one request."""
-        found = await self._sdk.embed(self.model, texts, self._task_type)
+        embeddings = await self._sdk.embed(self.model, texts, self._task_type)
         try:
-            vectors = vectors_of(found, len(texts))
+            vectors = vectors_of(embeddings, len(texts))
         except NoVectorsError as error:
             raise TransientError(f"gemini: the answer is malformed: {error}") from None
         return Batch(vectors, np.zeros(len(texts), dtype=bool))

@@ -241,7 +241,11 @@ def raw_replies(
     first = file.rows[0][1]
     if reply is not None:
         return LAYOUTS["table"].title, _of_columns(file, reply, image)
-    chosen = LAYOUTS[layout] if layout else next((one for one in LAYOUTS.values() if one.fits(first, file.head)), None)
+    chosen = (
+        LAYOUTS[layout]
+        if layout
+        else next((candidate for candidate in LAYOUTS.values() if candidate.fits(first, file.head)), None)
+    )
     if chosen is None or not chosen.fits(first, file.head):
         columns = ", ".join(map(str, first)) or "none"
         expected = f"{chosen.title}" if chosen else f"a column {', '.join(REPLIES)}; or name it by --reply"

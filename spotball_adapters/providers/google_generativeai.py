@@ -47,14 +47,16 @@ class Sdk(GeminiSdk):
         from google.generativeai import GenerativeModel
 
         system = "\n\n".join(turn.text for turn in request.messages if turn.role == "system")
-        asked = GenerativeModel(model, system_instruction=system or None)
+        generative_model = GenerativeModel(model, system_instruction=system or None)
         # The SDK has one client for the whole process. This model uses our client instead.
-        asked._client = client
+        generative_model._client = client
         generation_config = {**request.settings.given(), **({"candidate_count": n} if n > 1 else {})}
         contents = [_content(turn, request.picture) for turn in request.messages if turn.role != "system"]
         options = self._request_options()
         response = await self._call(
-            lambda: asked.generate_content(contents, generation_config=generation_config, request_options=options)
+            lambda: generative_model.generate_content(
+                contents, generation_config=generation_config, request_options=options
+            )
         )
         return _generated(response._result)
 

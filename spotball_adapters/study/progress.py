@@ -120,7 +120,14 @@ class ParticipantProgress:
     @property
     def questionnaire(self) -> Questionnaire | None:
         """Return the current questionnaire, or None."""
-        return next((one for one in self._surveys.at(self.stage) if one.name not in self._filled_in), None)
+        return next(
+            (
+                questionnaire
+                for questionnaire in self._surveys.at(self.stage)
+                if questionnaire.name not in self._filled_in
+            ),
+            None,
+        )
 
     @property
     def attempts_left(self) -> int | None:
@@ -161,7 +168,7 @@ class ParticipantProgress:
         """Enter the next stage that has content."""
         self.over[self.stage] = event.received_at
         quiz = self._surveys.quiz
-        there: dict[Stage, bool] = {
+        has_content: dict[Stage, bool] = {
             "before": bool(self._surveys.at("before")),
             "quiz": quiz is not None and not any(not attempt.wrong for attempt in self.quiz),
             "screened": False,
@@ -169,7 +176,7 @@ class ParticipantProgress:
             "after": bool(self._surveys.at("after")),
         }
         following = STAGES[STAGES.index(self.stage) + 1 :]
-        self.stage = next(stage for stage in following if there.get(stage, True))
+        self.stage = next(stage for stage in following if has_content.get(stage, True))
         if self.stage == "finished":
             self.ended_at = event.received_at
 

@@ -152,7 +152,9 @@ class _WithOptions(_Question):
 
     def public(self, language: str) -> dict[str, Any]:
         """See `_Question`."""
-        options = [{"value": one.value, "text": worded(one.text or one.value, language)} for one in self.options]
+        options = [
+            {"value": option.value, "text": worded(option.text or option.value, language)} for option in self.options
+        ]
         return {**super().public(language), "options": options}
 
 

@@ -147,7 +147,7 @@ class StudyStore(StudyReader):
             raise OptionError(f"{folder} is not the folder of a study. Name the --out folder of `spotball study init`")
         if (database := database_of(folder)) is not None:
             with ExitStack() as stack:
-                super().__init__(folder, *(stack.enter_context(one) for one in _schemas(database)))
+                super().__init__(folder, *(stack.enter_context(store) for store in _schemas(database)))
                 self._opened = stack.pop_all()
             return
         message = f"{folder} is in use by another process, such as `spotball study serve`; one at a time has a study"

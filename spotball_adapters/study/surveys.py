@@ -127,7 +127,7 @@ class Surveys:
 
     def at(self, when: str) -> tuple[Questionnaire, ...]:
         """Return the questionnaires before the instructions, or after the images."""
-        return tuple(one for one in self.questionnaires if one.when == when)
+        return tuple(questionnaire for questionnaire in self.questionnaires if questionnaire.when == when)
 
 
 NO_SURVEYS = Surveys()
@@ -165,16 +165,17 @@ def check_answers(questions: Sequence[Question], answers: Answers, earlier: Answ
 def faults(surveys: Surveys, language: str) -> Iterator[tuple[str, str, str]]:
     """Yield the problems of a study's questions: field, value found, value expected."""
     pages: list[tuple[str, Questionnaire | Quiz]] = [
-        (f"questionnaires.{number}", one) for number, one in enumerate(surveys.questionnaires, start=1)
+        (f"questionnaires.{number}", questionnaire)
+        for number, questionnaire in enumerate(surveys.questionnaires, start=1)
     ]
     pages += [("quiz", surveys.quiz)] if surveys.quiz else []
-    names = [one.name for one in surveys.questionnaires]
+    names = [questionnaire.name for questionnaire in surveys.questionnaires]
     for name in dict.fromkeys(name for name in names if names.count(name) > 1):
         yield "questionnaires", f"{name} twice", "a name for each questionnaire"
     # Participants see the questionnaires before the instructions first, in any order of the file.
     shown = [*surveys.at("before"), *surveys.at("after")]
     before: dict[str, Question] = {}
-    places = {one.name: place for place, one in pages if isinstance(one, Questionnaire)}
+    places = {page.name: place for place, page in pages if isinstance(page, Questionnaire)}
     for questionnaire in shown:
         for number, question in enumerate(questionnaire.questions, start=1):
             place = f"{places[questionnaire.name]}.questions.{number}"

@@ -89,11 +89,11 @@ def link(times: Sequence[float], detections: Sequence[NDArray[np.floating]], mod
         ([4, 1], 100.0)
     """
     followed: list[tuple[Any, Track]] = []
-    for frame, (time, found) in enumerate(zip(times, detections, strict=True)):
+    for frame, (time, detected) in enumerate(zip(times, detections, strict=True)):
         step = time - times[frame - 1] if frame else 0.0
         predicted = [_predict(kalman, step, model) for kalman, _ in followed]
-        assigned = _assigned(predicted, found[:, :2])
-        for number, (x, y, score) in enumerate(found.tolist()):
+        assigned = _assigned(predicted, detected[:, :2])
+        for number, (x, y, score) in enumerate(detected.tolist()):
             if number in assigned:
                 kalman, track = followed[assigned[number]]
                 kalman.correct(np.array([[x], [y]]))
@@ -106,15 +106,15 @@ def link(times: Sequence[float], detections: Sequence[NDArray[np.floating]], mod
     return [track for _, track in followed]
 
 
-def _assigned(predicted: Sequence[tuple[Floats, Floats]], found: NDArray[np.floating]) -> dict[int, int]:
+def _assigned(predicted: Sequence[tuple[Floats, Floats]], detected: NDArray[np.floating]) -> dict[int, int]:
     """Return the track of each detection."""
     from scipy.optimize import linear_sum_assignment
 
-    if not predicted or not len(found):
+    if not predicted or not len(detected):
         return {}
-    distances = np.empty((len(predicted), len(found)))
+    distances = np.empty((len(predicted), len(detected)))
     for row, (place, covariance) in enumerate(predicted):
-        apart = found - place
+        apart = detected - place
         # Compare likelihoods, so that an uncertain track does not take a detection from a track that expects it.
         distances[row] = np.einsum("ni,ni->n", apart, np.linalg.solve(covariance, apart.T).T)
     uncertainty = np.array([np.log(np.linalg.det(covariance)) for _, covariance in predicted])

@@ -163,11 +163,11 @@ def _restore(manifest: HubManifest, tables: Mapping[str, Path], new: Path, repo:
 
 
 def _differences(manifest: HubManifest, new: Path) -> list[str]:
-    found = {path.relative_to(new).as_posix() for path in new.rglob("*") if path.is_file()}
+    present = {path.relative_to(new).as_posix() for path in new.rglob("*") if path.is_file()}
     listed = {file.path: file for file in manifest.files}
-    differences = [f"{name}: not in the repository." for name in sorted(listed.keys() - found)]
-    differences += [f"{name}: not in what was pushed." for name in sorted(found - listed.keys())]
-    for name in sorted(found & listed.keys()):
+    differences = [f"{name}: not in the repository." for name in sorted(listed.keys() - present)]
+    differences += [f"{name}: not in what was pushed." for name in sorted(present - listed.keys())]
+    for name in sorted(present & listed.keys()):
         if stored_file(name, new / name, listed[name].stored) != listed[name]:
             differences.append(f"{name}: differs from what was pushed.")
     return differences

@@ -113,8 +113,8 @@ class _Reader:
     def entries(self, model: type[M], value: Any, part: str) -> list[tuple[str, M]]:
         """Return the valid entries of a list, with their positions."""
         if not isinstance(value, list):
-            found = "nothing" if value is None else type(value).__name__
-            self.wrong(part or "file", found, "a list" if part else "a list of results, or images and annotations")
+            actual = "nothing" if value is None else type(value).__name__
+            self.wrong(part or "file", actual, "a list" if part else "a list of results, or images and annotations")
             return []
         read = []
         for number, entry in enumerate(value):
@@ -124,8 +124,8 @@ class _Reader:
             except ValidationError as error:
                 for detail in error.errors(include_url=False):
                     field = ".".join([where, *(str(step) for step in detail["loc"])])
-                    found = "nothing" if detail["type"] == "missing" else repr(detail["input"])[:80]
-                    self.wrong(field, found, detail["msg"])
+                    actual = "nothing" if detail["type"] == "missing" else repr(detail["input"])[:80]
+                    self.wrong(field, actual, detail["msg"])
         return read
 
     def image_name(self, where: str, entry: _Result, pictures: dict[_Id, str] | None) -> str | None:
@@ -149,9 +149,9 @@ class _Reader:
             self.wrong(f"{where}.keypoints", str(error), EXPECTED_CONFIDENCE)
             return None
 
-    def wrong(self, field: str, found: str, expected: str) -> None:
+    def wrong(self, field: str, actual: str, expected: str) -> None:
         """Add a problem."""
-        self._problems.append(Problem(str(self._path), None, field, found, expected))
+        self._problems.append(Problem(str(self._path), None, field, actual, expected))
 
     def finish(self) -> None:
         """Raise InputError if there are problems."""

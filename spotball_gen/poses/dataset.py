@@ -136,8 +136,10 @@ def _check_out(dataset: Path, out: Path) -> None:
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return
     if out.is_dir() and (out / REPORT).is_file():
-        found = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_symlink() or not path.is_dir()}
-        foreign = sorted(found - _files_of(out))
+        present = {
+            path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_symlink() or not path.is_dir()
+        }
+        foreign = sorted(present - _files_of(out))
         if not foreign:
             return
         raise OptionError(f"{out} contains {foreign[0]}, which would be lost. Move it away, or name another folder")

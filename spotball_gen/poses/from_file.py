@@ -55,7 +55,7 @@ class FromFile:
             names = [name for name in image_names(scene.sport, scene.image, scene.path) if name in people]
             for name in names[:1]:
                 if name in owners:
-                    first, second = ("/".join(one.key) for one in (owners[name], scene))
+                    first, second = ("/".join(candidate.key) for candidate in (owners[name], scene))
                     problem = f"the image {name!r} may be {first} or {second}; name it by its sport, as in {first}"
                     raise OptionError(f"{settings.file}: {problem}")
                 owners[name] = scene

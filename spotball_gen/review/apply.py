@@ -157,12 +157,12 @@ def _distinct(boxes: Sequence[Corners]) -> list[Corners]:
     return kept
 
 
-def _overlap(one: Corners, other: Corners) -> float:
+def _overlap(first: Corners, second: Corners) -> float:
     """Return the intersection over union."""
-    wide = min(one[2], other[2]) - max(one[0], other[0])
-    high = min(one[3], other[3]) - max(one[1], other[1])
+    wide = min(first[2], second[2]) - max(first[0], second[0])
+    high = min(first[3], second[3]) - max(first[1], second[1])
     shared = max(wide, 0.0) * max(high, 0.0)
-    return shared / (sum((x2 - x1) * (y2 - y1) for x1, y1, x2, y2 in (one, other)) - shared)
+    return shared / (sum((x2 - x1) * (y2 - y1) for x1, y1, x2, y2 in (first, second)) - shared)
 
 
 def _with_players(scene: Scene, left: Sequence[int], added: Sequence[Corners]) -> Scene:

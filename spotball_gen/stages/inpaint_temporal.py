@@ -82,5 +82,5 @@ class Temporal:
             )
         height, width = item.image.shape[:2]
         rate = self.settings.frames / (2 * self.settings.span)
-        found = neighbors(item, (width, height), seconds=self.settings.span, fps=rate)
-        return [neighbor.image for neighbor in sorted(found, key=lambda neighbor: abs(neighbor.offset))]
+        frames = neighbors(item, (width, height), seconds=self.settings.span, fps=rate)
+        return [neighbor.image for neighbor in sorted(frames, key=lambda neighbor: abs(neighbor.offset))]

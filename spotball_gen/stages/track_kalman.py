@@ -88,8 +88,8 @@ class Kalman:
         around = neighbors(item, self._size, seconds=self.settings.seconds, fps=self.settings.fps)
         if not around:
             return item.noted(self.name, frames=1)
-        found = self._detected(item, around)
-        others = zip((neighbor.offset for neighbor in around), found, strict=True)
+        detected = self._detected(item, around)
+        others = zip((neighbor.offset for neighbor in around), detected, strict=True)
         frames = sorted([(0.0, balls), *others], key=lambda frame: frame[0])
         own = next(place for place, frame in enumerate(frames) if frame[0] == 0.0)
         detections = [_points(boxes) for _, boxes in frames]

@@ -90,6 +90,6 @@ def _has_like(text: str, others: Iterable[str]) -> bool:
     return any(_alike(text, other) for other in others)
 
 
-def _alike(one: str, other: str) -> bool:
-    matcher = SequenceMatcher(None, one, other, autojunk=False)
+def _alike(first: str, second: str) -> bool:
+    matcher = SequenceMatcher(None, first, second, autojunk=False)
     return matcher.real_quick_ratio() >= ALIKE and matcher.quick_ratio() >= ALIKE and matcher.ratio() >= ALIKE

@@ -130,7 +130,7 @@ def participants(people: Iterable[Participation], exclusion: Exclusion) -> pl.Da
 
 def questionnaires(people: Iterable[Participation], design: StudyDesign) -> pl.DataFrame:
     """Return answers to questionnaires: one row per participant, one column per question."""
-    names = [question.name for one in design.config.questionnaires for question in one.questions]
+    names = [question.name for questionnaire in design.config.questionnaires for question in questionnaire.questions]
     rows = [(person.participant, *(_cell(person.survey.get(name)) for name in names)) for person in people]
     return frame(columns.survey_columns(design.config.questionnaires, design.config.language), rows)
 
@@ -139,10 +139,16 @@ def quiz(people: Iterable[Participation], design: StudyDesign) -> pl.DataFrame:
     """Return every answer to the comprehension quiz."""
     questions = design.config.quiz.questions if design.config.quiz else ()
     rows = [
-        (person.participant, number, one.name, _cell(attempt.answers[one.name]), one.name not in attempt.wrong)
+        (
+            person.participant,
+            number,
+            question.name,
+            _cell(attempt.answers[question.name]),
+            question.name not in attempt.wrong,
+        )
         for person in people
         for number, attempt in enumerate(person.quiz, start=1)
-        for one in questions
+        for question in questions
     ]
     return frame(columns.QUIZ, rows)
 
@@ -212,12 +218,12 @@ def write_folder(
         write_responses(responses(people, design, respondent), folder / f"{RESPONSES}.{form}")
         _write(clicks(people), folder / CLICKS)
     config = design.config
-    asked = {
+    tables = {
         QUESTIONNAIRES: bool(config.questionnaires) and questionnaires(everybody, design),
         QUIZ: config.quiz is not None and quiz(everybody, design),
         MOUSE: config.record.mouse and mouse(people),
     }
-    for name, table in asked.items():
+    for name, table in tables.items():
         if isinstance(table, bool):
             # Remove files of an earlier export, before study.toml was changed.
             (folder / name).unlink(missing_ok=True)

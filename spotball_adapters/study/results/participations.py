@@ -238,7 +238,7 @@ def _quality(
         # Exclude the time for questionnaires and the quiz.
         start = next(progress.over[stage] for stage in ("quiz", "before", "consent") if stage in progress.over)
         seconds = _seconds(start, last.explained_at or last.answered_at)
-        times = (max(one.response_ms, one.explanation_ms or 0.0) for one in progress.answered.values())
+        times = (max(answered.response_ms, answered.explanation_ms or 0.0) for answered in progress.answered.values())
         shown = sum(times) / 1000
     return Quality(
         server_seconds=seconds / len(answers) if seconds is not None else None,

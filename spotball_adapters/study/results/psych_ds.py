@@ -68,22 +68,22 @@ def write_psych_ds(
     """
     study = re.sub(r"[^A-Za-z0-9]", "", design.config.title.title()) or "Study"
     files = list(_files(everybody, people, design, exclusion, respondent))
-    paths = {one.name: folder / "data" / f"study-{study}_description-{one.name}_data.csv" for one in files}
+    paths = {file.name: folder / "data" / f"study-{study}_description-{file.name}_data.csv" for file in files}
     if others := sorted(set((folder / "data").rglob("*_data.csv")) - set(paths.values())):
         raise OptionError(f"--out: {folder} contains other data files, such as {others[0]}. Name another folder")
     kept = _earlier(folder / DESCRIPTION)
-    for one in files:
-        with replacing(paths[one.name]) as beside:
-            csv_frame(one.table).write_csv(beside)
+    for file in files:
+        with replacing(paths[file.name]) as beside:
+            csv_frame(file.table).write_csv(beside)
         _write_json(
-            paths[one.name].with_suffix(".json"),
-            _metadata(f"{design.config.title}: {one.name}", one.about, one.columns),
+            paths[file.name].with_suffix(".json"),
+            _metadata(f"{design.config.title}: {file.name}", file.about, file.columns),
         )
     every: dict[str, tuple[Any, str]] = {}
-    for one in files:
-        for name, column in one.columns.items():
+    for file in files:
+        for name, column in file.columns.items():
             every.setdefault(name, column)
-    about = " ".join(one.about for one in files)
+    about = " ".join(file.about for file in files)
     _write_json(folder / DESCRIPTION, {**kept, **_metadata(design.config.title, about, every)})
     with replacing(folder / README) as beside:
         beside.write_text(_readme(design, files, paths), encoding="utf-8", newline="\n")
@@ -112,9 +112,9 @@ def _files(
             "trials", "Every choice, checks included.", columns.TRIALS, export.trials(people, design, respondent)
         )
     if config.questionnaires:
-        asked = columns.survey_columns(config.questionnaires, config.language)
+        survey = columns.survey_columns(config.questionnaires, config.language)
         table = export.questionnaires(everybody, design)
-        yield _File("questionnaires", "Answers to questionnaires.", asked, table)
+        yield _File("questionnaires", "Answers to questionnaires.", survey, table)
     if config.quiz:
         yield _File("quiz", "Answers to the comprehension quiz.", columns.QUIZ, export.quiz(everybody, design))
     if config.record.mouse:
@@ -137,7 +137,7 @@ def _metadata(name: str, about: str, described: Columns) -> dict[str, Any]:
 
 
 def _readme(design: StudyDesign, files: Iterable[_File], paths: dict[str, Path]) -> str:
-    rows = [f"| `data/{paths[one.name].name}` | {one.about} |" for one in files]
+    rows = [f"| `data/{paths[file.name].name}` | {file.about} |" for file in files]
     return "\n".join(
         [
             f"# {design.config.title}",

@@ -118,7 +118,7 @@ def _minutes(times: Times) -> str:
 
 def _people(lines: Iterable[Line], design: StudyDesign, exclusion: Exclusion, silent_since: str, at: datetime) -> str:
     """Return a table row per participant: active ones first, sorted by the time of the last event."""
-    total = {one.name: len(one.images) + len(one.checks) for one in design.config.lists}
+    total = {study_list.name: len(study_list.images) + len(study_list.checks) for study_list in design.config.lists}
 
     def order(line: Line) -> tuple[bool, bool]:
         return line.person.stage not in ENDS and line.seen_at > silent_since, line.person.stage not in ENDS

@@ -119,8 +119,8 @@ class Dashboard:
         at = datetime.now(UTC)
         recent = (at - _RECENT).isoformat(timespec="milliseconds")
         seen = self._reader.seen()
-        for gone in self._entries.keys() - seen.keys():
-            del self._entries[gone]
+        for deleted in self._entries.keys() - seen.keys():
+            del self._entries[deleted]
         for identity, seen_at in seen.items():
             entry = self._entries.get(identity)
             if entry is None or entry.seen_at != seen_at or seen_at > recent:

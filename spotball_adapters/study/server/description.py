@@ -43,7 +43,7 @@ def description(design: StudyDesign, images: Images, *, pilot: bool) -> dict[str
         "pilot": pilot,
         "records": config.record.model_dump(),
         "display": config.display.model_dump(),
-        "questionnaires": [one.public(config.language) for one in config.questionnaires],
+        "questionnaires": [questionnaire.public(config.language) for questionnaire in config.questionnaires],
         "quiz": config.quiz and config.quiz.public(config.language),
         "example": example,
         "n_images": n_images,

@@ -42,8 +42,8 @@ def problems(design: StudyDesign) -> Iterator[str]:
     fields |= {"title": config.title, "pay.base": config.pay.base, "completion.url": config.completion.url or ""}
     fields |= {"completion.screened_url": config.completion.screened_url or ""}
     fields |= {
-        f"questionnaires.{number} ({one.name})": one.model_dump_json()
-        for number, one in enumerate(config.questionnaires, start=1)
+        f"questionnaires.{number} ({questionnaire.name})": questionnaire.model_dump_json()
+        for number, questionnaire in enumerate(config.questionnaires, start=1)
     }
     fields |= {"quiz": config.quiz.model_dump_json()} if config.quiz else {}
     for field, text in fields.items():

@@ -99,14 +99,16 @@ class StudyDesign:
     def parts(self) -> dict[str, Any]:
         """Return what may not change after the first participant began, by the name in study.toml, as JSON values."""
         config = self.config
-        asked: dict[str, Any] = {}
+        surveys: dict[str, Any] = {}
         # Only if there are any, so that a study of an earlier version stays the same.
         if config.questionnaires:
-            asked["questionnaires"] = [one.model_dump(mode="json") for one in config.questionnaires]
+            surveys["questionnaires"] = [
+                questionnaire.model_dump(mode="json") for questionnaire in config.questionnaires
+            ]
         if config.quiz:
-            asked["quiz"] = config.quiz.model_dump(mode="json")
+            surveys["quiz"] = config.quiz.model_dump(mode="json")
         return {
-            **asked,
+            **surveys,
             "task": config.task,
             "seed": config.seed,
             "explanations": config.explanations,

@@ -87,6 +87,6 @@ def _original(dataset: Path, scene: Scene, originals: Path | None) -> Path | Non
         folder, within = originals, own
     # Try the path in the dataset first, then only the sport and the name, or only the name.
     for stem in (within.with_suffix(""), Path(scene.sport, own.stem), Path(own.stem)):
-        if found := sorted(path for path in (folder / stem.parent).glob(f"{stem.name}.*") if path.is_file()):
-            return found[0]
+        if matches := sorted(path for path in (folder / stem.parent).glob(f"{stem.name}.*") if path.is_file()):
+            return matches[0]
     return None

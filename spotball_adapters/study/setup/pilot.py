@@ -24,8 +24,8 @@ SIMULATED = "simulated-"
 
 def pilots(folder: Path) -> list[Path]:
     """Return the folders of a study's pilots, the latest last."""
-    found = (path for path in folder.glob(f"{MARK}*") if re.fullmatch(rf"{MARK}\d+", path.name) and path.is_dir())
-    return sorted(found, key=lambda path: int(path.name.removeprefix(MARK)))
+    folders = (path for path in folder.glob(f"{MARK}*") if re.fullmatch(rf"{MARK}\d+", path.name) and path.is_dir())
+    return sorted(folders, key=lambda path: int(path.name.removeprefix(MARK)))
 
 
 def open_pilot(folder: Path, parts: Mapping[str, Any]) -> Path:

@@ -88,13 +88,13 @@ def warped(image: Image, matrix: NDArray[np.float64], window: Window) -> tuple[F
     cv2 = opencv()
     rows, cols = window
     shift = np.array([[1, 0, -cols.start], [0, 1, -rows.start], [0, 0, 1]], dtype=np.float64)
-    whole = shift @ matrix
+    shifted = shift @ matrix
     size = cols.stop - cols.start, rows.stop - rows.start
     if np.array_equal(matrix, np.eye(3)):
         return image[window].astype(np.float32), np.ones((size[1], size[0]), dtype=np.bool_)
-    pixels = cv2.warpPerspective(image.astype(np.float32), whole, size, flags=cv2.INTER_LANCZOS4)
+    pixels = cv2.warpPerspective(image.astype(np.float32), shifted, size, flags=cv2.INTER_LANCZOS4)
     known = cv2.warpPerspective(
-        np.ones(image.shape[:2], np.float32), whole, size, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_CONSTANT
+        np.ones(image.shape[:2], np.float32), shifted, size, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_CONSTANT
     )
     return np.clip(pixels, 0, 255), known > 0.999
 

@@ -114,10 +114,10 @@ def _aligned(
         matrix = np.eye(3)
         if not is_still(neighbor, image, ~unused):
             target_features = target_features or Keypoints.of(image, unused)
-            found = homography(Keypoints.of(neighbor), target_features)
-            if found is None:
+            estimated = homography(Keypoints.of(neighbor), target_features)
+            if estimated is None:
                 continue
-            matrix = refined(found, neighbor, image, window, around)
+            matrix = refined(estimated, neighbor, image, window, around)
         light = _light(neighbor, matrix, image, unused)
         if light is None:
             continue
@@ -181,9 +181,9 @@ def _ball_in(pixels: Floats, target: Floats, ball: Box, window: Window, shape: t
     cv2 = opencv()
     core = ellipse(ball, shape, -0.1 * min(ball.width, ball.height))[window]
     near = ellipse(ball, shape, 8)[window] & ~ellipse(ball, shape, 3)[window]
-    found = np.zeros(core.shape, dtype=np.bool_)
+    ball_pixels = np.zeros(core.shape, dtype=np.bool_)
     if core.sum() < 4 or not near.any():
-        return found
+        return ball_pixels
     contrast = float(np.linalg.norm(target[core].mean(axis=0) - target[near].mean(axis=0)))
     contrast = max(contrast, float(target[core].std(axis=0).mean()), _LEAST_CONTRAST)
     rows, cols = (np.flatnonzero(core.any(axis=axis)) for axis in (1, 0))
@@ -200,10 +200,10 @@ def _ball_in(pixels: Floats, target: Floats, ball: Box, window: Window, shape: t
     for y, x in np.argwhere(alike):
         # A ball that is farther away hides other pixels, or other frames outvote it.
         if max(abs(y - top), abs(x - left)) <= len(rows):
-            found[y : y + grown.shape[0], x : x + grown.shape[1]] |= grown > 0
+            ball_pixels[y : y + grown.shape[0], x : x + grown.shape[1]] |= grown > 0
     # Slightly larger than the core, because the ball's edge mixes with its surroundings.
     margin = 2 * round(0.15 * min(ball.width, ball.height)) + 3
-    widened: Bools = cv2.dilate(found.astype(np.uint8), np.ones((margin, margin), np.uint8)) > 0
+    widened: Bools = cv2.dilate(ball_pixels.astype(np.uint8), np.ones((margin, margin), np.uint8)) > 0
     return widened
 
 

@@ -134,5 +134,5 @@ def whole_blocks(pixels: NDArray[np.bool_]) -> NDArray[np.bool_]:
     height, width = pixels.shape
     padded = np.pad(pixels, ((0, -height % BLOCK), (0, -width % BLOCK)))
     blocks = padded.reshape(padded.shape[0] // BLOCK, BLOCK, -1, BLOCK).any(axis=(1, 3))
-    whole: NDArray[np.bool_] = blocks.repeat(BLOCK, axis=0).repeat(BLOCK, axis=1)[:height, :width]
-    return whole
+    complete: NDArray[np.bool_] = blocks.repeat(BLOCK, axis=0).repeat(BLOCK, axis=1)[:height, :width]
+    return complete

@@ -242,12 +242,12 @@ def membrane(difference: Floats, known: Bools, inside: Bools) -> Floats:
         sums[edge] += wanted[y, x][edge]
         rows.append(np.flatnonzero(linked))
         cols.append(number[y, x][linked])
-    here, there = np.concatenate(rows), np.concatenate(cols)
+    equations, unknowns = np.concatenate(rows), np.concatenate(cols)
     diagonal = np.arange(len(ys))
     matrix = coo_array(
         (
-            np.concatenate([degree, np.full(len(here), -1.0)]),
-            (np.concatenate([diagonal, here]), np.concatenate([diagonal, there])),
+            np.concatenate([degree, np.full(len(equations), -1.0)]),
+            (np.concatenate([diagonal, equations]), np.concatenate([diagonal, unknowns])),
         )
     )
     correction = np.zeros(difference.shape, dtype=np.float32)

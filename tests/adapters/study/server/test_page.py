@@ -202,8 +202,8 @@ def test_undo_and_confirm_wait_for_their_time(tmp_path: Path, visit: Visit) -> N
     expect(undo).to_have_attribute("aria-disabled", "true")
     # What is said to be disabled Playwright does not click unless told to; people do.
     confirm.click(force=True)
-    expect(visitor.page.locator("#live")).to_have_text("Choose three cells more first.")
-    expect(visitor.page.locator(".hint")).to_have_text("Choose three cells more first.")
+    expect(visitor.page.locator("#live")).to_have_text("Please choose three cells more first.")
+    expect(visitor.page.locator(".hint")).to_have_text("Please choose three cells more first.")
     visitor.click((1, 1), (1, 1))
     expect(visitor.page.locator(".hint")).to_have_text("")
     assert visitor.chosen() == ["A1", "A1"]

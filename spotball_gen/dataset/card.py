@@ -181,8 +181,8 @@ def _gone(of: Mapping[str, Any]) -> Iterator[str]:
         yield verdict(leak)
         yield ""
         return
-    yield f"Leak test, {leak['images']:,} images of {leak['videos']:,} videos: a simple classifier, told noise, blur"
-    yield "and edges of each cell and trained on other videos, was asked which cell had been painted over."
+    yield f"Leak test, {leak['images']:,} images of {leak['videos']:,} videos: a simple classifier was trained on"
+    yield "other videos with the noise, blur and edges of each cell. It predicts which cell was inpainted."
     yield ""
     tests = {"all cells": leak, **({"decoys": leak["decoys"]} if "decoys" in leak else {})}
     rows = [
@@ -195,7 +195,7 @@ def _gone(of: Mapping[str, Any]) -> Iterator[str]:
             f"{m['p']:.4f}",
         ]
         for among, of in tests.items()
-        for name, m in (("its first choice held the ball", of["accuracy"]), ("AUC", of["auc"]))
+        for name, m in (("its first choice is the ball's cell", of["accuracy"]), ("AUC", of["auc"]))
     ]
     yield from _table(["", "value", "95% interval", "chance", "95% of chance", "p"], rows)
     yield ""

@@ -84,7 +84,7 @@ CLICKS: Columns = MappingProxyType(
         "row": ("whole number", "row of the cell, from 1"),
         "col": ("whole number", "column of the cell, from 1"),
         "x": ("number", "horizontal position as a fraction of the image's width"),
-        "y": ("number", "the same of its height"),
+        "y": ("number", "vertical position as a fraction of the image's height"),
         "by": ("text", "mouse, touch, pen or keyboard"),
         "seconds": ("number", "seconds since the image was shown, by the browser's clock"),
         "answer_seconds": ("number", "seconds that the image was on the screen before the clicks were confirmed"),
@@ -154,8 +154,8 @@ MOUSE: Columns = MappingProxyType(
             "number of the path over this image, from 1; a new path begins after a reload",
         ),
         "milliseconds": ("whole number", "milliseconds since the image was shown, by the browser's clock"),
-        "x": ("number", "horizontal position as a fraction of the image's width; below 0 or above 1 beside the image"),
-        "y": ("number", "the same of its height"),
+        "x": ("number", "horizontal position as a fraction of the image's width; below 0 or above 1 outside the image"),
+        "y": ("number", "vertical position as a fraction of the image's height"),
     }
 )
 

@@ -32,7 +32,7 @@ ONE_THREAD = {"POLARS_MAX_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
 def main() -> None:
-    """Measure each format on one core, adding shards, and Ray Data beside this process."""
+    """Measure each format on one core, merging shards, and Ray Data compared with this process."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_scenes(scenes(), folder / "scenes.jsonl")
@@ -45,13 +45,13 @@ def main() -> None:
 
 
 def count(folder: Path, out: str, files: list[Path], *options: str) -> list[str]:
-    """The command that counts files to `out` in the folder."""
+    """Return the command that counts files to `out` in the folder."""
     known = ["--scenes", str(folder / "scenes.jsonl"), "--out", str(folder / out), "--quiet"]
     return [sys.executable, "-m", "spotball_core", "count", *map(str, files), *known, *options]
 
 
 def core_seconds(command: list[str], rounds: int = ROUNDS) -> float:
-    """What a command takes of a core on one thread, at its fastest."""
+    """Return the CPU seconds of a command on one thread, the minimum over rounds."""
     times = []
     for _ in range(rounds):
         before = os.times()
@@ -62,7 +62,7 @@ def core_seconds(command: list[str], rounds: int = ROUNDS) -> float:
 
 
 def one_core(folder: Path) -> None:
-    """Rows a second of one core, and bytes a row, by format."""
+    """Measure rows per second on one core and bytes per row, for each format."""
     for format, n in ROWS.items():
         file = folder / f"rows.{ENDINGS[format]}"
         write(file, n, FULL)
@@ -76,7 +76,7 @@ def one_core(folder: Path) -> None:
 
 
 def shards(folder: Path) -> None:
-    """What a shard's counts weigh, and what adding a thousand takes."""
+    """Measure the size of a shard's counts, and the time to merge a thousand shards."""
     process(count(folder, "shard.counts", [folder / "rows.parquet"]))
     shard = folder / "shard.counts"
     n = len(pl.read_parquet(shard))
@@ -90,7 +90,7 @@ def shards(folder: Path) -> None:
 
 
 def on_ray(folder: Path) -> None:
-    """Ray Data beside this process, on the same files and as many cores."""
+    """Compare Ray Data with this process, on the same files and the same number of cores."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     from ray.cluster_utils import Cluster
 

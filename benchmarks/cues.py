@@ -19,7 +19,7 @@ from spotball_core.synthetic.poses import synthetic_poses
 
 
 def main() -> None:
-    """Time the whole command, in a process of its own."""
+    """Measure the whole command in a separate process."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary) / "study"
         n = write_study(folder)

@@ -32,7 +32,7 @@ PHOTOS = 1360
 
 
 def main() -> None:
-    """Time the whole command, in a process of its own."""
+    """Measure the whole command in a separate process."""
     photos = factorial_design()[:PHOTOS]
     trials = together([simulate(one, photos, respondent=f"{k}", seed=k) for k, one in enumerate(OBSERVERS)])
     with tempfile.TemporaryDirectory() as folder:

@@ -1,14 +1,15 @@
-"""The claim: the cue model identifies at least 95% of the synthetic observers of each kind, over a wide range of noise.
+"""Claim under test: the cue model identifies at least 95% of the synthetic observers of each kind, over a wide range of
+noise.
 
-The observers' noise has shapes that the model's kernels do not have: uniform, triangular, Student with 5 degrees of
-freedom, contaminated normal, skewed, and choices by a softmax of squared distances. Its standard deviation is from 0.1
-to 1.2 steps between objects. Observers of two more kinds follow rules that no structure describes; the right answer for
+The observers' noise has other shapes than the model's kernels: uniform, triangular, Student with 5 degrees of freedom,
+contaminated normal, skewed, and softmax choices over squared distances. Its standard deviation is from 0.1 to 1.2 steps
+between objects. Observers of two further kinds follow rules that the model does not contain; the correct result for
 them is `none`. For coins and compromises, the benchmark also counts how often the 95% intervals cover w, and for
-observers that mix both rules w and q.
+observers that mix both rules, w and q.
 
     python benchmarks/gaze_mechanism.py [--observers 100] [--prompts 1,16] [--out docs/assets/gaze-mechanism.json]
 
-With `--tree N`, it counts instead which types the decision tree gives to the first N observers of each kind.
+With `--tree N`, it counts instead which types the decision tree assigns to the first N observers of each kind.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ EXPECTED = {"shift": "none", "outward": "none"}
 
 @dataclass(frozen=True)
 class Truth:
-    """One observer's parameters."""
+    """The parameters of one observer."""
 
     kind: str
     shape: str
@@ -92,9 +93,9 @@ def draw(kind: str, number: int) -> Truth:
 
 
 def choices(truth: Truth, frame: pl.DataFrame, prompts: int, generator: np.random.Generator) -> IntArray:
-    """The places chosen, shape (n_photos, prompts)."""
+    """Return the chosen places, shape (n_photos, prompts)."""
     n, gaze, head = (frame[name].to_numpy()[:, None] for name in ("n_objects", "gaze", "head"))
-    # A head that is left free goes a part of the way to the gaze target.
+    # A free head turns part of the way to the gaze target.
     head = np.where(np.isnan(head), (n - 1) / 2 + TURN * (gaze - (n - 1) / 2), head)
     shape = (len(frame), prompts)
     if truth.kind == "guess":
@@ -106,7 +107,7 @@ def choices(truth: Truth, frame: pl.DataFrame, prompts: int, generator: np.rando
         inward = np.where(head > (n - 1) / 2, -1, 1)
         at = np.where(follows, head, np.where(head == gaze, gaze + inward, gaze)).astype(float)
     elif truth.kind == "outward":
-        # As far beyond the head, seen from the eyes, as the head is from the eyes; mirrored where they agree.
+        # The point as far beyond the head as the head is from the eyes. If both agree, the row is mirrored.
         at = np.where(head == gaze, n - 1 - gaze, head + (head - gaze)) + np.zeros(shape)
     else:
         between = gaze + truth.w * (head - gaze)
@@ -175,7 +176,7 @@ def measured(kind: str, prompts: int, observers: int) -> dict[str, Any]:
 
 
 def tree_types(kind: str, prompts: int, observers: int) -> dict[str, int]:
-    """Types that the decision tree gives to the same observers, who answer natural photos as well."""
+    """Count the types that the decision tree assigns to the same observers, who also answer natural photos."""
     types: Counter[str] = Counter()
     for number in range(observers):
         rows = with_measures(trials_of(draw(kind, number), number, prompts, natural=True))

@@ -31,7 +31,7 @@ MODELS, RESPONDENTS = 15, 10
 ROUNDS = 5
 
 GLMER = {"right or wrong, two groups": 7.6, "shares and an offset, three groups": 11.0}
-"""Seconds of one core that glmer took on the machine and day below; the shorter of two runs."""
+"""Seconds of one core that glmer took on the machine and date below, the minimum of two runs."""
 GLMER_WHERE = "AMD EPYC, R 4.2.2, lme4 1.1-31 of Debian 12, 2026-11-22"
 
 R = """
@@ -51,7 +51,7 @@ write(toJSON(found, digits = 10), "found.json")
 
 
 class Model(NamedTuple):
-    """A model as we fit it, and as glmer does."""
+    """A model as fitted here and by glmer."""
 
     response: str
     terms: tuple[str, ...]
@@ -61,12 +61,12 @@ class Model(NamedTuple):
 
     @property
     def formula(self) -> str:
-        """In R's words."""
+        """Return the formula in R's syntax."""
         terms = [term.replace("*", " * ") for term in self.terms] + [f"(1 | {group})" for group in self.groups]
         return "y ~ " + " + ".join(terms + ["offset(chance)"] * self.offset)
 
     def arguments(self, table: pl.DataFrame) -> dict[str, Any]:
-        """What `fit` and `choose` take."""
+        """Return the arguments for `fit` and `choose`."""
         return {
             "y": table[self.response].to_numpy(),
             "design": design(table, self.terms),
@@ -83,7 +83,7 @@ COMPARED = dict(zip(GLMER, (PLAIN, SHARES), strict=True))
 
 
 def trials() -> pl.DataFrame:
-    """Synthetic trials; the combination of objects matters to wrongness alone."""
+    """Return synthetic trials. The combination of objects affects only wrongness."""
     draw = np.random.default_rng(3)
     stimulus, prompt = (index.ravel() for index in np.mgrid[:STIMULI, :PROMPTS])
     view, proximity, distance, most = (draw.integers(3, size=STIMULI)[stimulus] for _ in range(4))
@@ -121,7 +121,7 @@ def fitted(model: Model, table: pl.DataFrame) -> Fit:
 
 
 def glmer(table: pl.DataFrame) -> tuple[dict[str, float], str]:
-    """Seconds that glmer takes, after looking at its results; and where they are from."""
+    """Return the seconds that glmer takes (after checking its results), and where they were measured."""
     rscript = shutil.which("Rscript")
     if (
         not rscript
@@ -140,7 +140,7 @@ def glmer(table: pl.DataFrame) -> tuple[dict[str, float], str]:
 
 
 def main() -> None:
-    """Give the ratios, then the time of all respondents."""
+    """Print the ratios, then the time for all respondents."""
     table = trials()
     theirs, where = glmer(table)
     mine = in_turn({name: partial(fitted, model, table) for name, model in COMPARED.items()}, ROUNDS)

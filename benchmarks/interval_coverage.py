@@ -1,8 +1,8 @@
-"""Coverage of 95% intervals: how often they hold the value that benchmarks of the same size have on average.
+"""Measure the coverage of 95% intervals: how often they contain the mean value over benchmarks of the same size.
 
 Writes docs/assets/interval-coverage.json, which the documentation shows. All data is synthetic: benchmarks of 20, 50
-and 150 images are drawn from a large set of synthetic scenes, and two kinds of respondents answer them 20 times per
-image. The value to hold is a metric's mean over all simulated benchmarks of the size.
+and 150 images are sampled from a large set of synthetic scenes, and two kinds of respondents answer them 20 times per
+image. The value that an interval should contain is a metric's mean over all simulated benchmarks of the same size.
 
     python benchmarks/interval_coverage.py [--simulations 1000] [--seed 0]
 """
@@ -28,7 +28,7 @@ from spotball_core.typing import FloatArray
 PAGE_DATA = Path(__file__).parents[1] / "docs/assets/interval-coverage.json"
 SIZES = (20, 50, 150)
 SCENES = 1500
-"""Scenes that benchmarks are drawn from; images of a benchmark may repeat."""
+"""Number of scenes from which benchmarks are sampled. Images of a benchmark may repeat."""
 
 SAMPLES, REFERENCE_SAMPLES, UNPARSED = 20, 150, 0.02
 RESPONDENTS = {
@@ -77,14 +77,14 @@ def main() -> None:
 
 
 def mixed(parts: dict[str, FloatArray], weights: dict[str, float]) -> FloatArray:
-    """A mixture of baselines' distributions, shape (n_scenes, n_cells)."""
+    """Return a mixture of the baselines' distributions, shape (n_scenes, n_cells)."""
     total = sum(weight * np.nan_to_num(parts[name]) for name, weight in weights.items())
     mixture: FloatArray = total / total.sum(axis=-1, keepdims=True)
     return mixture
 
 
 def individual(distributions: FloatArray, generator: np.random.Generator) -> FloatArray:
-    """The distributions with weights of their own for each image, so that images differ in how they are answered."""
+    """Return the distributions with random weights per image, so that answers differ between images."""
     weighted = distributions * generator.gamma(0.5, size=distributions.shape)
     own: FloatArray = weighted / weighted.sum(axis=-1, keepdims=True)
     return own
@@ -99,7 +99,7 @@ def coverage(
     simulations: int,
     seed: int,
 ) -> dict[str, dict[str, float]]:
-    """By metric: the mean over benchmarks, the share of intervals that hold it, and their mean width."""
+    """Return for each metric the mean over benchmarks, the share of intervals that contain it, and their mean width."""
     values, ends = defaultdict(list), defaultdict(list)
     for number in range(simulations):
         generator = np.random.default_rng([seed, size, number])

@@ -35,15 +35,15 @@ Statistic = Callable[..., Array]
 RESAMPLES = 10_000
 SLICE = 100
 SLICE_OF = "synthetic-a"
-"""The respondent whose first prompt, in each sport, SciPy resamples."""
+"""The respondent whose first prompt is resampled with SciPy, in each sport."""
 
 ROUNDS = 3
 BLOCK_MB = 16
-"""Of numbers in a block: two million of 8 bytes."""
+"""Megabytes of a block: two million numbers of 8 bytes."""
 
 
 def statistics_of(scoring: Scoring, group: Group) -> dict[str, Statistic]:
-    """Each metric as a function of the images drawn, made of the public metric functions."""
+    """Return each metric as a function of the sampled images, built from the public metric functions."""
     places = scoring.images(group)
     answers = scoring.estimator(group).answers
     scenes = [scoring.arrays.scenes[place] for place in places]
@@ -81,7 +81,7 @@ def by_scipy(statistics: dict[str, Statistic], n_images: int, *, vectorized: boo
 
 
 def main() -> None:
-    """Time both, then measure the memory of whole commands."""
+    """Measure both, then the memory of whole commands."""
     scenes, rows = study()
     counts = read_counts(rows, scenes)
     scoring = Scoring(counts, scenes, ScorePolicy.standard(reference="human", bootstrap=RESAMPLES))
@@ -98,7 +98,7 @@ def main() -> None:
 
     ways = {"spotball": scoring.report, "scipy": scipy(False), "vectorized": scipy(True)}
     times = in_turn(ways, ROUNDS)
-    # People have no distance from themselves: what SciPy would have to do is counted in values, not in groups.
+    # People have no distance from themselves, so SciPy's work is counted in values, not in groups.
     wanted = sum(value.ci95 is not None for group in scores.values() for value in group.metrics.values())
     measured = sum(len(statistics) for statistics, _ in slices)
     scale = wanted / measured * RESAMPLES / SLICE

@@ -1,8 +1,8 @@
-"""Measure the provider `transformers` on a GPU: answers per second, memory, and how many replies it makes at a time.
+"""Measure the provider `transformers` on a GPU: replies per second, memory, and the number of simultaneous replies.
 
-The model has the architecture of Qwen2.5-VL-7B with random weights, so that nothing is downloaded. It is compared with
-a loop that calls `generate` for one reply at a time, and with vLLM if that is installed. Times are absolute, with the
-name of the device.
+The model has the architecture of Qwen2.5-VL-7B with random weights, so nothing is downloaded. It is compared with a
+loop that calls `generate` for one reply at a time, and with vLLM if it is installed. Times are absolute, with the name
+of the device.
 
     python benchmarks/local_models.py [--size 7b|tiny] [--images 8] [--samples 50] [--tokens 64]
 
@@ -59,7 +59,7 @@ PIXELS = {"7b": 1280 * 28 * 28, "tiny": 112 * 112}
 
 
 def pictures(n: int) -> list[Picture]:
-    """Make random images of the benchmark's size."""
+    """Return random images of the benchmark's size."""
     rng = np.random.default_rng(0)
     made = []
     for _ in range(n):
@@ -70,7 +70,7 @@ def pictures(n: int) -> list[Picture]:
 
 
 def requests(images: int, samples: int, tokens: int) -> list[Request]:
-    """Make a request for each image."""
+    """Return one request per image."""
     scene = synthetic_scenes(1, seed=0)[0]
     settings = Settings(temperature=1.0, max_output_tokens=tokens, seed=0)
     return [
@@ -80,7 +80,7 @@ def requests(images: int, samples: int, tokens: int) -> list[Request]:
 
 
 def ours(model: Path, asked: list[Request]) -> tuple[float, int]:
-    """Return the seconds that the provider takes, without loading, and how many replies it made at a time."""
+    """Return the provider's seconds without loading, and its number of simultaneous replies."""
     provider = Transformers(Access(model=str(model)))
 
     async def ask() -> float:
@@ -97,7 +97,7 @@ def ours(model: Path, asked: list[Request]) -> tuple[float, int]:
 
 
 def plain(model: Path, asked: list[Request], tokens: int) -> float:
-    """Return the seconds that a loop over `generate` takes, one reply at a time."""
+    """Return the seconds of a loop over `generate`, one reply at a time."""
     local = loaded(str(model))
     start = time.perf_counter()
     for request in asked:
@@ -110,7 +110,7 @@ def plain(model: Path, asked: list[Request], tokens: int) -> float:
 
 
 def vllm(model: Path, asked: list[Request], tokens: int) -> float:
-    """Return the seconds that vLLM takes for all images and replies at once."""
+    """Return the seconds of vLLM for all images and replies at once."""
     from vllm import LLM, SamplingParams
 
     engine = LLM(str(model), max_model_len=4096)
@@ -123,7 +123,7 @@ def vllm(model: Path, asked: list[Request], tokens: int) -> float:
 
 
 def main() -> None:
-    """Measure, and print one figure after the other."""
+    """Measure, and print each figure."""
     import torch
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -1,7 +1,7 @@
-"""Error of the matched Wasserstein distance, and how often it puts respondents in the right order.
+"""Measure the error of the matched Wasserstein distance, and how often it ranks respondents correctly.
 
-Writes docs/assets/matched-metrics.json, which the documentation shows. All data is synthetic: respondents whose true
-distance from synthetic people is known answer 150 images with 10, 20, 50 or 150 responses each; people have 150.
+Writes docs/assets/matched-metrics.json, which the documentation shows. All data is synthetic: respondents with a known
+true distance from synthetic people answer 150 images with 10, 20, 50 or 150 responses each; people have 150.
 
     python benchmarks/matched_metrics.py [--simulations 20] [--benchmarks 200]
 """
@@ -23,7 +23,7 @@ SIZES = (10, 20, 50, 150)
 IMAGES, REFERENCE_SAMPLES = 150, 150
 DISTANCES = (0.0, 20.0, 40.0, 60.0)
 LADDER = np.arange(20.0, 61.0, 5.0)
-"""True distances of a benchmark's respondents, 5 px apart."""
+"""True distances of a benchmark's respondents, in steps of 5 px."""
 
 
 def main() -> None:
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def crowd(rng: np.random.Generator, n: int) -> FloatArray:
-    """Synthetic people: on each image a few cells near each other have most of the guesses."""
+    """Return synthetic people: on each image, most guesses are in a few neighboring cells."""
     grid = Grid.standard()
     middle = rng.uniform([64, 60], [576, 300], size=(n, 1, 2))
     spread = rng.uniform(40, 110, size=(n, 1))
@@ -59,7 +59,7 @@ def crowd(rng: np.random.Generator, n: int) -> FloatArray:
 
 
 def others(rng: np.random.Generator, people: FloatArray) -> dict[str, FloatArray]:
-    """Guessers that are far from people: respondents are mixtures of people and one of these."""
+    """Return distributions that are far from people. Respondents are mixtures of people and one of these."""
     center = np.exp(-(Grid.standard().center_distances ** 2) / (2 * 100**2))
     sharp = people[rng.permutation(len(people))] ** 2
     return {
@@ -71,7 +71,7 @@ def others(rng: np.random.Generator, people: FloatArray) -> dict[str, FloatArray
 
 
 def at_distance(people: FloatArray, other: FloatArray, distance: float) -> FloatArray:
-    """The mixture at a mean distance from people: W(people, (1 - t) people + t other) is t W(people, other)."""
+    """Return the mixture at a mean distance from people: W(people, (1 - t) people + t other) is t W(people, other)."""
     t = distance / float(wasserstein(other, people).mean())
     if not 0 <= t <= 1:
         raise ValueError(f"no mixture is {distance} px from people")
@@ -80,12 +80,14 @@ def at_distance(people: FloatArray, other: FloatArray, distance: float) -> Float
 
 
 def sampled(rng: np.random.Generator, shares: FloatArray, n: int) -> FloatArray:
-    """Counts of n responses to each image."""
+    """Return counts of n responses per image."""
     return rng.multinomial(n, shares).astype(float)
 
 
 def errors(kind: str, distance: float, simulations: int) -> dict[str, dict[str, float]]:
-    """By number of responses: the mean error of the plain and the matched distance, and the matched one's spread."""
+    """Return, by number of responses, the mean error of the plain and of the matched distance, and the
+    latter's spread.
+    """
     out = {}
     for n in SIZES:
         plain, matched = [], []
@@ -101,7 +103,7 @@ def errors(kind: str, distance: float, simulations: int) -> dict[str, dict[str, 
 
 
 def pairs_in_order(kinds: int, benchmarks: int) -> dict[str, dict[str, list[int]]]:
-    """Pairs of respondents in the right order and all pairs, by their gap and by the smaller number of responses."""
+    """Count correctly ranked pairs and all pairs of respondents, by gap and by the smaller number of responses."""
     counted = {gap: {str(n): [0, 0] for n in SIZES} for gap in ("exactly 5 px", "5 px or more")}
     for seed in range(benchmarks):
         estimates, sizes = benchmark(seed, kinds)
@@ -114,7 +116,7 @@ def pairs_in_order(kinds: int, benchmarks: int) -> dict[str, dict[str, list[int]
 
 
 def benchmark(seed: int, kinds: int) -> tuple[list[float], list[int]]:
-    """Matched distances and numbers of responses of the ladder's respondents in one benchmark."""
+    """Return matched distances and numbers of responses of the respondents in one benchmark."""
     rng = np.random.default_rng([seed, kinds])
     people = crowd(rng, IMAGES)
     reference, shares = sampled(rng, people, REFERENCE_SAMPLES), others(rng, people)

@@ -1,4 +1,4 @@
-"""What the benchmarks share: shortest times of ways that take turns, whole processes, and figures that are kept."""
+"""Shared functions of the benchmarks: times of alternating runs, resources of processes, and output of figures."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FIGURES = "SPOTBALL_BENCHMARK_FIGURES"
-"""The environment's name for the file that figures go to, one JSON object a line."""
+"""Environment variable with the file for figures, one JSON object per line."""
 
 
 def figure(
     name: str, value: float, unit: str, *, at_least: float | None = None, below: float | None = None, note: str = ""
 ) -> None:
-    """Print one figure, with its goal if it has one, and keep it where `make bench` asks for it.
+    """Print one figure, with its goal if it has one, and write it to the file that `make bench` sets.
 
-    Names stay the same from run to run: by them, figures are compared with those of last time.
+    Names must be the same in every run, because figures are compared by name with earlier ones.
     """
-    value = float(value)  # of NumPy's numbers too, whose comparisons JSON cannot hold
+    value = float(value)  # also converts NumPy's numbers, whose comparisons JSON cannot encode
     goal = f"at least {at_least:g}" if at_least is not None else f"below {below:g}" if below is not None else ""
     met = None
     if at_least is not None:
@@ -39,7 +39,9 @@ def figure(
 
 
 def in_turn(ways: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Each way's shortest time in seconds, over rounds in which all take turns: what slows the machine slows all."""
+    """Return the minimum time of each function in seconds. The functions alternate, so other load affects all
+    of them.
+    """
     times = dict.fromkeys(ways, float("inf"))
     for _ in range(rounds):
         for name, way in ways.items():
@@ -49,7 +51,7 @@ def in_turn(ways: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, 
     return times
 
 
-# A process starts with its parent's memory, and its peak is at least that: so the parent is one that holds little.
+# The peak memory of a process includes that of its parent at the start, so the parent must be small.
 _WAITER = """
 import json, os, sys, time
 start = time.perf_counter()
@@ -62,18 +64,18 @@ with open(int(sys.argv[1]), "w") as told:
 
 @dataclass(frozen=True)
 class Usage:
-    """What a process took."""
+    """Resources of a process."""
 
     seconds: float
     megabytes: float
-    """Peak resident memory, of the process itself."""
+    """Peak resident memory of the process itself."""
 
 
 def process(command: Sequence[str], *, env: Mapping[str, str] | None = None, accept: Collection[int] = (0,)) -> Usage:
-    """Run a process to its end and say what it took.
+    """Run a process and return its resources.
 
     Raises:
-        CalledProcessError: if it ends with a status other than those accepted; what it printed is shown.
+        CalledProcessError: if its exit status is not accepted. Its output is shown.
     """
     reading, writing = os.pipe()
     done = subprocess.run(
@@ -100,7 +102,7 @@ def process(command: Sequence[str], *, env: Mapping[str, str] | None = None, acc
 def processes_in_turn(
     commands: Mapping[str, Sequence[str]], rounds: int, *, accept: Collection[int] = (0,)
 ) -> dict[str, Usage]:
-    """Each command's median time and median peak memory, over rounds in which all take turns."""
+    """Return the median time and the median peak memory of each command. The commands alternate."""
     taken: dict[str, list[Usage]] = {name: [] for name in commands}
     for _ in range(rounds):
         for name, command in commands.items():

@@ -1,7 +1,7 @@
-"""How much players' outlines change near-player and overlap rates, on the published soccer images.
+"""Measure how much players' outlines change near-player and overlap rates, on the published soccer images.
 
-Writes docs/assets/outlines.json, which the documentation shows. The release has boxes alone, so outlines are made by
-OpenCV's GrabCut, started from each box. They are rough and were not corrected.
+Writes docs/assets/outlines.json, which the documentation shows. The release contains only boxes, so outlines are
+computed with OpenCV's GrabCut from each box. They are rough and were not corrected.
 
     python benchmarks/outlines.py RELEASE [--pictures FOLDER]
 """
@@ -26,7 +26,7 @@ from spotball_core.service.files import replacing
 PAGE_DATA = Path(__file__).parents[1] / "docs/assets/outlines.json"
 RATES = ("near_player_rate", "overlap_rate")
 LEAST_PIXELS, LEAST_SHARE = 40, 0.15
-"""A silhouette that is smaller, in pixels or as a share of its box, is taken for a failure: the box stays."""
+"""A smaller silhouette, in pixels or as a share of its box, counts as a failure, and the box is used."""
 
 
 def main() -> None:
@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def with_outlines(scene: Scene, dataset: Path, pictures: Path | None) -> Scene:
-    """The scene with an outline for each player whom GrabCut finds in the box."""
+    """Return the scene with an outline for each player that GrabCut finds in the box."""
     if not scene.players or scene.path is None:
         return scene
     image = cv2.imread(str(dataset / scene.path))
@@ -80,7 +80,7 @@ def with_outlines(scene: Scene, dataset: Path, pictures: Path | None) -> Scene:
 
 
 def silhouette(image: Any, corners: tuple[float, ...]) -> list[Any] | None:
-    """The largest part of what GrabCut takes for the player, as a polygon; None where it finds next to nothing."""
+    """Return the largest part of GrabCut's foreground as a polygon, or None if it is too small."""
     height, width = image.shape[:2]
     x1, y1, x2, y2 = (round(edge) for edge in corners)
     x1, x2, y1, y2 = max(x1, 1), min(x2, width - 1), max(y1, 1), min(y2, height - 1)
@@ -99,7 +99,7 @@ def silhouette(image: Any, corners: tuple[float, ...]) -> list[Any] | None:
 
 
 def share_of_box(scene: Scene) -> float:
-    """Mean share of a player's box that the outline covers; a player without one counts as the whole box."""
+    """Return the mean share of a player's box that the outline covers. A player without an outline counts as 1."""
     outlines = scene.player_outlines or (None,) * len(scene.boxes)
     areas = [
         outline_shares([outline], scene.layout).sum() * scene.layout.cell_width * scene.layout.cell_height
@@ -112,7 +112,7 @@ def share_of_box(scene: Scene) -> float:
 
 
 def cells(scenes: Any) -> dict[str, float]:
-    """Mean share of an image's cells that count as near a player, and as overlapping one."""
+    """Return the mean share of an image's cells that count as near a player, and as overlapping one."""
     known = [scene for scene in scenes if scene.players]
     return {
         "near": float(np.mean([near_player_mask(scene, scene.layout)[0].mean() for scene in known])),
@@ -121,7 +121,7 @@ def cells(scenes: Any) -> dict[str, float]:
 
 
 def seconds(scenes: Any, rounds: int = 5) -> float:
-    """The shortest time for both masks of all scenes."""
+    """Return the minimum time for both masks of all scenes."""
     times = []
     for _ in range(rounds):
         start = time.perf_counter()
@@ -131,7 +131,7 @@ def seconds(scenes: Any, rounds: int = 5) -> float:
 
 
 def draw(image: Any, scene: Scene, folder: Path) -> None:
-    """An image with boxes in red and outlines in green."""
+    """Write an image with boxes in red and outlines in green."""
     folder.mkdir(parents=True, exist_ok=True)
     drawn = image.copy()
     for box in scene.players or ():

@@ -27,9 +27,9 @@ def write_page(
 
     Args:
         file: the page, at the top of the documentation's folder.
-        results: of a run of all benchmarks.
-        kept: what was kept before.
-        plots: of each benchmark that draws, below the documentation's folder.
+        results: results of a run of all benchmarks.
+        kept: the stored results.
+        plots: plot of each benchmark, relative to the documentation's folder, or None if it has none.
     """
     setting = results[0].setting
     lines = [HEAD, f"**{'; '.join(summary(results))}.**", ""]

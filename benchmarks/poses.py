@@ -1,8 +1,8 @@
-"""How many players of the published soccer images get a pose from MediaPipe's weights, and how long that takes.
+"""Measure how many players of the published soccer images get a pose from MediaPipe's weights, and how long it takes.
 
-Writes docs/assets/poses.json, which the documentation shows. The poses of MediaPipe's own pipeline are made by an
-interpreter that has MediaPipe: this file runs itself with it. MediaPipe needs protobuf below 5, so give it an
-environment of its own:
+Writes docs/assets/poses.json, which the documentation shows. An interpreter with MediaPipe computes the poses of
+MediaPipe's own pipeline: this file runs itself with it. MediaPipe needs protobuf below 5, so create a separate
+environment for it:
 
     pip download --no-deps mediapipe==0.10.14
     python -m venv mediapipe && mediapipe/bin/pip install --no-deps mediapipe-0.10.14-*.whl
@@ -69,7 +69,9 @@ def main() -> None:
 
 
 def differences(boxes: Any, keypoints: Any, own: list[Any]) -> dict[str, Any]:
-    """How far MediaPipe's keypoints are from ours, in shares of the longer side of the player's box."""
+    """Return the distance between MediaPipe's keypoints and ours, as fractions of the longer side of the
+    player's box.
+    """
     shares: list[float] = []
     both = 0
     for box, ours, theirs in zip(boxes, keypoints, own, strict=True):
@@ -86,7 +88,7 @@ def differences(boxes: Any, keypoints: Any, own: list[Any]) -> dict[str, Any]:
 
 
 def with_mediapipe(dataset: Path) -> None:
-    """Print the poses of MediaPipe's own pipeline, one per player or null; run where spotball-core is not installed."""
+    """Print the poses of MediaPipe's own pipeline, one per player or null. Runs without spotball-core."""
     import cv2
     import mediapipe
 

@@ -1,8 +1,8 @@
-"""Where the time of whole commands goes, and the floor below which it cannot: written to docs/assets/profile.json.
+"""Profile whole commands and the minimum times of their parts, and write docs/assets/profile.json.
 
-Each command runs on synthetic data of the full release's size in a process of its own. A timer looks at its main thread
-every 5 ms and gives the time since the last look to what runs: the innermost place on the stack that `PLACES` knows.
-What worker threads do is time of what waits for them.
+Each command runs on synthetic data of the full release's size in a separate process. A timer inspects its main thread
+every 5 ms and assigns the time since the last inspection to the innermost entry of `PLACES` on the stack. The work of
+other threads counts as the time of the code that waits for them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ PLACES = {
         "/replication/release_files.py",
     ),
 }
-"""Parts of files' names, and functions in them, by what they are about; the first that fits the innermost frame."""
+"""Parts of file names, with functions in them, by topic. The first that matches the innermost frame is used."""
 
 REST = "metrics and the rest"
 AROUND = "interpreter"
@@ -54,11 +54,11 @@ FLOORS = {
     "import matplotlib.figure, jinja2": "import matplotlib.figure, jinja2",
     "Polars reads the responses that score reads": READ,
 }
-"""Statements in a fresh interpreter, which is given the study's folder."""
+"""Statements for a fresh interpreter, which receives the study's folder as argument."""
 
 
 def place_of(frame: FrameType | None) -> str:
-    """What a stack is about."""
+    """Return the topic of a stack."""
     while frame is not None:
         code = frame.f_code
         here = f"{code.co_filename}:{code.co_name}"
@@ -70,7 +70,7 @@ def place_of(frame: FrameType | None) -> str:
 
 
 def watched(file: Path, arguments: list[str]) -> None:
-    """Run the command in this process and write how many seconds each place took."""
+    """Run the command in this process, and write the seconds per topic."""
     seconds: dict[str, float] = defaultdict(float)
     last = time.perf_counter()
 
@@ -93,7 +93,7 @@ def watched(file: Path, arguments: list[str]) -> None:
 
 
 def profiles(commands: dict[str, list[str]], folder: Path) -> list[dict[str, Any]]:
-    """Each command's seconds by place and its peak memory: of its fastest run, which was disturbed least."""
+    """Return each command's seconds by topic and its peak memory, from its fastest run."""
     from measure import process
 
     runs: dict[str, list[dict[str, Any]]] = {name: [] for name in commands}
@@ -111,7 +111,7 @@ def profiles(commands: dict[str, list[str]], folder: Path) -> list[dict[str, Any
 
 
 def solver_alone(folder: Path) -> tuple[int, float]:
-    """How many pairs `spotball score` transports, and how long POT's solver takes for what they differ in."""
+    """Return how many pairs `spotball score` compares, and the time of POT's solver for them."""
     import numpy as np
     from measure import in_turn
     from ot.lp.emd_wrap import emd_c
@@ -138,7 +138,7 @@ def solver_alone(folder: Path) -> tuple[int, float]:
 
 
 def main() -> None:
-    """Profile all commands and write the file."""
+    """Profile all commands, and write the file."""
     from measure import process
     from release import write_release
     from results import here_and_now
@@ -155,7 +155,7 @@ def main() -> None:
         commands = {
             "score": ["score", str(study), "--reference", "human", "--format", "json", "--quiet"],
             "replicate": ["replicate", str(release), "--format", "json", "--quiet"],
-            # In one process: a timer sees only its own.
+            # Use one process, because the timer does not see other processes.
             "report": [
                 *("report", str(study), "--reference", "human", "--out", str(folder / "report"), "--quiet"),
                 *("--jobs", "1"),

@@ -19,7 +19,7 @@ from spotball_core.io.scenes import write_scenes
 
 ROWS = (1_000_000, 3_000_000, 10_000_000, 30_000_000, 100_000_000)
 LEVEL = 10_000_000
-"""Rows at which memory has reached its level: those that are held at once are read several times over."""
+"""Number of rows from which memory is constant, because several blocks of rows have been read."""
 
 ROUNDS = 3
 READ = """
@@ -31,7 +31,7 @@ read_counts(sys.argv[1], read_scenes(sys.argv[2]))
 
 
 def reading(rows: int, folder: Path) -> Usage:
-    """What it takes to read so many rows."""
+    """Return the resources for reading this number of rows."""
     path, known = folder / "responses.parquet", folder / "scenes.jsonl"
     write(path, rows, FULL)
     write_scenes(scenes(), known)
@@ -42,7 +42,7 @@ def reading(rows: int, folder: Path) -> Usage:
 
 
 def draw_plot(file: str, found: dict[int, Usage]) -> None:
-    """Time and peak memory against rows, each from 0 in its own panel."""
+    """Plot time and peak memory against rows, each from 0 in a separate panel."""
     from matplotlib.figure import Figure
 
     drawn = Figure(figsize=(9, 4), layout="constrained")
@@ -61,7 +61,7 @@ def draw_plot(file: str, found: dict[int, Usage]) -> None:
 
 
 def main() -> None:
-    """Give time and memory for each number of rows, and draw them where asked."""
+    """Measure time and memory for each number of rows, and plot them if requested."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--plot", metavar="FILE", help="draw the figures to this file")
     parser.add_argument("--most", type=int, default=ROWS[-1], help="leave out sizes of more rows")

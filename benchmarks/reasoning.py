@@ -50,7 +50,7 @@ ASKED = (("human", "human", "base"), *((f"synthetic-{m}", "model", p) for m in "
 
 
 def rationales(n: int, unique: int, rng: np.random.Generator) -> Rationales:
-    """Synthetic rationales of 40 words, of which so many are different."""
+    """Return synthetic rationales of 40 words, `unique` of which are different."""
     drawn = rng.integers(0, len(WORDS), (unique, 40))
     texts = tuple(f"{' '.join(WORDS[place] for place in row)} {number}" for number, row in enumerate(drawn))
     scenes = synthetic_scenes(SCENES, seed=0)
@@ -73,7 +73,7 @@ def rationales(n: int, unique: int, rng: np.random.Generator) -> Rationales:
 
 
 def case(n: int, unique: int, out: Path) -> None:
-    """Write how many seconds the analysis takes."""
+    """Write the seconds of the analysis."""
     rng = np.random.default_rng(0)
     said, templates = rationales(n, unique, rng), load_templates()
     vectors = rng.normal(size=(unique, DIMENSIONS)).astype(np.float32)
@@ -84,7 +84,7 @@ def case(n: int, unique: int, out: Path) -> None:
 
 
 def main() -> None:
-    """Time the analysis where all texts differ, and where nine of ten are there before."""
+    """Measure the analysis with all different texts, and with nine of ten repeated."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--n", type=int, default=N, help="rationales")
     parser.add_argument("--case", type=int, metavar="UNIQUE", help="run one case with so many different texts")

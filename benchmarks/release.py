@@ -1,4 +1,4 @@
-"""Synthetic data in the release's layout and size, free text included."""
+"""Synthetic data in the release's layout and size, including free text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TEXT = "They all look to the left, where the one in white has just lifted an arm
 
 
 def write(path: Path, header: Iterable[str], rows: Iterable[Iterable[object]]) -> int:
-    """Write a CSV file and say how many rows it has."""
+    """Write a CSV file, and return its number of rows."""
     path.parent.mkdir(parents=True, exist_ok=True)
     listed = list(rows)
     with path.open("w", encoding="utf-8", newline="") as file:
@@ -31,7 +31,7 @@ def write(path: Path, header: Iterable[str], rows: Iterable[Iterable[object]]) -
 
 
 def write_release(folder: Path, scenes: tuple[Scene, ...]) -> int:
-    """Write scenes and random answers in the release's layout; returns how many answers."""
+    """Write scenes and random answers in the release's layout, and return the number of answers."""
     data, draw, n = folder / "data", np.random.default_rng(0), 0
     boxes: list[tuple[object, ...]] = []
     for sport in SPORTS:

@@ -19,11 +19,11 @@ ROUNDS = 3
 
 
 def main() -> None:
-    """Time the whole command, in processes of their own."""
+    """Measure the whole command in separate processes."""
     with tempfile.TemporaryDirectory() as folder:
         n = write_release(Path(folder), synthetic_scenes(156))
         command = [sys.executable, "-m", "spotball_core", "replicate", folder, "--format", "json", "--quiet"]
-        # 1 says that published figures do not come out, as they cannot of made-up answers.
+        # Status 1 means that published figures are not reproduced, which is expected with synthetic answers.
         used = processes_in_turn({"replicate": command}, ROUNDS, accept=(0, 1))["replicate"]
     figure("spotball replicate", used.seconds, "s", below=60, note=f"{n:,} answers; median of {ROUNDS} runs")
     figure("peak memory", used.megabytes, "MB")

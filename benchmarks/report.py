@@ -17,7 +17,7 @@ from study import write_study
 
 
 def main() -> None:
-    """Time the whole command, in a process of its own."""
+    """Measure the whole command in a separate process."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keep", type=Path, help="write data and report into this folder and keep them")
     with tempfile.TemporaryDirectory() as temporary:

@@ -1,4 +1,4 @@
-"""Synthetic responses to made-up scenes, as many as wanted, written without holding them."""
+"""Write any number of synthetic responses to synthetic scenes, with constant memory."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ FULL = ("sport", "image", "respondent", "kind", "prompt", "sample", "participant
 
 
 def scenes() -> tuple[Scene, ...]:
-    """The scenes that are answered; their sports' names are as short as real ones."""
+    """Return the scenes. Their sports' names are as short as real ones."""
     made = synthetic_scenes(N_SCENES, seed=0)
     return tuple(scene.model_copy(update={"sport": scene.sport.removeprefix("synthetic-")}) for scene in made)
 
 
 def write(path: Path, n: int, columns: tuple[str, ...]) -> None:
-    """Write `n` responses with these columns, by the file's ending: sample by sample, model by model, image by image.
+    """Write `n` responses with these columns, in the format of the file's extension, sorted by sample, model and image.
 
-    Cells are drawn evenly, and one response in 61 names none.
+    Cells are uniformly distributed, and one response in 61 has no cell.
     """
     known = scenes()
     who = [(model, prompt) for model in MODELS for prompt in PROMPTS]

@@ -1,4 +1,4 @@
-"""What benchmarks came to, where, and how that compares with what was kept."""
+"""Results of benchmarks: figures, machine, and comparison with stored results."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 NOISE = 0.15
-"""Figures that changed by less than this share are taken for the same: runs on one machine differ by as much."""
+"""Figures whose change is below this share count as equal, because runs on the same machine vary by as much."""
 
 QUIET = 0.25
-"""Other work on less than this share of the cores disturbs little."""
+"""Other load on less than this share of the cores has little effect."""
 
 PACKAGES = ("numpy", "scipy", "polars", "POT", "pydantic", "matplotlib", "pandas")
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured number; `goal` and `met` as measure.figure tells them."""
+    """One measured number. `goal` and `met` are as in `measure.figure`."""
 
     name: str
     value: float
@@ -35,18 +35,18 @@ class Figure:
 
 @dataclass(frozen=True)
 class Setting:
-    """Where and when figures were taken."""
+    """The machine, versions and date of a measurement."""
 
     machine: str
     versions: str
     date: str
     cores: int
     load: float
-    """How many cores other work used in the second before the first measurement."""
+    """Number of cores that other work used in the second before the first measurement."""
 
     @property
     def busy(self) -> str:
-        """A warning where other work took a share of the cores; nothing on a quiet machine."""
+        """Return a warning if other work used many cores; an empty string otherwise."""
         if self.load < QUIET * self.cores:
             return ""
         return f"the machine was busy: other processes used {self.load:.1f} cores before the first measurement"
@@ -54,7 +54,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Result:
-    """One benchmark's run."""
+    """The result of running one benchmark."""
 
     name: str
     text: str
@@ -66,21 +66,21 @@ class Result:
 
 @dataclass(frozen=True)
 class Move:
-    """A figure beside the one that was kept of it."""
+    """A figure with the stored figure of the same name."""
 
     now: Figure
     before: Figure | None
 
     @property
     def ratio(self) -> float | None:
-        """Now over before; None where nothing was kept, or something else, or nothing to divide by."""
+        """Return the ratio of the new to the stored figure, or None if they are not comparable."""
         if self.before is None or self.before.unit != self.now.unit or not self.before.value:
             return None
         return self.now.value / self.before.value
 
     @property
     def word(self) -> str:
-        """What to make of it: new, better, worse, moved; nothing for what stayed within noise."""
+        """Return an assessment: new, better, worse or moved, or an empty string within the noise."""
         if self.ratio is None:
             return "new" if self.before is None else "moved"
         if 1 / (1 + NOISE) <= self.ratio <= 1 + NOISE:
@@ -91,7 +91,7 @@ class Move:
 
 
 def here_and_now() -> Setting:
-    """This machine, these versions, today."""
+    """Return the current machine, versions and date."""
     model = platform.processor() or platform.machine()
     if (information := Path("/proc/cpuinfo")).exists():
         lines = information.read_text(encoding="utf-8").splitlines()
@@ -109,7 +109,7 @@ def here_and_now() -> Setting:
 
 
 def commit() -> str:
-    """What is measured: the commit of this checkout, which an editable installation's version does not follow."""
+    """Return the commit of this checkout, because the version of an editable installation may be older."""
     command = ["git", "describe", "--tags", "--always", "--dirty", "--abbrev=10"]
     try:
         told = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=True)
@@ -119,7 +119,7 @@ def commit() -> str:
 
 
 def cores_in_use(seconds: float = 1.0) -> float:
-    """How many cores work now, this process sleeping; where the system does not tell, its load over a minute."""
+    """Return how many cores are in use while this process sleeps; the system's load if this is not available."""
     ticks = Path("/proc/stat")
     if not ticks.exists():
         return os.getloadavg()[0]
@@ -134,13 +134,13 @@ def cores_in_use(seconds: float = 1.0) -> float:
 
 
 def moved(result: Result, kept: Mapping[str, Result]) -> list[Move]:
-    """A result's figures, each beside the one of the same name that was kept."""
+    """Return a result's figures, each with the stored figure of the same name."""
     before = {figure.name: figure for figure in kept[result.name].figures} if result.name in kept else {}
     return [Move(figure, before.get(figure.name)) for figure in result.figures]
 
 
 def gone(result: Result, kept: Mapping[str, Result]) -> list[str]:
-    """Names of figures that were kept and that there are no more."""
+    """Return the names of stored figures that no longer exist."""
     now = {figure.name for figure in result.figures}
     return (
         [figure.name for figure in kept[result.name].figures if figure.name not in now] if result.name in kept else []
@@ -148,7 +148,7 @@ def gone(result: Result, kept: Mapping[str, Result]) -> list[str]:
 
 
 def amount(value: float, unit: str) -> str:
-    """A number with its unit, at three digits or more.
+    """Return a number with its unit, with at least three digits.
 
     Examples:
         >>> amount(0.0123456, "s"), amount(1234.56, "MB"), amount(12.345, "times")
@@ -159,12 +159,12 @@ def amount(value: float, unit: str) -> str:
 
 
 def verdict(figure: Figure) -> str:
-    """Whether a figure's goal was met; nothing for one without a goal."""
+    """Return whether a figure's goal was met, or an empty string without a goal."""
     return "" if figure.met is None else "met" if figure.met else "MISSED"
 
 
 def summary(results: Sequence[Result]) -> list[str]:
-    """What the end of a run says: goals met, goals missed by name, what failed, and if the machine was busy."""
+    """Return the summary of a run: goals met, names of goals missed, failures, and whether the machine was busy."""
     goals = [(result, figure) for result in results for figure in result.figures if figure.met is not None]
     missed = [f"{result.name}: {figure.name}" for result, figure in goals if not figure.met]
     said = [f"{len(goals) - len(missed)} of {len(goals)} goals met"]
@@ -174,7 +174,7 @@ def summary(results: Sequence[Result]) -> list[str]:
 
 
 def show(results: Sequence[Result], kept: Mapping[str, Result]) -> None:
-    """Print all figures beside those that were kept, and the summary."""
+    """Print all figures with the stored ones, and the summary."""
     from rich.console import Console
     from rich.table import Table
 

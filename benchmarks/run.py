@@ -1,8 +1,8 @@
-"""Run the benchmarks beside this file, one after the other, and say what moved since figures were last kept.
+"""Run the benchmarks in this folder one after the other, and report changes relative to the stored figures.
 
-A benchmark is a file whose docstring starts with "Claim:". Those that take `--plot FILE` are asked for their plot. A
-run of all writes docs/benchmarks.md; `--keep` makes its figures those that later runs are compared with, and where
-only some ran, writes the page with those that were kept of the others.
+A benchmark is a file whose docstring starts with "Claim:". Files with an option `--plot FILE` also draw their plot. A
+run of all benchmarks writes docs/benchmarks.md. `--keep` stores its figures for later comparisons; if only some
+benchmarks ran, the page shows the stored figures of the others.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ HERE = Path(__file__).parent
 KEPT = "kept.json"
 DOCS = HERE.parent / "docs"
 PLOTS = Path("assets/benchmarks")
-"""Below the documentation's folder."""
+"""Folder of the plots, relative to the documentation's folder."""
 
 CORES = 2
-"""All claims are about so many."""
+"""Number of cores that all claims refer to."""
 
 
 @dataclass(frozen=True)
@@ -42,17 +42,17 @@ class Benchmark:
 
     @property
     def name(self) -> str:
-        """What it is called in figures and on the command line."""
+        """Return the name in figures and on the command line."""
         return self.path.stem
 
     @property
     def plot(self) -> Path | None:
-        """Where its plot goes, below the documentation's folder; None if it draws none."""
+        """Return the path of its plot, relative to the documentation's folder, or None if it has none."""
         return PLOTS / f"{self.name}.svg" if '"--plot"' in self.path.read_text(encoding="utf-8") else None
 
 
 def benchmarks(folder: Path = HERE) -> dict[str, Benchmark]:
-    """The folder's benchmarks by name."""
+    """Return the folder's benchmarks by name."""
     found = {}
     for path in sorted(folder.glob("*.py")):
         text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
@@ -62,7 +62,7 @@ def benchmarks(folder: Path = HERE) -> dict[str, Benchmark]:
 
 
 def run(benchmark: Benchmark, setting: Setting, docs: Path = DOCS) -> Result:
-    """Run one benchmark and take its figures; one that fails has those that it came to."""
+    """Run one benchmark and return its figures. If it fails, return those measured before the failure."""
     command = [sys.executable, str(benchmark.path)]
     if benchmark.plot:
         (docs / benchmark.plot).parent.mkdir(parents=True, exist_ok=True)
@@ -83,7 +83,7 @@ def run(benchmark: Benchmark, setting: Setting, docs: Path = DOCS) -> Result:
 
 
 def read_kept(file: Path) -> dict[str, Result]:
-    """The figures that were last kept, by benchmark."""
+    """Return the stored figures, by benchmark."""
     if not file.exists():
         return {}
     records = json.loads(file.read_text(encoding="utf-8"))
@@ -100,14 +100,14 @@ def read_kept(file: Path) -> dict[str, Result]:
 
 
 def write_kept(kept: Mapping[str, Result], new: Iterable[Result], file: Path) -> None:
-    """Keep new results beside those of other benchmarks; what failed replaces nothing."""
+    """Store new results together with those of other benchmarks. Failed results replace nothing."""
     together = {**kept, **{result.name: result for result in new if result.finished}}
     records = [asdict(together[name]) for name in sorted(together)]
     file.write_text(json.dumps(records, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def main(arguments: Sequence[str] | None = None, *, folder: Path = HERE, docs: Path = DOCS) -> int:
-    """Print claims and figures as they come, then what moved; 1 if a benchmark failed."""
+    """Print claims and figures as they are measured, then the changes. Return 1 if a benchmark failed."""
     known = benchmarks(folder)
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"only these of {', '.join(known)}")
@@ -126,7 +126,7 @@ def main(arguments: Sequence[str] | None = None, *, folder: Path = HERE, docs: P
         print(f"{name} {'took' if result.finished else 'FAILED after'} {result.seconds:.0f} s", flush=True)
     show(results, kept)
     fresh = {result.name: result for result in results}
-    # Those that did not run now stand on the page as they were kept.
+    # For benchmarks that did not run, the page shows the stored figures.
     every = [one for name in known if (one := fresh.get(name) or kept.get(name))]
     if not options.names or (options.keep and len(every) == len(known)):
         page = docs / "benchmarks.md"

@@ -49,20 +49,20 @@ ANSWER = json.dumps(
 
 
 class Answering(asyncio.Protocol):
-    """A server's end of a connection."""
+    """The server's side of a connection."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._missing = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep where to answer."""
+        """Store the transport for responses."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._head = b""
 
     def data_received(self, data: bytes) -> None:
-        """Answer some time after a request's end."""
+        """Respond some time after the end of a request."""
         if not self._missing:
             self._head += data
             head, end, body = self._head.partition(b"\r\n\r\n")
@@ -81,7 +81,7 @@ class Answering(asyncio.Protocol):
 
 
 async def serve(seconds: float) -> None:
-    """Answer until killed."""
+    """Serve until killed."""
     server = await asyncio.get_running_loop().create_server(lambda: Answering(seconds), "127.0.0.1", 0, backlog=1024)
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
@@ -89,7 +89,7 @@ async def serve(seconds: float) -> None:
 
 @contextmanager
 def serving(seconds: float) -> Iterator[str]:
-    """A server as a process; its address."""
+    """Run a server as a process, and yield its address."""
     command = [sys.executable, __file__, "--serve", str(seconds)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
@@ -100,7 +100,7 @@ def serving(seconds: float) -> Iterator[str]:
 
 
 def write_images(folder: Path, *, noise: int = 3) -> None:
-    """Smooth colors with noise, which take as much room as a photo."""
+    """Write images of smooth colors with noise, with the file size of photos."""
     draw = np.random.default_rng(0)
     across = np.linspace(0, 200, 640)[None, :, None]
     for number in range(IMAGES):
@@ -109,7 +109,7 @@ def write_images(folder: Path, *, noise: int = 3) -> None:
 
 
 def job_of(folder: Path, url: str, requests: int, concurrency: int) -> SceneJob:
-    """A job of so many requests about all images, one sample each."""
+    """Return a job with this number of requests about all images, with one sample each."""
     scenes = tuple(
         scene.model_copy(update={"path": f"{number}.png"}) for number, scene in enumerate(synthetic_scenes(IMAGES))
     )
@@ -120,7 +120,7 @@ def job_of(folder: Path, url: str, requests: int, concurrency: int) -> SceneJob:
 
 
 async def by_runner(folder: Path, url: str, requests: int, concurrency: int) -> None:
-    """All requests by the runner, into a store of its own."""
+    """Send all requests with the runner, into a new store."""
     job = job_of(folder, url, requests, concurrency)
     with tempfile.TemporaryDirectory(dir=folder) as out, ReplyStore(Path(out)) as store:
         pictures = job.pictures(folder / "pictures")
@@ -133,7 +133,7 @@ async def by_runner(folder: Path, url: str, requests: int, concurrency: int) -> 
 
 
 async def by_httpx(folder: Path, url: str, requests: int, concurrency: int) -> None:
-    """All requests by workers that do nothing but post bodies made beforehand, and read the answers."""
+    """Send all requests with workers that only post prepared bodies and read the responses."""
     job = job_of(folder, url, requests, concurrency)
     pictures = job.pictures(folder / "pictures")
     assert isinstance(job.provider, OpenAI)
@@ -156,7 +156,7 @@ async def by_httpx(folder: Path, url: str, requests: int, concurrency: int) -> N
 
 
 def throughputs(folder: Path, requests: int, concurrency: int) -> dict[str, tuple[float, float]]:
-    """Requests a second and CPU milliseconds a request of each way, the best of rounds in which both take turns."""
+    """Return requests per second and CPU milliseconds per request of both ways, the best of alternating rounds."""
     best = {"runner": (0.0, np.inf), "httpx": (0.0, np.inf)}
     with serving(SECONDS) as url:
         for _ in range(ROUNDS):
@@ -170,7 +170,7 @@ def throughputs(folder: Path, requests: int, concurrency: int) -> dict[str, tupl
 
 
 def main() -> None:
-    """Measure throughput side by side, and memory in processes of their own."""
+    """Measure throughput in alternation, and memory in separate processes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--serve", type=float, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
@@ -198,7 +198,7 @@ def measure_all() -> None:
             ratio = found["runner"][0] / found["httpx"][0]
             figure(f"runner relative to httpx, {concurrency} concurrent requests", ratio, "times", at_least=goal)
         with tempfile.TemporaryDirectory() as other:
-            # Small pictures: what is measured is what grows with requests.
+            # Use small images, to measure only what grows with the number of requests.
             small = Path(other)
             write_images(small, noise=1)
             taken = {}

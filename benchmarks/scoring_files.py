@@ -28,27 +28,27 @@ from spotball_core.io.frames import KEYS
 ROWS = 10_000_000
 SLICE = 100_000
 ROUNDS = {".csv": 7, ".jsonl": 7, ".parquet": 25}
-"""The less a file takes, the more other work shows."""
+"""Rounds by format. Shorter times need more rounds, because other load affects them more."""
 FORMATS = {".csv": "CSV", ".jsonl": "JSON Lines", ".parquet": "Parquet"}
 SETS = {"": BARE, " with samples": FULL}
 SCENES = scenes()
 
 
 def scanned(path: Path) -> pl.LazyFrame:
-    """A file's rows as a user would scan them."""
+    """Return a file's rows as a user would scan them."""
     scan = {".csv": pl.scan_csv, ".jsonl": pl.scan_ndjson, ".parquet": pl.scan_parquet}[path.suffix]
     return scan(path, **({"infer_schema": False} if path.suffix == ".csv" else {}))
 
 
 def by_polars(path: Path) -> pl.DataFrame:
-    """The group-by that a user would write."""
+    """Count with the group-by that a user would write."""
     rows = scanned(path)
     keys = [key for key in (*KEYS, "cell") if key in rows.collect_schema()]
     return rows.group_by(keys).agg(n=pl.len()).collect(engine="streaming")
 
 
 def by_polars_checked(path: Path) -> pl.DataFrame:
-    """The same after a look at whether a sample is there twice."""
+    """Count in the same way after checking for repeated samples."""
     samples = scanned(path).group_by(*KEYS, "sample", "participant").agg(n=pl.len())
     if len(samples.filter(pl.col("n") > 1).collect(engine="streaming")):
         raise SystemExit("a sample is there twice")
@@ -56,7 +56,7 @@ def by_polars_checked(path: Path) -> pl.DataFrame:
 
 
 def by_pandas(path: Path) -> Counter[tuple[str | None, ...]]:
-    """Row by row, as the published analysis goes through its files."""
+    """Count row by row, like the published analysis."""
     import pandas as pd
 
     counts: Counter[tuple[str | None, ...]] = Counter()
@@ -75,7 +75,7 @@ def by_us(path: Path) -> Counts:
 
 
 def check_same(ours: Counts, theirs: pl.DataFrame) -> None:
-    """Stop unless both hold the same counts."""
+    """Exit with an error unless both have the same counts."""
     labels = dict(enumerate(SCENES[0].layout.labels))
     keys = ["sport", "image", "respondent", "prompt", "cell"]
     named = ours.table.with_columns(pl.col("cell").replace_strict(labels, default=None, return_dtype=pl.String))
@@ -85,7 +85,7 @@ def check_same(ours: Counts, theirs: pl.DataFrame) -> None:
 
 
 def main() -> None:
-    """Give the ratios for each format."""
+    """Print the ratios for each format."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=ROWS, help="responses in each file")
     rows = parser.parse_args().rows

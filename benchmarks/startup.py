@@ -39,7 +39,7 @@ def main() -> None:
         write_responses(others, folder / "reference.csv")
         score = [SPOTBALL, "score", str(folder / "answers.csv"), "--scenes", str(folder / "scenes.jsonl")]
         commands = {
-            # What is public loads when it is named; these stand for what any use loads.
+            # Public names are loaded on first use. These names represent what any use loads.
             "import spotball_core": importing("import spotball_core; from spotball_core import Grid, accuracy"),
             "import numpy, pydantic": importing("import numpy, pydantic"),
             "spotball --help": [SPOTBALL, "--help"],

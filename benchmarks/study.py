@@ -1,7 +1,8 @@
-"""A synthetic study of the full release's size: 156 made-up scenes with pictures, people and models who answer them.
+"""A synthetic study of the full release's size: 156 scenes with images, and simulated people and models who answer
+them.
 
-There are 50 made-up participants and 4 made-up models with 3 prompts each, whose answers are drawn from mixtures of the
-baselines. It says nothing about people or models.
+There are 50 participants and 4 models with 3 prompts each, whose answers are sampled from mixtures of the baselines.
+The study says nothing about real people or models.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ MODELS = {
     "synthetic-c": {"base": (0.8, 0.1, 0.1, 0.0), "cue": (0.6, 0.2, 0.2, 0.0), "cot": (0.5, 0.2, 0.3, 0.0)},
     "synthetic-d": {"base": (0.0, 0.2, 0.7, 0.1), "cue": (0.0, 0.1, 0.7, 0.2), "cot": (0.0, 0.1, 0.6, 0.3)},
 }
-"""Weights of the parts, by model and prompt."""
+"""Weights of the mixture's parts, by model and prompt."""
 
 UNPARSED = 0.01
 
 
 def study(*, seed: int = 0) -> tuple[tuple[Scene, ...], pl.DataFrame]:
-    """The scenes, and everybody's responses to them."""
+    """Return the scenes, and all responses to them."""
     scenes = tuple(
         scene.model_copy(update={"path": f"images/{scene.sport}/{scene.image}.jpg", "control": int(scene.image) > SEEN})
         for scene in synthetic_scenes(N_SCENES, seed=seed)
@@ -44,7 +45,7 @@ def study(*, seed: int = 0) -> tuple[tuple[Scene, ...], pl.DataFrame]:
 
 
 def write_study(folder: Path, *, seed: int = 0) -> int:
-    """Write the study with its pictures into a folder, as a dataset; returns the number of responses."""
+    """Write the study with its images into a folder as a dataset, and return the number of responses."""
     scenes, rows = study(seed=seed)
     for scene in scenes:
         _draw(scene, folder / str(scene.path))
@@ -80,7 +81,7 @@ def _answers(scenes: Sequence[Scene], rng: np.random.Generator) -> Iterator[pl.D
 
 
 def _draw(scene: Scene, path: Path) -> None:
-    """A field, the players as rectangles and some noise, so that the file has a photo's size."""
+    """Draw a field, players as rectangles and some noise, so that the file has a photo's size."""
     rng = np.random.default_rng(int(scene.image))
     noise = rng.integers(0, 60, (scene.height // 4, scene.width // 4, 3), dtype=np.uint8) + np.array([40, 90, 50])
     picture = Image.fromarray(noise.astype(np.uint8)).resize((scene.width, scene.height))

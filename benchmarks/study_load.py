@@ -49,14 +49,15 @@ ADMIN_EVERY = 5.0
 
 @dataclass(frozen=True)
 class Load:
-    """Who takes part, and how fast.
+    """A load test: how many people take part, and how fast.
 
     Attributes:
-        name: added to the names of figures.
-        pause: seconds between a participant's events, on average.
+        name: suffix of the names of figures.
+        participants: number of participants.
+        pause: mean seconds between a participant's events.
         begin: seconds over which participants begin.
-        images: that each participant answers, without checks.
-        goal: milliseconds within which 99% of clicks are acknowledged; None without a goal.
+        images: images that each participant answers, without checks.
+        goal: milliseconds within which 99% of clicks are acknowledged, or None without a goal.
     """
 
     name: str
@@ -74,19 +75,19 @@ LOADS = (
 )
 
 AGAIN = 0.01
-"""How often an event is sent twice."""
+"""Share of events that are sent twice."""
 
 VIEWPORT = [1280, 720, 1]
 
 
 @dataclass
 class Seen:
-    """What participants saw of the server.
+    """Observations of the participants.
 
     Attributes:
-        seconds: until an answer came, by what was asked.
-        acknowledged: ids of events in their order, by participant.
-        again: events that were sent a second time.
+        seconds: response times, by type of request.
+        acknowledged: ids of acknowledged events in order, by participant.
+        again: number of events sent twice.
     """
 
     seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
@@ -95,7 +96,7 @@ class Seen:
 
 
 class Browser:
-    """A connection that stays open, and as little as speaks HTTP: what is measured is the server."""
+    """A persistent connection with minimal HTTP, so that the measurement reflects the server."""
 
     def __init__(self, port: int, authorization: str = "") -> None:
         self._port, self._cookie, self._authorization = port, "", authorization
@@ -109,7 +110,7 @@ class Browser:
         await self._writer.wait_closed()
 
     async def ask(self, path: str, content: Any = None) -> bytes:
-        """The body of an answer, which must be good."""
+        """Return the body of a response, which must be successful."""
         body = b"" if content is None else json.dumps(content).encode()
         method = "GET" if content is None else "POST"
         head = [f"{method} {path} HTTP/1.1", f"host: 127.0.0.1:{self._port}", f"cookie: {self._cookie}"]
@@ -130,10 +131,10 @@ class Browser:
 
 
 class Participant:
-    """Somebody who takes part from the begin to the end.
+    """A participant from start to end.
 
     Args:
-        pause: seconds between events, on average.
+        pause: mean seconds between events.
     """
 
     def __init__(self, browser: Browser, seen: Seen, pause: float, seed: int) -> None:
@@ -141,7 +142,7 @@ class Participant:
         self._ids: list[str] = []
 
     async def run(self) -> None:
-        """Everything."""
+        """Take part completely."""
         content = {"consent": True, "prolific": None, "viewport": VIEWPORT}
         state = json.loads(await self._timed("start", "/api/start", content))
         self._seen.acknowledged[state["participant"]] = self._ids
@@ -185,7 +186,7 @@ class Participant:
 
 
 def make_study(folder: Path, images: int) -> Path:
-    """A study of synthetic pictures, as large as those of photos; limits are those of a study, but for one address."""
+    """Create a study with synthetic images of the size of photos. Limits are those of a study, but for one address."""
     data, study = folder / "data", folder / "study"
     (data / "images").mkdir(parents=True)
     write_images(data / "images", noise=NOISE)
@@ -209,7 +210,7 @@ def make_study(folder: Path, images: int) -> Path:
 
 @contextmanager
 def serving(study: Path) -> Iterator[int]:
-    """The server as a process; its port."""
+    """Run the server as a process, and yield its port."""
     line = [sys.executable, "-m", "spotball_core", "study", "serve", str(study), "--port", "0"]
     environment = {**os.environ, "SPOTBALL_STUDY_PASSWORD": PASSWORD}
     with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env=environment) as child:
@@ -223,7 +224,7 @@ def serving(study: Path) -> Iterator[int]:
 
 
 async def take_part(port: int, load: Load) -> Seen:
-    """All participants to the end, and somebody who looks at the admin page meanwhile."""
+    """Run all participants to the end, with a viewer of the admin page."""
     seen = Seen()
 
     async def one(seed: int) -> None:
@@ -240,7 +241,7 @@ async def take_part(port: int, load: Load) -> Seen:
                 seen.seconds["admin"].append(time.perf_counter() - start)
                 await asyncio.sleep(ADMIN_EVERY)
 
-    # What is measured is the server: this process is not to pause for its own objects.
+    # Turn off garbage collection, because pauses of this process would count as the server's.
     gc.disable()
     looking = asyncio.create_task(look())
     async with asyncio.TaskGroup() as group:
@@ -252,14 +253,14 @@ async def take_part(port: int, load: Load) -> Seen:
 
 
 def compare(study: Path, seen: Seen) -> tuple[int, int, int]:
-    """Events that were acknowledged, those of them that are not stored, and those that are stored more than once."""
+    """Return the numbers of acknowledged events, of those not stored, and of those stored more than once."""
     lost = doubled = 0
     with reading(study) as reader:
         for participant in reader.participants():
             stored = Counter(event.event for event in reader.events(participant.id))
             acknowledged = seen.acknowledged[participant.participant]
             lost += sum(event not in stored for event in acknowledged)
-            # Beside what was sent there is the consent, which the server stores.
+            # The server also stores the consent, which is not among the sent events.
             doubled += (
                 sum(stored.values()) - len(set(acknowledged)) - 1 + sum(event not in stored for event in acknowledged)
             )

@@ -22,11 +22,11 @@ GRIDS = (Grid(6, 10, 640, 360), Grid(12, 20, 640, 360), Grid(24, 40, 640, 360))
 SUPPORTS = (5, 10, 20, 30, 60, 120, 240, 480, 960)
 ROUNDS = 5
 SECONDS = 0.2
-"""A round's pairs are as many as take the batch about this long."""
+"""Target duration of a batch, which determines the number of pairs per round."""
 
 
 def pairs(grid: Grid, support: int, n: int) -> tuple[Array, Array]:
-    """Random shares on so many cells of the grid, on each side its own."""
+    """Return random shares on `support` cells of the grid, chosen independently for both sides."""
     draw = np.random.default_rng(0)
     rows = np.zeros((2 * n, grid.n_cells))
     chosen = draw.random(rows.shape).argsort(axis=1)[:, :support]
@@ -35,7 +35,7 @@ def pairs(grid: Grid, support: int, n: int) -> tuple[Array, Array]:
 
 
 def microseconds(grid: Grid, support: int) -> tuple[float, float]:
-    """A pair's time in a batch on one core and in a loop over `ot.emd2`."""
+    """Return the time per pair in a batch on one core, and in a loop over `ot.emd2`."""
     p, q = pairs(grid, support, 3)
     wasserstein(p, q, grid=grid)  # Imports the solver and measures the grid, once.
     start = time.perf_counter()
@@ -48,7 +48,7 @@ def microseconds(grid: Grid, support: int) -> tuple[float, float]:
 
 
 def draw_plot(file: str, found: dict[tuple[Grid, int], tuple[float, float]]) -> None:
-    """Time against cells in use, a color a grid: solid the batch, dashed `ot.emd2`."""
+    """Plot time against used cells, with a color per grid: the batch solid, `ot.emd2` dashed."""
     from matplotlib.figure import Figure
 
     drawn = Figure(figsize=(7, 5), layout="constrained")
@@ -65,7 +65,7 @@ def draw_plot(file: str, found: dict[tuple[Grid, int], tuple[float, float]]) -> 
 
 
 def main() -> None:
-    """Give the times, ratios and growths, and draw them where asked."""
+    """Print times, ratios and growth, and plot them if requested."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--plot", metavar="FILE", help="draw the figures to this file")
     file = parser.parse_args().plot

@@ -38,7 +38,7 @@ ROUNDS, PROCESS_ROUNDS = 9, 5
 
 
 def images(draw: np.random.Generator, n: int) -> Array:
-    """How likely each cell is named in each of n images: around one to three spots, and rarely elsewhere."""
+    """Return the probability of each cell in n images: high around one to three spots, low elsewhere."""
     at = GRID.centers / GRID.cell_width
     weights = np.full((n, GRID.n_cells), 0.1 / GRID.n_cells)
     for likely in (1.0, 0.6, 0.4):
@@ -49,45 +49,45 @@ def images(draw: np.random.Generator, n: int) -> Array:
 
 
 def sparse_counts(draw: np.random.Generator, pairs: int) -> tuple[Array, Array]:
-    """5 answers against 10 to the same images."""
+    """Return 5 answers against 10 to the same images."""
     cells = images(draw, pairs)
     return draw.multinomial(5, cells).astype(float), draw.multinomial(10, cells).astype(float)
 
 
 def sparse_probabilities(draw: np.random.Generator, pairs: int) -> tuple[Array, Array]:
-    """Random weights on the cells of 5 answers and of 10."""
+    """Return random weights on the cells of 5 answers and of 10."""
     p, q = sparse_counts(draw, pairs)
     return draw.gamma(p), draw.gamma(q)
 
 
 def realistic_counts(draw: np.random.Generator, pairs: int) -> tuple[Array, Array]:
-    """50 answers against 150. The 50 are in part about other cells."""
+    """Return 50 answers against 150. The 50 answers partly concern other cells."""
     people = images(draw, pairs)
     model = 0.6 * people + 0.4 * images(draw, pairs)
     return draw.multinomial(50, model).astype(float), draw.multinomial(150, people).astype(float)
 
 
 def realistic_probabilities(draw: np.random.Generator, pairs: int) -> tuple[Array, Array]:
-    """Random weights around the same spots, on all cells."""
+    """Return random weights around the same spots, on all cells."""
     people = images(draw, pairs)
     model = 0.6 * people + 0.4 * images(draw, pairs)
     return draw.gamma(50 * model), draw.gamma(150 * people)
 
 
 def dense_counts(draw: np.random.Generator, pairs: int) -> tuple[Array, Array]:
-    """50 answers against 150, on all cells alike."""
+    """Return 50 answers against 150, uniform over all cells."""
     cells = np.full(GRID.n_cells, 1 / GRID.n_cells)
     return draw.multinomial(50, cells, pairs).astype(float), draw.multinomial(150, cells, pairs).astype(float)
 
 
 def dense_probabilities(draw: np.random.Generator, pairs: int) -> tuple[Array, Array]:
-    """Random probabilities on all cells."""
+    """Return random probabilities on all cells."""
     p, q = draw.dirichlet(np.ones(GRID.n_cells), (2, pairs))
     return p, q
 
 
 def repeating_counts(draw: np.random.Generator, pairs: int) -> tuple[Array, Array]:
-    """The realistic counts, where a third of the models name one cell and a third of the pairs occurs twice."""
+    """Return realistic counts in which a third of the models use one cell and a third of the pairs occur twice."""
     model, people = realistic_counts(draw, pairs)
     third = pairs // 3
     model[:third] = np.eye(GRID.n_cells)[draw.integers(GRID.n_cells, size=third)]
@@ -107,7 +107,7 @@ CASES: tuple[Case, ...] = (
 
 
 def without_numba(p: Array, q: Array) -> Array:
-    """What is computed where the extra `speed` is not installed, on one core."""
+    """Compute as without the extra `speed`, on one core."""
     with patch("spotball_core.metrics.transport.find_spec", return_value=None):
         return wasserstein(p, q, threads=1)
 
@@ -141,7 +141,7 @@ SLOW: dict[str, Way] = {"scipy.optimize.linprog": by_linprog, "scipy.stats.wasse
 
 
 def times_of(ways: dict[str, Way], p: Array, q: Array, rounds: int, tolerance: float) -> dict[str, float]:
-    """Each way's time of a pair in microseconds; all must find the same."""
+    """Return the time per pair of each way in microseconds. All must return the same result."""
     expected = WAYS["one core"](p, q)
     for name, way in ways.items():
         np.testing.assert_allclose(way(p, q), expected, rtol=tolerance, atol=tolerance, err_msg=name)
@@ -150,7 +150,7 @@ def times_of(ways: dict[str, Way], p: Array, q: Array, rounds: int, tolerance: f
 
 
 def compare(case: Case, pairs: int) -> None:
-    """Give a case's ratios to `ot.emd2`."""
+    """Print a case's ratios to `ot.emd2`."""
     times = times_of(WAYS, *case(np.random.default_rng(SEED), pairs), ROUNDS, 1e-9)
     for name in list(WAYS)[1:]:
         figure(
@@ -183,7 +183,7 @@ else:
 
 
 def whole_processes() -> None:
-    """Print how long a process takes from start to end, for few pairs and for many."""
+    """Print the duration of a whole process, for few and for many pairs."""
     for n, kind in ((1, "counts"), (1, "probabilities"), (100, "counts"), (3_000, "counts"), (3_000, "probabilities")):
         ways = ("with Numba", "without Numba", "ot.emd2")
         commands = {way: [sys.executable, "-c", PROCESS, way, str(n), kind] for way in ways}
@@ -195,14 +195,14 @@ def whole_processes() -> None:
 
 
 def main() -> None:
-    """Give the ratios."""
+    """Print the ratios."""
     for pairs in PAIRS:
         for case in CASES:
             compare(case, pairs)
     p, q = realistic_counts(np.random.default_rng(SEED), PAIRS[0])
     own = times_of({"one core": WAYS["one core"]}, p, q, ROUNDS, 1e-9)["one core"]
     some = np.linspace(0, PAIRS[0] - 1, SLOW_PAIRS).astype(int)
-    # HiGHS accepts constraints that are off by 1e-7.
+    # HiGHS accepts constraint violations of 1e-7.
     for name, each in times_of(SLOW, p[some], q[some], 3, 1e-6).items():
         note = f"{own:.1f} µs per pair; SciPy: {each:.0f} µs, measured on {SLOW_PAIRS} pairs"
         figure(f"speedup over {name}: realistic counts, one core", each / own, "times", at_least=250, note=note)

@@ -1,4 +1,4 @@
-"""The layers of the packages, drawn from the contracts that `make lint` checks, and the list of all modules.
+"""Show the layers of the packages, from the contracts that `make lint` checks, and list all modules.
 
 python scripts/architecture.py > layers.html
 """
@@ -21,7 +21,9 @@ _COLORS = {"spotball_core": "#009688", "spotball_adapters": "#e07b00", "spotball
 
 @cache
 def layers() -> dict[str, list[list[str]]]:
-    """Return the layers of each contract by its package, top first. Names in one layer do not import each other."""
+    """Return the layers of each contract by its package, top first. Names in the same layer do not import each
+    other.
+    """
     configuration = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     return {
         contract["containers"][0]: [layer.split(" | ") for layer in contract["layers"]]
@@ -31,7 +33,7 @@ def layers() -> dict[str, list[list[str]]]:
 
 
 def picture() -> str:
-    """Return the layers of the three packages as HTML: an import leads from a box to boxes in lower rows."""
+    """Return the layers of the three packages as HTML. Each box may import from boxes in lower rows."""
     return f'<div class="layers">{"".join(_column(package) for package in PACKAGES)}</div>{_STYLE}'
 
 
@@ -52,7 +54,7 @@ def first_line(file: Path) -> str:
 
 
 def _column(package: str) -> str:
-    """A package's layers, then those of its subpackages that have a contract of their own."""
+    """Return a package's layers, followed by those of subpackages with their own contract."""
     contracts = [container for container in layers() if f"{container}.".startswith(f"{package}.")]
     parts = "".join(f"<strong>{container}</strong>{_rows(container)}" for container in contracts)
     return f'<div class="package" style="--color: {_COLORS[package]}">{parts}</div>'

@@ -1,11 +1,10 @@
 """Measure precision and recall of a detector with real weights on real frames: python -m scripts.ball_detection
 
-The detector is MB3-CenterNet, trained on COCO, as `detect.yolov8-onnx` runs it on the 50 soccer images of the release.
-
-The ball of control image 302 is put where each image's own was inpainted, in the size of its box: so the place of each
-ball is known. A detection is right if its center lies within the ball's box, enlarged by a half. Also counted is what
-the detector takes for a ball in the same images without one. Weights and images are downloaded or found elsewhere and
-are not part of the project. Needs npm, the package onnx and the release.
+The detector is MB3-CenterNet, trained on COCO, run by `detect.yolov8-onnx` on the 50 soccer images of the release. The
+ball of control image 302 is composited where each image's ball was inpainted, at the size of its box, so each ball's
+position is known. A detection is correct if its center is inside the ball's box, enlarged by half. False detections in
+the same images without a ball are also counted. Weights and images are downloaded or found elsewhere and are not part
+of the project. Needs npm, the package onnx and the release.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ CONFIDENCES = 0.1, 0.2, 0.3, 0.4, 0.5
 
 
 def right(box: Box, ball: tuple[float, float, float, float]) -> bool:
-    """Whether a detection is of the ball."""
+    """Return whether a detection matches the ball."""
     x1, y1, x2, y2 = ball
     reach = 0.25 * (x2 - x1)
     x, y = box.center

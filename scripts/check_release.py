@@ -1,4 +1,4 @@
-"""Say whether a tag, what was built, the changelog and the citation are all of one version."""
+"""Check that a tag, the built distributions, the changelog and the citation have the same version."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ ROOT = Path(__file__).parents[1]
 
 
 def problems(tag: str, root: Path = ROOT) -> list[str]:
-    """What is not of the tag's version, a line each.
+    """Return the parts that do not have the tag's version, one line each.
 
     Args:
-        tag: such as v1.2.3.
-        root: the checkout, with what was built in `dist`.
+        tag: a tag such as v1.2.3.
+        root: the checkout, with the distributions in `dist`.
     """
     found = re.fullmatch(r"v(\d+\.\d+\.\d+((a|b|rc)\d+)?)", tag)
     if not found:

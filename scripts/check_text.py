@@ -22,13 +22,13 @@ _CODE = re.compile(r"`[^`]*`|\"[^\"]*\"|\]\([^)]*\)")
 
 
 def read_phrases(path: Path = PHRASES) -> list[tuple[re.Pattern[str], str]]:
-    """The patterns of the phrases to avoid, and what to write instead."""
+    """Return the patterns of the phrases to avoid, and what to write instead."""
     phrases: dict[str, str] = tomllib.loads(path.read_text(encoding="utf-8"))["phrases"]
     return [(re.compile(rf"(?<![\w-])(?:{pattern})(?![\w-])", re.I), instead) for pattern, instead in phrases.items()]
 
 
 def problems(checked: Iterable[Text], phrases: list[tuple[re.Pattern[str], str]]) -> Iterator[str]:
-    """A line for each phrase to avoid."""
+    """Yield a line for each phrase to avoid."""
     for text in checked:
         prose = _CODE.sub(" ", text.words)
         for pattern, instead in phrases:

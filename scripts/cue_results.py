@@ -1,7 +1,7 @@
-"""The analysis of cues on real data as the documentation shows it: docs/assets/cues.json.
+"""Analyze cues on real data for the documentation, and write docs/assets/cues.json.
 
 Needs the published release as a dataset with keypoints (`spotball import-release`, then `spotball cues poses`). Run
-`python scripts/cue_results.py DATASET`. It takes a few minutes. The file has numbers only: no photos, no responses.
+`python scripts/cue_results.py DATASET`. It takes a few minutes. The file contains only numbers, no photos or responses.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from spotball_core.typing import BoolArray, FloatArray
 PAGE_DATA = Path(__file__).parents[1] / "docs/assets/cues.json"
 REFERENCE = "human"
 STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)
-"""Strengths of bodies in simulated people, in those of the people of the study."""
+"""Weights of the body cues in simulated people, relative to the people in the study."""
 
 SIZES = (50, 100, 200)
-"""Images of simulated studies."""
+"""Numbers of images in simulated studies."""
 
 SAMPLES = 150
-"""Responses of baselines to each image: as many as of people."""
+"""Responses of baselines per image, as many as from people."""
 
 HELD_OUT = "social, held out"
 
 _LEAST = 0.002
-"""Smallest probability of a cell in simulated people."""
+"""Smallest probability of a cell for simulated people."""
 
 
 def results(dataset: Path, *, mirrors: int, simulations: int) -> dict[str, Any]:
-    """The report of all respondents, and the power of studies of people."""
+    """Return the report on all respondents, and the statistical power of studies of people."""
     counts, scenes = load_counts([str(dataset)], None, participants=True)
     scoring = Scoring(counts, scenes, ScorePolicy.standard(reference=REFERENCE, bootstrap=5000))
     report = explain_cues(scoring, mirrors=mirrors)
@@ -70,7 +70,9 @@ def results(dataset: Path, *, mirrors: int, simulations: int) -> dict[str, Any]:
 
 
 def distances(scoring: Scoring, people: Group) -> dict[str, Any]:
-    """The matched Wasserstein distance to people of the social baseline, of others, and with held-out weights."""
+    """Return the matched Wasserstein distance to people of the social baseline, with held-out weights, and of
+    others.
+    """
     scenes = [scoring.arrays.scenes[place] for place in scoring.images(people)]
     every = scoring.arrays.scenes
     rows = [baseline_responses(every, ["social", "prior", "center", "nearest-player"], samples=SAMPLES)]
@@ -83,7 +85,7 @@ def distances(scoring: Scoring, people: Group) -> dict[str, Any]:
 
 
 def _held_out_social(scoring: Scoring, people: Group) -> FloatArray:
-    """What people's weights, fitted on the other images, guess on each image."""
+    """Return the predictions for each image with people's weights fitted on the other images."""
     places = scoring.images(people)
     data = ChoiceData(cue_scores(scoring.arrays.scenes).standardized()[places], scoring.estimator(people).answers.mass)
     rows = []
@@ -95,11 +97,11 @@ def _held_out_social(scoring: Scoring, people: Group) -> FloatArray:
 
 
 def power(scoring: Scoring, people: Group, strength: float, n_images: int, simulations: int) -> dict[str, float]:
-    """How often a study of simulated people finds a gain from bodies, and how large the gain is on average.
+    """Return how often a study of simulated people detects a gain from body cues, and the mean gain.
 
-    Simulated people have the weights of the real ones, with those of bodies multiplied by `strength`. What the model
-    does not explain of the real guesses to an image is added to the utilities of another, random image: it is as large
-    and as smooth as in reality, but has nothing to do with the cues.
+    Simulated people have the weights of real people, with those of body cues multiplied by `strength`. The part of the
+    real guesses to an image that the model does not explain is added to the utilities of another, random image: it is
+    as large and as smooth as in reality, but unrelated to the cues.
     """
     places = scoring.images(people)
     scores = cue_scores([scoring.arrays.scenes[place] for place in range(len(scoring.arrays.scenes))])
@@ -126,7 +128,7 @@ def power(scoring: Scoring, people: Group, strength: float, n_images: int, simul
 
 
 def _unexplained(scores: FloatArray, mass: FloatArray, weights: FloatArray) -> FloatArray:
-    """Log of people's shares over the model's probabilities, shape (n_images, n_cells)."""
+    """Return the log ratio of people's shares to the model's probabilities, shape (n_images, n_cells)."""
     shares = mass / mass.sum(axis=-1, keepdims=True)
     smooth = (1 - _LEAST * shares.shape[-1]) * shares + _LEAST
     difference: FloatArray = np.log(smooth) - log_probabilities(scores, weights)

@@ -1,7 +1,7 @@
-"""What a built page of the documentation may ask a network for: nothing. And where its links lead out.
+"""Check that built pages of the documentation load nothing from a network, and that external links are valid.
 
-`make docs` fails where a page would load anything from elsewhere, or where an address that it links to is none.
-`site/external-links.txt` then lists each address with the pages it is on.
+`make docs` fails if a page would load anything from another host, or if an external link is malformed.
+`site/external-links.txt` then lists each address with its pages.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ _LOADED = {
     ("script", "src"), ("img", "src"), ("iframe", "src"), ("source", "src"), ("video", "src"), ("audio", "src"),
     ("embed", "src"), ("object", "data"), ("input", "src"), ("use", "href"), ("image", "href"),
 }  # fmt: skip
-"""Elements and the attribute from which a browser loads without being asked."""
+"""Elements, and the attribute from which a browser loads automatically."""
 
 _LINK_KINDS = {"stylesheet", "icon", "preload", "prefetch", "preconnect", "dns-prefetch", "modulepreload", "manifest"}
-"""Kinds of `<link>` that a browser follows by itself."""
+"""Kinds of `<link>` that a browser follows automatically."""
 
 
 _FROM_CSS = re.compile(r"""(?:url\(|@import)\s*["']?((?:https?:)?//[^"')\s]+)""")
 
 
 class Page(HTMLParser):
-    """What a page loads, and where it links to, from other hosts.
+    """External addresses in a page.
 
     Attributes:
-        loads: addresses that a browser asks for by itself.
+        loads: addresses that a browser loads automatically.
         links: addresses that a reader may follow.
     """
 
@@ -42,7 +42,7 @@ class Page(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note what an element loads or links to."""
+        """Collect the addresses of an element."""
         given = {name.removeprefix("xlink:"): value for name, value in attrs if value}
         followed = tag == "link" and _LINK_KINDS & set(given.get("rel", "").split())
         for name, value in given.items():
@@ -55,7 +55,7 @@ class Page(HTMLParser):
 
 
 def check_site(site: Path) -> list[str]:
-    """What is wrong with a built site, in words; writes the list of links that lead out."""
+    """Return the problems of a built site, and write the list of external links."""
     wrong: list[str] = []
     pages: dict[str, set[str]] = {}
     for file in sorted(site.rglob("*.html")):
@@ -74,7 +74,7 @@ def check_site(site: Path) -> list[str]:
 
 
 def malformed(addresses: Iterable[str]) -> list[str]:
-    """Those addresses that no browser could follow, or that took a sentence's end with them.
+    """Return the addresses that are not valid or that end with punctuation of the sentence.
 
     Examples:
         >>> malformed(["https://docs.ray.io", "https://arxiv.org/abs/2511.00261.", "http://example", "https:///x"])

@@ -1,4 +1,4 @@
-"""The commands' help as a page, made from the commands themselves, so that none can be missing or out of date."""
+"""Write the page with the help of all commands, generated from the commands themselves."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spotball_core.cli.app import app
 
 
 def command_page() -> str:
-    """A section for each command and each command of a group, in the order of `--help`."""
+    """Return a section per command, including commands of groups, in the order of `--help`."""
     sections = []
     for names, help_text in helps():
         text = "\n".join(line.rstrip() for line in help_text.strip().splitlines())
@@ -20,7 +20,7 @@ def command_page() -> str:
 
 
 def helps() -> Iterator[tuple[tuple[str, ...], str]]:
-    """Each command's words, `("spotball", "gen", "run")`, and what `--help` says of it."""
+    """Yield each command's words, such as `("spotball", "gen", "run")`, and its `--help` text."""
     yield from _helps(typer.main.get_command(app), ("spotball",), None)
 
 

@@ -1,4 +1,4 @@
-"""Notebooks as pages of the documentation: each is run, and what its cells print and draw stands below them."""
+"""Convert notebooks to pages of the documentation: run each, and show the output below its cells."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from nbclient import NotebookClient
 
 
 def notebook_page(file: Path, work: Path) -> str:
-    """A notebook, run from top to bottom, as Markdown.
+    """Run a notebook and return it as Markdown.
 
     Args:
-        file: the notebook; it stays as it is.
-        work: the folder that it runs in.
+        file: the notebook, which is not changed.
+        work: the folder in which it runs.
 
     Raises:
-        CellExecutionError: if a cell does.
+        CellExecutionError: if a cell raises an error.
     """
     notebook = nbformat.read(file, as_version=4)
     resources = {"metadata": {"path": str(work)}}
@@ -26,7 +26,7 @@ def notebook_page(file: Path, work: Path) -> str:
 
 
 def as_markdown(notebook: Any, name: str) -> str:
-    """A notebook's cells and outputs as Markdown; a picture's words are in its cell's metadata, under `alt`."""
+    """Return a notebook's cells and outputs as Markdown. A cell's metadata `alt` is the text of its picture."""
     title, *cells = notebook.cells
     parts = [
         title.source,
@@ -34,7 +34,7 @@ def as_markdown(notebook: Any, name: str) -> str:
     ]
     for cell in cells:
         if cell.cell_type == "markdown":
-            # In the repository pages are in a folder beside the notebooks', on the site they are beside the notebooks.
+            # In the repository, pages and notebooks are in neighboring folders; on the site, in the same folder.
             parts.append(cell.source.replace("](../docs/", "](../"))
         elif cell.cell_type == "code":
             parts.append(_fenced(cell.source, "python"))

@@ -1,4 +1,4 @@
-"""The tables of an SQLite file as the documentation shows them."""
+"""Format the tables of an SQLite file for the documentation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ def tables(schema: Schema, *, version: int, file: str | None = None) -> str:
     """Return a section in Markdown for each table.
 
     Args:
-        version: of the schema, as the page names it.
+        version: the schema's version, as the page names it.
         file: the name of the SQLite file, for a page about several files.
     """
     assert schema.version == version

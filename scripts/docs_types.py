@@ -1,7 +1,6 @@
-"""Check the Python code that README and documentation show with `mypy --strict` and pyright; `make lint` runs it.
+"""Check the Python code in README and documentation with `mypy --strict` and pyright, for `make lint`.
 
-Code that pages run without showing it is type-checked only as the context of what they show: its errors are not
-reported. Errors name the page and its line.
+Code that pages run without showing it is only context: its errors are not reported. Errors name the page and line.
 """
 
 from __future__ import annotations
@@ -24,29 +23,29 @@ _BLOCK = re.compile(
 _SESSION = re.compile(r'session="([^"]*)"')
 
 _UNTYPED = ("reportMissingImports", "reportMissingModuleSource", "reportMissingTypeStubs")
-"""Rules of pyright for libraries that are not installed or have no types. mypy ignores these libraries as well."""
+"""Pyright rules for libraries that are not installed or have no types. mypy ignores these libraries as well."""
 
 _PARTLY_TYPED = re.compile(
     r"^\s*(?:import|from) +(?:dask|datasets|mlcroissant|pandas|pyarrow|pyspark|ray|scipy|sklearn|torch)\b", re.M
 )
-"""Imports of libraries that have types for some of their functions."""
+"""Imports of libraries whose types are incomplete."""
 
 _NOT_ERRORS = ("reportDuplicateImport", "reportUnnecessaryIsInstance")
-"""Rules that pages may break: a block repeats an import for its reader, or shows what `isinstance` returns."""
+"""Rules that pages may break: a block may repeat an import for the reader, or show the result of `isinstance`."""
 
 Error = tuple[str, int, str]
-"""Name of the file, number of the line, and message."""
+"""File name, line number and message."""
 
 
 def pages() -> list[Path]:
-    """The README and every page of the documentation."""
+    """Return the README and every page of the documentation."""
     return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def modules(text: str) -> list[tuple[str, set[int]]]:
-    """Return the modules that a page's Python blocks make.
+    """Return the modules formed by a page's Python blocks.
 
-    Blocks of one session are one module. Each line of code keeps its number in the page; all other lines are blank.
+    Blocks of the same session form one module. Lines keep their numbers in the page; all other lines are blank.
 
     Returns:
         For each module that the page shows a block of, its code and the numbers of the lines that are shown.
@@ -68,7 +67,7 @@ def modules(text: str) -> list[tuple[str, set[int]]]:
 
 
 def check(paths: Iterable[Path]) -> list[str]:
-    """Return the errors of `mypy --strict` and of pyright in the code that some pages show, one line each."""
+    """Return the errors of `mypy --strict` and of pyright in the visible code of pages, one line each."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         sources: dict[str, tuple[Path, set[int]]] = {}
@@ -95,7 +94,7 @@ def mypy(folder: Path) -> list[Error]:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if done.returncode not in (0, 1):
         raise SystemExit(done.stdout + done.stderr)
-    # Files go by their names, since mypy's cache repeats the folder of an earlier run.
+    # Identify files by name, because mypy's cache repeats the folder of an earlier run.
     lines = [line.split(":", 2) for line in done.stdout.splitlines()]
     return [(Path(file).name, int(number), message.strip()) for file, number, message in lines]
 
@@ -103,8 +102,8 @@ def mypy(folder: Path) -> list[Error]:
 def pyright(folder: Path) -> list[Error]:
     """Return the errors of pyright's strict mode in a folder's modules.
 
-    basedpyright runs it, because its wheel contains all that it needs; pyright's own downloads the checker when it
-    runs. Unknown types are not errors in a module that imports a library without complete types.
+    basedpyright runs it, because its wheel contains everything needed, while pyright downloads the checker when it
+    runs. Unknown types are not errors in a module that imports a library with incomplete types.
     """
     config: dict[str, object] = {"include": ["."], "extraPaths": [str(ROOT)], "typeCheckingMode": "strict"}
     config |= dict.fromkeys(_NOT_ERRORS, False)

@@ -1,7 +1,7 @@
-"""The proof of concept as the documentation shows it: docs/assets/gaze-training.json.
+"""Run the proof of concept of gaze training for the documentation, and write docs/assets/gaze-training.json.
 
-Trains with the settings that `spotball gaze train` has by itself and runs the battery on all trials. Run it where the
-extras `local`, `gaze` and `report` are installed: `python scripts/gaze_training.py FOLDER`; FOLDER keeps what is done.
+Trains with the default settings of `spotball gaze train` and runs the tests on all trials. The extras `local`, `gaze`
+and `report` must be installed: `python scripts/gaze_training.py FOLDER`. FOLDER keeps finished work.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PAGE_DATA = Path(__file__).parents[1] / "docs/assets/gaze-training.json"
 
 
 def made(folder: Path) -> dict[str, object]:
-    """The experiment's report, and what the battery says of each run."""
+    """Return the experiment's report, and the results of the tests for each run."""
     subprocess.run([sys.executable, "-m", "spotball_core", "gaze", "train", "--out", str(folder)], check=True)
     found = analyze(read_trials(folder / "trials.csv"), GazeOptions(bootstrap=0, jobs=os.cpu_count() or 1))
     return {

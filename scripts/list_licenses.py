@@ -1,6 +1,6 @@
-"""List the licenses of what comes with each extra, in docs/reference/licenses.md; stop at one that is not known.
+"""List the licenses of all dependencies of each extra in docs/reference/licenses.md; fail if one is unknown.
 
-Licenses are those that distributions state, as pip-licenses reads them, of what is installed beside this script.
+Licenses are those that the installed distributions state, as read by pip-licenses.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from packaging.utils import canonicalize_name
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "licenses.md"
 OWN = ("docs", "dev", "release")
-"""Extras for work on the package; what they bring is nobody else's."""
+"""Extras for development, which are not listed."""
 
 FREE = (
     r"\bMIT\b|\bBSD\b|\b0BSD\b|Apache|\bISC\b|ISCL|Python Software Foundation|\bPSF\b|Python-2\.0|MPL|Mozilla|HPND|"
     r"Historical Permission|Unlicense|Public Domain|\bCC0\b|zlib|LGPL|Lesser General Public|BSL-1\.0"
 )
-"""Licenses under which what they are of may be installed beside code under the MIT license, whatever that is for."""
+"""Licenses that are compatible with use from MIT-licensed code for any purpose."""
 
 BY_HAND = {"agent-client-protocol": "Apache-2.0"}
-"""Of distributions that state none: what stands in their sources."""
+"""Licenses of distributions that state none, read from their sources."""
 
 _HEAD = """# Licenses of dependencies
 
@@ -43,7 +43,9 @@ not. Weights of models have licenses of their own: see [weights and models](../h
 
 
 def brought(extra: str) -> set[str]:
-    """The installed distributions that the core (an empty name) or one of its extras needs, by canonical names."""
+    """Return the installed distributions that the core (an empty name) or one of its extras needs, by
+    canonical names.
+    """
     found: set[str] = set()
     waiting = [("spotball-core", frozenset({extra}))]
     seen = set(waiting)
@@ -65,22 +67,22 @@ def brought(extra: str) -> set[str]:
 
 
 def extras() -> list[str]:
-    """The names of the extras that are for users."""
+    """Return the names of the extras for users."""
     named: list[str] = distribution("spotball-core").metadata.get_all("Provides-Extra") or []
     return [extra for extra in named if extra not in OWN]
 
 
 def licenses() -> dict[str, str]:
-    """What each installed distribution says of its license, by canonical name."""
+    """Return the stated license of each installed distribution, by canonical name."""
     command = [Path(sys.executable).parent / "pip-licenses", "--from=mixed", "--with-system", "--format=json"]
     said = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    # Some give the whole text, whose first line is its name.
+    # Some distributions state the full text, whose first line is the name.
     stated = {canonicalize_name(one["Name"]): one["License"].strip().partition("\n")[0].strip() for one in said}
     return stated | BY_HAND
 
 
 def rows() -> dict[str, tuple[str, str]]:
-    """Each distribution's license, and what it comes with, by name."""
+    """Return each distribution's license and the extras that need it, by name."""
     stated, core = licenses(), brought("")
     found: dict[str, list[str]] = {name: ["the core"] for name in core}
     for extra in extras():
@@ -90,7 +92,7 @@ def rows() -> dict[str, tuple[str, str]]:
 
 
 def unknown(of: dict[str, tuple[str, str]]) -> list[str]:
-    """What is wrong with the licenses of some rows, a line each."""
+    """Return the problems with the licenses of some rows, one line each."""
     return [f"{name}: {said[:80]!r}" for name, (said, _) in of.items() if not re.search(FREE, said)]
 
 

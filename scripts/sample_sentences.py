@@ -16,7 +16,7 @@ from scripts.texts import AREAS, sentences, texts
 
 
 def sample(area: str, size: int, seed: int) -> list[tuple[str, str]]:
-    """The places and the words of random sentences, without repetition."""
+    """Return the places and the words of random sentences, without repetition."""
     pool = dict.fromkeys(
         (f"{text.path}:{text.line}", sentence) for text in texts() if text.area == area for sentence in sentences(text)
     )

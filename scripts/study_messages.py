@@ -1,7 +1,7 @@
-"""The texts of the study's page: extract them from the sources, and compile their translations.
+"""Extract the texts of the study's page from the sources, and compile their translations.
 
-`python scripts/study_messages.py` prints the catalog to translate (a .pot file); `--compile` compiles every .po file of
-the package. A researcher's own catalog is compiled by `msgfmt FILE.po -o FILE.mo`.
+`python scripts/study_messages.py` prints the catalog to translate (a .pot file). `--compile` compiles every .po file of
+the package. To compile your own catalog, run `msgfmt FILE.po -o FILE.mo`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PLURAL = re.compile(rf"\bplural\(\s*{_TEXT},\s*{_TEXT}")
 
 
 def messages() -> Iterator[tuple[str, ...]]:
-    """Yield each text of the page once: itself, or singular and plural."""
+    """Yield each text of the page once: the text, or its singular and plural."""
     sources = [*sorted((SERVER / "page").glob("*.js")), SERVER / "static.py"]
     found: dict[tuple[str, ...], None] = {}
     for source in sources:

@@ -40,7 +40,7 @@ class Text:
 
 
 def texts(root: Path = ROOT) -> Iterator[Text]:
-    """Every text of the repository, in the order of its files."""
+    """Yield every text of the repository, in the order of its files."""
     for path in sorted([*root.glob("*.md"), *root.glob("docs/**/*.md")]):
         name = path.relative_to(root).as_posix()
         if name not in GENERATED:
@@ -51,14 +51,14 @@ def texts(root: Path = ROOT) -> Iterator[Text]:
 
 
 def sentences(text: Text) -> Iterator[str]:
-    """The sentences of a text of four words and more."""
+    """Yield the sentences of a text that have at least four words."""
     for sentence in re.split(r"(?<=[.!?:;])\s+(?=[A-Z`\"*\[])", " ".join(text.words.split())):
         if len(re.findall(r"[A-Za-z]{2,}", sentence)) >= 4:
             yield sentence
 
 
 def markdown(content: str, path: str) -> Iterator[Text]:
-    """The paragraphs, headings, list items and table rows of a page, without code blocks and HTML."""
+    """Yield the paragraphs, headings, list items and table rows of a page, without code blocks and HTML."""
     area = _area_of_page(path)
     fence: str | None = None
     paragraph: list[str] = []
@@ -83,7 +83,7 @@ def markdown(content: str, path: str) -> Iterator[Text]:
 
 
 def python(content: str, path: str) -> Iterator[Text]:
-    """The docstrings, comments, help texts and messages of a module."""
+    """Yield the docstrings, comments, help texts and messages of a module."""
     tree = ast.parse(content)
     documented = {}
     for node in ast.walk(tree):
@@ -118,7 +118,7 @@ def _strings(tree: ast.Module, path: str, skipped: set[int]) -> Iterator[Text]:
 
 
 def _paragraphs(docstring: str) -> Iterator[tuple[int, str]]:
-    """The paragraphs of a docstring without examples, and how many lines they start after it."""
+    """Yield the paragraphs of a docstring without examples, each with its line within the docstring."""
     paragraph: list[str] = []
     start = 0
     example = False

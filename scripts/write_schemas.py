@@ -11,7 +11,7 @@ FOLDER = Path(__file__).parents[1] / "docs" / "schemas" / f"v{VERSION}"
 
 
 def texts() -> dict[str, str]:
-    """The content of each schema's file, by the file's name."""
+    """Return the content of each schema file, by file name."""
     names = formats("spotball-core")
     return {f"{name}.json": json.dumps(json_schema(name), indent=1, ensure_ascii=False) + "\n" for name in names}
 

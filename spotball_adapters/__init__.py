@@ -1,4 +1,4 @@
-"""Where answers come from: providers, prompts, the sampling runner, the human study."""
+"""Connect Spot the Ball to models and people: providers, prompts, reply parsing, the runner and the human study."""
 
 import importlib
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""The file formats of this package that are made of records; see `spotball_core.schema.published`."""
+"""File formats of this package whose content is described by a record class; see `spotball_core.schema.published`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from spotball_adapters.batch.replies import ReplyLine
 from spotball_adapters.study.setup.config import StudyConfig
 from spotball_core.schema.published import FileFormat
 
-STUDY = FileFormat("A human study's study.toml.", StudyConfig)
+STUDY = FileFormat("The configuration file study.toml of a human study.", StudyConfig)
 BATCH_MANIFEST = FileFormat("manifest.json of a batch.", Manifest)
 BATCH_ASKED = FileFormat("A line of a batch's asked.jsonl.", BatchRequest)
 BATCH_REPLY = FileFormat("A line of replies that `spotball batch import` reads, in this package's form.", ReplyLine)

@@ -1,1 +1,1 @@
-"""Where items come from: from video to new, labelled images."""
+"""Generate new, labeled items from video."""

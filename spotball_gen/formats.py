@@ -1,4 +1,4 @@
-"""The file formats of this package that are made of records; see `spotball_core.schema.published`."""
+"""File formats of this package whose content is described by a record class; see `spotball_core.schema.published`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from spotball_gen.poses.report import PosesReport
 
 
 def _stage(stage: str) -> Any:
-    """One of the kinds of a stage that this package brings: a union of their settings, each with its `kind`."""
+    """Return the union of the settings of a stage's built-in kinds, each with its `kind`."""
     union: Any = None
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         of, kind = entry.name.split(".", 1)

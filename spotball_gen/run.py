@@ -1,4 +1,4 @@
-"""A generation from its configuration to its dataset: what `spotball gen run` does."""
+"""Run a generation from its configuration to its dataset, as `spotball gen run` does."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ from spotball_gen.review.store import Key
 from spotball_gen.video.sources import settle_videos
 
 DEMO = "demo"
-"""The folder, in the work folder, that the synthetic match is written to."""
+"""Subfolder of the work folder with the synthetic match."""
 
 INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True)
 class GenerationResult:
-    """How a start of a generation ended.
+    """The result of starting or resuming a generation.
 
     Attributes:
-        written: the dataset.
-        failures: of all starts.
-        verdict: of the leak test, in a sentence; empty without items.
+        written: the written dataset.
+        failures: failures in all sessions.
+        verdict: verdict of the leak test, as a sentence; empty without items.
     """
 
     written: Written
@@ -68,33 +68,33 @@ def generate(
     ray_address: str | None = None,
     debug: bool = False,
 ) -> GenerationResult:
-    """Make a dataset, or go on with one that was begun.
+    """Generate a dataset, or resume an interrupted generation.
 
-    On an interrupt (Ctrl-C, or a request to terminate), what is under way is noted before it ends.
+    After an interrupt (Ctrl-C or SIGTERM), the work in progress is stored before the function ends.
 
     Args:
-        config: the configuration; None for the demo's, with a synthetic match.
+        config: the configuration, or None for the demo with a synthetic match.
         out: the dataset's folder.
-        retry_failed: whether items that failed before try their stage again.
-        repaint: whether what reviewers marked is painted over, too; these images are then put back to review.
-        tell: called with what the user should know.
-        on_progress: called with how many videos are read, and of how many.
-        quiet: whether nothing is shown while items are made.
-        engine: `local` runs the stages in this process, `ray` on Ray Data. What they make is the same.
-        ray_address: of a Ray cluster that is there already; without it one is started here, and ended.
-        debug: lets Ray say what it does.
+        retry_failed: whether items that failed repeat their stage.
+        repaint: whether to repaint what reviewers marked. These images are then reviewed again.
+        tell: called with information for the user.
+        on_progress: called with the number of videos read and their total.
+        quiet: whether to hide the progress.
+        engine: `local` runs the stages in this process, `ray` on Ray Data. The results are the same.
+        ray_address: address of a running Ray cluster; None starts a local one, which ends with the run.
+        debug: whether to show Ray's log.
 
     Raises:
-        InputError: for a configuration or videos that cannot be used.
-        OptionError: if the folder holds something else or was begun under another configuration, or another process
-            has it; or for an address without Ray.
-        MissingExtraError: without Ray.
-        KeyboardInterrupt: when interrupted.
+        InputError: if the configuration or videos cannot be used.
+        OptionError: if the folder holds something else or was created with another configuration, if another process
+            uses it, or if an address is given without Ray.
+        MissingExtraError: if Ray is not installed.
+        KeyboardInterrupt: after an interrupt.
     """
     check_engine(engine, ray_address)
     if engine == "ray":
         require("making items on Ray")
-        # Workers have folders of their own.
+        # Workers have other working directories.
         out = out.absolute()
     plan = read_config(config) if config else None
     with _terminated_as_interrupted(), Ledger(out) as ledger:
@@ -129,7 +129,7 @@ def generate(
             ledger.end_session(INTERRUPTED)
             raise
         except Exception as error:
-            with suppress(StoreError):  # It may be what is broken.
+            with suppress(StoreError):  # The store itself may be damaged.
                 ledger.end_session(said(error))
             raise
         ledger.end_session("finished")
@@ -141,31 +141,31 @@ def generate(
 
 
 def _review(dataset: Path) -> dict[str, Any] | None:
-    """What the dataset's card says of the review that took effect in it, if one did."""
+    """Return the review in the dataset's card, or None if no review was applied."""
     card = dataset / CARD
     return parse_json(card.read_text(encoding="utf-8")).get("review") if card.is_file() else None
 
 
 def _verdict(dataset: Path) -> str:
-    """The verdict of the leak test that the dataset's card reports."""
+    """Return the verdict of the leak test in the dataset's card."""
     return verdict(parse_json((dataset / CARD).read_text(encoding="utf-8"))["leak_test"])
 
 
 def _packages(plan: GenerationPlan) -> dict[str, str]:
-    """Versions of what results depend on, as far as it is installed."""
+    """Return the versions of the packages that results depend on, if they are installed."""
     versions = {"python": platform.python_version()}
     packages = {name for choice in (plan.frames, *plan.stages) for name in choice.make.packages}
     for name in sorted({"spotball-core", *packages}):
         try:
             versions[name] = version(name)
         except PackageNotFoundError:
-            continue  # One of several that a stage may use.
+            continue  # A stage may use one of several packages.
     return versions
 
 
 @contextmanager
 def _terminated_as_interrupted() -> Iterator[None]:
-    """Requests to terminate do what Ctrl-C does."""
+    """Handle SIGTERM like Ctrl-C."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt

@@ -1,1 +1,1 @@
-"""Batches: what is to be asked goes out as files, and replies come back as files, by whatever way they travel."""
+"""Batches: write requests to files, and import the replies from files, independent of how they are sent."""

@@ -1,4 +1,4 @@
-"""Writing a batch: a request for each reply that a run lacks and that can be asked for now."""
+"""Export a batch: one request for each missing reply that can be requested now."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ Turn = tuple[Ask[Scene], tuple[Message, ...]]
 
 @dataclass(frozen=True)
 class Exported:
-    """What an export came to.
+    """The result of an export.
 
     Attributes:
-        folder: of the batch; None where there was nothing to ask.
-        manifest: of the batch.
-        unanswered: requests of earlier batches that have no replies yet; what they ask is asked again.
+        folder: the batch's folder, or None if nothing is missing.
+        manifest: the batch's manifest.
+        unanswered: requests of earlier batches that have no replies yet. This batch repeats them.
     """
 
     folder: Path | None
@@ -53,14 +53,14 @@ class Exported:
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be asked in batches.
+    """What to export in batches.
 
     Attributes:
-        dataset: the folder.
-        scenes: all of the dataset's.
-        selected: those that are asked about, in order.
-        prompts: each with the number of its samples.
-        model: as the service calls it; it may be left to whoever sends the requests.
+        dataset: the dataset's folder.
+        scenes: all scenes of the dataset.
+        selected: the scenes to ask about, in order.
+        prompts: each prompt with its number of samples.
+        model: the service's name of the model, or None if the sender of the requests chooses it.
     """
 
     dataset: Path
@@ -83,13 +83,13 @@ def export(
 
     Args:
         out: the run's folder.
-        form: of the requests.
-        at_once: replies that one request asks for, at most; by default what `AT_ONCE` says.
-        on_progress: called with how many pictures are drawn, and of how many.
+        form: the format of the requests.
+        at_once: maximum number of replies per request; by default as in `AT_ONCE`.
+        on_progress: called with the number of drawn images and their total.
 
     Raises:
-        OptionError: for OpenAI's form without a model; if the folder holds something else or answers given under other
-            settings or to other pictures, or another process has it.
+        OptionError: if OpenAI's format is used without a model; if the folder holds something else, or answers given
+            under other settings or to other images; or if another process uses it.
         InputError: if an image cannot be used.
     """
     from spotball_core.version import version
@@ -147,7 +147,7 @@ def export(
 
 
 def _due(plan: SamplePlan[Scene], store: ReplyStore, at_once: int) -> tuple[list[Turn], int]:
-    """What can be asked now, and how many last questions wait for answers to others."""
+    """Return the turns that can be requested now, and the number of final questions that wait for other answers."""
     due: list[Turn] = []
     waiting = 0
     for chain in plan.chains(at_once):
@@ -176,14 +176,14 @@ def _request(path: Path, ask: Ask[Scene], messages: tuple[Message, ...], setting
 
 
 def _drawn(job: Job, out: Path, keys: set[tuple[str, str]], on_progress: OnProgress) -> dict[tuple[str, str], str]:
-    """The digest of each picture, which is then in the run's folder."""
+    """Draw each missing image into the run's folder, and return the images' digests."""
     scenes = [scene for scene in job.selected if scene.key in keys]
     drawing = counted(scenes, len(scenes), on_progress)
     return {scene.key: kept(scene, job.dataset, out / PICTURES).stem for scene in drawing}
 
 
 def _unanswered(out: Path, plan: SamplePlan[Scene]) -> int:
-    """Requests of earlier batches that lack a reply."""
+    """Return how many requests of earlier batches lack a reply."""
     lacking = 0
     for batch in batches(out):
         for request in read_asked(batch):

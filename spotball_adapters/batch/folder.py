@@ -1,9 +1,9 @@
-"""What a folder holds that is asked in batches: the store of a run, pictures, and a folder for each batch.
+"""Contents of the folder of a run in batches: a run's store, images, and one folder per batch.
 
-RUN/run.sqlite            every reply that was imported; see spotball_adapters.runs.store
-RUN/scenes.jsonl          the scenes that are asked about
-RUN/pictures/             the images with their grids, each by the SHA-256 of its file
-RUN/batch-1/              requests*.jsonl, what to send; asked.jsonl, what each request is about; manifest.json
+RUN/run.sqlite            every imported reply; see spotball_adapters.runs.store
+RUN/scenes.jsonl          the scenes of the requests
+RUN/pictures/             the images with their grids, each named by the SHA-256 of its file
+RUN/batch-1/              requests*.jsonl, the requests; asked.jsonl, the subject of each request; manifest.json
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from spotball_core.service.json_file import parse_json
 PICTURES, REQUESTS, ASKED, MANIFEST = "pictures", "requests.jsonl", "asked.jsonl", "manifest.json"
 
 FormName = Literal["messages", "openai"]
-"""Ours, and the lines of OpenAI's batches."""
+"""Request formats: this package's format, or that of OpenAI's batches."""
 
 _BATCH = re.compile(r"batch-([1-9][0-9]*)")
 
 
 class AskedPrompt(Record):
-    """A prompt as it was asked, and how often."""
+    """A prompt as it was sent, with its number of samples."""
 
     version: str
     digest: str
@@ -46,7 +46,7 @@ class AskedPrompt(Record):
 
     @classmethod
     def of(cls, prompt: Prompt, samples: int) -> AskedPrompt:
-        """The record of a prompt."""
+        """Return the record of a prompt."""
         return cls(
             version=prompt.version,
             digest=prompt.digest,
@@ -57,17 +57,17 @@ class AskedPrompt(Record):
 
 
 class Manifest(Record):
-    """What a batch is.
+    """Description of a batch.
 
     Attributes:
         spotball_core: the package's version.
-        identity: what makes answers belong together, as the run's store has it, but for the respondent.
-        settings: how to sample.
-        prompts: by name.
-        requests: how many it has.
-        replies: how many they ask for.
-        waiting: last questions that need the answers to others, and are for a later batch.
-        files: of its requests.
+        identity: the values that all answers of the run must share, as in the run's store but without the respondent.
+        settings: the sampling settings.
+        prompts: the prompts by name.
+        requests: the number of requests.
+        replies: the number of requested replies.
+        waiting: final questions that need other answers first and belong to a later batch.
+        files: the files with the requests.
     """
 
     schema_version: Literal[1] = 1
@@ -84,7 +84,7 @@ class Manifest(Record):
 
 
 class BatchRequest(Record):
-    """What a request is about: a step of a prompt, about an image, for some samples; and the picture it shows."""
+    """The subject of a request: a step of a prompt about an image, for some samples, and the image's file."""
 
     custom_id: str
     sport: Identifier
@@ -96,22 +96,22 @@ class BatchRequest(Record):
 
 
 def batches(run: Path) -> list[Path]:
-    """The folders of the batches, in their order."""
+    """Return the folders of the batches, in order."""
     numbered = [(int(match[1]), path) for path in run.iterdir() if (match := _BATCH.fullmatch(path.name))]
     return [path for _, path in sorted(numbered)]
 
 
 def next_batch(run: Path) -> tuple[int, Path]:
-    """The number and the folder of the batch after the last."""
+    """Return the number and the folder of the next batch."""
     number = 1 + max((int(path.name.removeprefix("batch-")) for path in batches(run)), default=0)
     return number, run / f"batch-{number}"
 
 
 def read_manifest(batch: Path) -> Manifest:
-    """What a batch is.
+    """Read the manifest of a batch.
 
     Raises:
-        InputError: if it is not as it was written.
+        InputError: if the file was changed or damaged.
     """
     path = batch / MANIFEST
     try:
@@ -133,10 +133,10 @@ def read_manifest(batch: Path) -> Manifest:
 
 
 def read_asked(batch: Path) -> Iterator[BatchRequest]:
-    """What the requests of a batch are about.
+    """Read the subjects of a batch's requests.
 
     Raises:
-        InputError: for a line that is not as it was written.
+        InputError: if a line was changed or damaged.
     """
     path = batch / ASKED
     with path.open("rb") as lines:
@@ -160,9 +160,9 @@ def read_asked(batch: Path) -> Iterator[BatchRequest]:
 
 
 def custom_id(batch: int, number: int, ask: Ask[Scene]) -> str:
-    """A name for a request: of ASCII and of at most 64 characters, as services want it, whatever the images are called.
+    """Return the id of a request: ASCII and at most 64 characters, as services require, for any image name.
 
-    The digits at the end tell apart requests of one number in different folders.
+    The hexadecimal digits at the end distinguish requests with the same number in different folders.
 
     Examples:
         >>> from spotball_adapters.prompts.prompt import load_prompt
@@ -177,7 +177,7 @@ def custom_id(batch: int, number: int, ask: Ask[Scene]) -> str:
 def identity(
     scenes: tuple[Scene, ...], plan: SamplePlan[Scene], settings: Settings, model: str | None
 ) -> dict[str, Any]:
-    """What makes the answers of a run belong together; the respondent is said when the first replies come."""
+    """Return the values that all answers of a run must share. The first import adds the respondent."""
     prompts = {
         f"{PROMPT}{prompt.name}": {
             "version": prompt.version,
@@ -192,10 +192,10 @@ def identity(
 
 
 def check_same(run: Path, run_identity: dict[str, Any]) -> None:
-    """See that the batches of a run were written under the same as another is to be.
+    """Check that the run's earlier batches have the same identity as the new one.
 
     Raises:
-        OptionError: naming what differs.
+        OptionError: if a value differs. The message names the values.
     """
     for batch in batches(run):
         earlier = {**LATER_SETTINGS, **read_manifest(batch).identity}

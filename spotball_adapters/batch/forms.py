@@ -1,4 +1,4 @@
-"""The lines of a file of requests, in the forms that there are."""
+"""Write requests as lines of JSON, in each supported format."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from spotball_adapters.providers.chat_completions import chat_body
 from spotball_adapters.providers.protocol import Request
 
 AT_ONCE: dict[FormName, int] = {"messages": 1, "openai": 128}
-"""Replies that one request asks for, unless said otherwise: not every service gives several."""
+"""Default number of replies per request. Not every service returns several."""
 
 MOST_LINES, MOST_BYTES = 50_000, 200_000_000
-"""What OpenAI takes in one file."""
+"""OpenAI's limits per file."""
 
 
 def line(form: FormName, custom_id: str, model: str | None, request: Request, picture: str) -> str:
-    """A request as a line of JSON.
+    """Return a request as a line of JSON.
 
     Args:
-        model: as the service calls it.
-        picture: where the picture is, relative to the run's folder.
+        model: the service's name of the model.
+        picture: path of the image, relative to the run's folder.
     """
     if form == "openai":
         assert model is not None
@@ -32,7 +32,7 @@ def line(form: FormName, custom_id: str, model: str | None, request: Request, pi
     else:
         settings = request.settings.given()
         if "seed" in settings:
-            # Requests for other samples of one question must not draw the same replies again.
+            # Requests for further samples of the same question must not return the same replies.
             settings["seed"] += request.samples[0] - 1
         entry = {"custom_id": custom_id, **({"model": model} if model else {})}
         entry["messages"] = [
@@ -40,17 +40,17 @@ def line(form: FormName, custom_id: str, model: str | None, request: Request, pi
             for message in request.messages
         ]
         entry |= {"settings": settings, "n": len(request.samples)}
-    # In ASCII: text may hold separators of lines that readers of lines would split at.
+    # ASCII, because text may contain Unicode line separators at which some readers would split.
     return json.dumps(entry) + "\n"
 
 
 class Parts:
-    """Writes lines to `requests.jsonl`, or to `requests-001.jsonl` and so on where one file would be too large.
+    """Write lines to `requests.jsonl`, or to `requests-001.jsonl` and so on if one file would be too large.
 
     Args:
-        folder: to write to.
-        lines: that a file may have.
-        size: that a file may have, in bytes.
+        folder: the folder to write to.
+        lines: maximum lines per file.
+        size: maximum bytes per file.
     """
 
     def __init__(self, folder: Path, *, lines: int = MOST_LINES, size: int = MOST_BYTES) -> None:
@@ -69,7 +69,7 @@ class Parts:
         self._bytes += len(data)
 
     def close(self) -> tuple[str, ...]:
-        """The files' names, once they are written."""
+        """Close the files, and return their names."""
         self._close()
         if len(self._names) == 1:
             (self._folder / self._names[0]).rename(self._folder / "requests.jsonl")

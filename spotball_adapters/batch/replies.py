@@ -1,4 +1,4 @@
-"""Reading files of replies: a line for each request, in our form or as OpenAI's batches give it."""
+"""Read files of replies, one line per request, in this package's format or in that of OpenAI's batches."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from spotball_core.service.json_file import RepeatedKeyError, parse_json
 
 
 class Said(Record):
-    """One reply: its text as it came, empty where nothing was said, and why it ended."""
+    """One reply: its unchanged text (empty if the model returned none), and why it ended."""
 
     text: str
     finish: Finish = "stop"
 
 
 class ReplyLine(Record):
-    """A line in our form.
+    """A line in this package's format.
 
     Attributes:
-        custom_id: of the request.
-        text: of the reply, where the request asks for one.
-        finish: why it ended; left out, it was complete.
-        replies: in the order of the request's samples, where it asks for several.
-        error: why there is no reply. The request is to be sent again.
-        model: its version as the service reports it.
+        custom_id: the id of the request.
+        text: the text of the reply, if one was requested.
+        finish: why the reply ended; by default it was complete.
+        replies: the replies in the order of the request's samples, if several were requested.
+        error: why the reply is missing. The request remains to be sent again.
+        model: the model version that the service reports.
     """
 
     custom_id: Name
@@ -58,7 +58,7 @@ class ReplyLine(Record):
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """What came for a request: an answer, or why there is none."""
+    """The result of one request: an answer, or the reason why it is missing."""
 
     file: str
     line: int
@@ -68,7 +68,7 @@ class Received:
 
 
 def read_received(path: Path) -> Iterator[Received | Problem]:
-    """Each line of a file of replies, or what is wrong with it.
+    """Yield each line of a file of replies, or the problem with it.
 
     Raises:
         InputError: if the file cannot be read.
@@ -77,7 +77,7 @@ def read_received(path: Path) -> Iterator[Received | Problem]:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError([Problem(str(path), None, "file", str(error), "a readable text file in UTF-8")]) from error
-    # Not splitlines: a JSON string may hold other line separators, such as U+2028, as they are.
+    # Not splitlines, because a JSON string may contain other line separators, such as U+2028.
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield _read(str(path), number, line)

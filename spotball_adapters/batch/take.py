@@ -1,4 +1,4 @@
-"""Taking replies into a run: each is stored once, or none is, and the run's responses are written."""
+"""Import replies into a run, all or none, and write the run's responses."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from spotball_core.schema.scene import Scene
 from spotball_core.service.sqlite_file import now
 
 _MOST_PROBLEMS = 10_000
-"""Further lines are not read: a file with so many broken lines is another kind of file."""
+"""Reading stops after this many problems, because such a file is probably of another kind."""
 
 
 @dataclass(frozen=True)
 class ImportedReplies:
-    """What an import came to.
+    """The result of an import.
 
     Attributes:
         stored: replies that are new.
-        already_stored: replies that were there already, word for word.
-        short: replies that requests asked for and that did not come with the others.
-        failed: requests that came back without a reply, by what was said.
-        unanswered: requests of all batches, by batch, that still lack a reply.
-        waiting: last questions that an export can ask once the others are answered, as the last batch says.
-        reading: of all replies that the run holds.
-        path: the file of responses; None where there are none yet.
+        already_stored: replies that were already stored with the same text.
+        short: requested replies that the service did not return with the others.
+        failed: requests without a reply, counted by error message.
+        unanswered: number of requests that still lack a reply, by batch.
+        waiting: final questions that can be exported once the others are answered, according to the last batch.
+        reading: all parsed replies of the run.
+        path: the file of responses, or None before the first reply.
     """
 
     stored: int
@@ -57,18 +57,18 @@ def take(
     format: str = "jsonl",
     policy: ParsePolicy | None = None,
 ) -> ImportedReplies:
-    """Store the replies of some files, and write the run's responses.
+    """Store the replies in some files, and write the run's responses.
 
     Args:
         run: a folder with batches.
-        respondent: the name that the responses bear; by default the model's. It holds for the run.
-        format: of the responses.
-        policy: how replies are parsed, see `responses.read_replies`.
+        respondent: the respondent's name in all responses of the run; by default the model's name.
+        format: format of the responses.
+        policy: how to parse replies; see `responses.read_replies`.
 
     Raises:
-        OptionError: if the folder holds no batch, or nobody says who the respondent is.
-        InputError: for lines that are no replies, requests that no batch has, replies that come twice or that differ
-            from those stored, and more replies than a request asks for. Nothing is stored then.
+        OptionError: if the folder holds no batch, or if the respondent is unknown.
+        InputError: for invalid lines, unknown requests, replies that are repeated or differ from the stored ones, and
+            too many replies to a request. Nothing is stored then.
     """
     folders = batches(run) if run.is_dir() else []
     if not folders:
@@ -105,7 +105,9 @@ def take(
 def _received(
     files: Sequence[Path], requests: Mapping[str, BatchRequest]
 ) -> tuple[dict[str, Received], dict[str, str]]:
-    """The answers by request, and what was said where there is none; InputError with all that is wrong."""
+    """Return the answers by request, and the error messages of requests without one. Raise InputError with all
+    problems.
+    """
     answers: dict[str, Received] = {}
     failed: dict[str, str] = {}
     problems: list[Problem] = []
@@ -136,7 +138,7 @@ def _received(
 def _asks(
     requests: Mapping[str, BatchRequest], manifests: Sequence[Manifest], scenes: Sequence[Scene]
 ) -> Iterator[Ask[Scene]]:
-    """What each request asks, in the order of `requests`."""
+    """Yield the subject of each request, in the order of `requests`."""
     by_key = {scene.key: scene for scene in scenes}
     prompts = {
         name: Prompt(name, prompt.version, prompt.text, prompt.questions)
@@ -157,7 +159,9 @@ def _respondent(store: ReplyStore, respondent: str | None, manifests: Sequence[M
 def _records(
     answers: Mapping[str, Received], requests: Mapping[str, BatchRequest], store: ReplyStore, asks: Iterator[Ask[Scene]]
 ) -> tuple[list[AnswerRecord], int]:
-    """What is to be stored, and how many replies are there already; InputError where one is there and differs."""
+    """Return the records to store, and the number of replies already stored. Raise InputError if a stored
+    reply differs.
+    """
     records: list[AnswerRecord] = []
     problems: list[Problem] = []
     already_stored, at = 0, now()

@@ -1,1 +1,1 @@
-"""Where embeddings of texts come from: one small protocol, a module for each way to get them, and a cache."""
+"""Embedders: one small protocol, a module for each way to embed texts, and a cache of vectors."""

@@ -1,7 +1,7 @@
-"""Vectors on disk, by what was embedded and by whom: an SQLite file that many runs and processes share.
+"""Cache of embedding vectors: an SQLite file that many runs and processes can share.
 
-A vector's place is the SHA-256 of its text, within an embedder, its model and what else its vectors depend on. The
-texts themselves are not in the file, and neither is any key.
+The key of a vector is the SHA-256 of its text, together with the embedder, the model and the settings that affect
+vectors. The file contains neither the texts nor any API key.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from spotball_core.service.sqlite_store import SqliteStore
 from spotball_core.typing import BoolArray
 
 CACHE = "reasoning.sqlite"
-"""The file in a dataset's folder."""
+"""The file's name in a dataset's folder."""
 
 SCHEMA = Schema(
     version=1,
     tables={
         "models": Table(
-            "Each embedder and model that made vectors.",
+            "Embedders and models with cached vectors.",
             ("model",),
             (
                 Column("model", "INTEGER", "number of the model"),
                 Column("embedder", "TEXT NOT NULL", "the embedder's name"),
                 Column("name", "TEXT NOT NULL", "the model's name"),
-                Column("identity", "TEXT NOT NULL", "what else its vectors depend on, as JSON"),
+                Column("identity", "TEXT NOT NULL", "other settings that affect its vectors, as JSON"),
                 Column("dimension", "INTEGER NOT NULL", "length of its vectors"),
             ),
             unique=("embedder", "name", "identity"),
         ),
         "vectors": Table(
-            "The vector of each text.",
+            "Vectors of texts.",
             ("model", "text"),
             (
-                Column("model", "INTEGER NOT NULL REFERENCES models", "the model that made it"),
+                Column("model", "INTEGER NOT NULL REFERENCES models", "number of the model"),
                 Column("text", "BLOB NOT NULL", "SHA-256 of the text"),
                 Column("vector", "BLOB NOT NULL", "32-bit floats, little-endian"),
-                Column("cut", "INTEGER NOT NULL", "1 if the model saw only the start of the text"),
+                Column("cut", "INTEGER NOT NULL", "1 if the model read only the start of the text"),
             ),
         ),
     },
@@ -56,11 +56,11 @@ _NUMBERS = np.dtype("<f4")
 
 
 class Cache(SqliteStore):
-    """The vectors that one embedder made; a context manager that closes the file.
+    """Vectors of one embedder. A context manager that closes the file.
 
     Raises:
         DamagedStoreError: if the file is empty, damaged or not a cache.
-        StoreError: if it cannot be opened or made, or is of a later version.
+        StoreError: if it cannot be opened or created, or if a later version wrote it.
     """
 
     def __init__(self, path: Path, embedder: Embedder) -> None:
@@ -69,24 +69,25 @@ class Cache(SqliteStore):
         self._model_key = _model_key(embedder)
 
     def get(self, keys: Sequence[bytes]) -> tuple[BoolArray, Batch]:
-        """Which texts are there, and their vectors.
+        """Return which texts are cached, and their vectors.
 
         Args:
-            keys: of n texts.
+            keys: keys of n texts.
 
         Returns:
-            Shape (n,); and shape (n, d) with NaN where there is none, d being 0 while no vector is known at all.
+            Shape (n,), and shape (n, d) with NaN for missing vectors. d is 0 while the cache has no vectors of this
+                model.
 
         Raises:
-            StoreError: for a vector that is damaged.
+            StoreError: if a vector is damaged.
         """
         return _get(self, self._model_key, keys)
 
     def put(self, keys: Sequence[bytes], batch: Batch) -> None:
-        """Keep vectors, all or none; those that another process has kept meanwhile stay.
+        """Store vectors, all or none. Vectors that another process has stored meanwhile are kept.
 
         Raises:
-            StoreError: if they cannot be kept, or the model gave vectors of another length before.
+            StoreError: if they cannot be stored, or if earlier vectors of the model have another length.
         """
         dimension = batch.vectors.shape[1]
         with self.transaction() as connection:
@@ -109,7 +110,7 @@ class Cache(SqliteStore):
 
 
 def peek(path: Path, embedder: Embedder, keys: Sequence[bytes]) -> BoolArray:
-    """Which texts are there, looked at without making the file.
+    """Return which texts are cached, without creating the file.
 
     Raises:
         DamagedStoreError: if the file is empty, damaged or not a cache.
@@ -126,7 +127,7 @@ def _model_key(embedder: Embedder) -> tuple[str, str, str]:
 
 
 def _model(store: SqliteStore, model_key: tuple[str, str, str]) -> tuple[int, int] | None:
-    """The number of a model, and the length of its vectors."""
+    """Return the number of a model and the length of its vectors."""
     rows = store.rows(
         "SELECT model, dimension FROM models WHERE embedder = ? AND name = ? AND identity = ?", *model_key
     )

@@ -1,4 +1,4 @@
-"""Embedding many texts: each different one once, in batches that are kept as they come."""
+"""Embed many texts: each different text once, in batches that are cached as they arrive."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from spotball_core.typing import BoolArray
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbedOptions(RetryPolicy):
-    """How to embed, and how patiently.
+    """How to embed, and how to retry.
 
     Attributes:
-        longest: bytes of a text that are sent; the rest is cut off and counted.
-        concurrency: batches at a time.
-        requests_per_minute: at most; None for as many as come.
+        longest: maximum bytes of a text that are sent. Longer texts are cut off and counted.
+        concurrency: maximum number of simultaneous batches.
+        requests_per_minute: maximum request rate, or None for no limit.
     """
 
     longest: int = LONGEST
@@ -39,10 +39,10 @@ class Embedded:
     """The vectors of n texts.
 
     Attributes:
-        vectors: shape (n, d); zeros for texts of which nothing could be sent.
-        cut: of which texts only the beginning was read, shape (n,).
-        n_different: how many different texts were to be embedded.
-        n_new: how many of them were not in the cache.
+        vectors: shape (n, d); zeros for texts that are empty after cleaning.
+        cut: shape (n,); True for texts of which only the beginning was read.
+        n_different: how many different texts there are.
+        n_new: how many of the different texts were not in the cache.
     """
 
     vectors: Vectors
@@ -53,13 +53,13 @@ class Embedded:
 
 @dataclass(frozen=True)
 class Outlook:
-    """What embedding some texts would take.
+    """Forecast of what an embedding job would send.
 
     Attributes:
-        n_different: different texts.
-        n_cached: of these, known.
-        n_cut: texts of which only the beginning would be sent.
-        n_bytes: of the texts that are not known, as sent.
+        n_different: how many different texts there are.
+        n_cached: how many of them are in the cache.
+        n_cut: how many texts would be cut off.
+        n_bytes: bytes to send for the texts that are not in the cache.
     """
 
     n_different: int
@@ -69,14 +69,14 @@ class Outlook:
 
 
 OnEmbedded = Callable[[int, int, int], None]
-"""Called with how many texts are done, of how many, and how many attempts failed."""
+"""Called with the number of finished texts, the number of all texts, and the number of failed attempts."""
 
 
 def outlook(texts: Sequence[str], embedder: Embedder, cache: Path, *, longest: int = LONGEST) -> Outlook:
-    """What embedding texts would take; nothing is embedded or written.
+    """Return what embedding the texts would send. Nothing is embedded or written.
 
     Raises:
-        StoreError: if the cache cannot be read, is damaged or is another file.
+        StoreError: if the cache cannot be read, is damaged, or is not a cache.
     """
     sent = [as_sent(text, longest) for text in texts]
     different = _different(sent)
@@ -98,17 +98,17 @@ async def embed_texts(
     on_progress: OnEmbedded = lambda done, total, faults: None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Embedded:
-    """The vectors of texts; those that the cache lacks are embedded, and kept batch by batch.
+    """Return the vectors of texts. Texts that are not in the cache are embedded and cached batch by batch.
 
     Args:
-        texts: n of them, in any order and as often as they come.
+        texts: n texts in any order. Texts may repeat.
         on_progress: called with the counts after each batch and each failed attempt.
-        tell: called with a line about each long wait.
+        tell: called with a line of text about each long wait.
 
     Raises:
-        TransientError: if a batch failed on every attempt; what came before is kept.
-        PermanentError: for what trying again would not mend.
-        StoreError: if vectors cannot be read or kept.
+        TransientError: if a batch failed on every attempt. Vectors of earlier batches stay in the cache.
+        PermanentError: if a retry would not help.
+        StoreError: if vectors cannot be read or stored.
     """
     sent = [as_sent(text, options.longest) for text in texts]
     different = _different(sent)
@@ -132,7 +132,7 @@ async def embed_texts(
 
 
 def _different(sent: Sequence[PreparedText]) -> dict[bytes, PreparedText]:
-    """Each different text once, by its key, without the empty ones."""
+    """Return each different text once, by its key. Empty texts are excluded."""
     return {text.key: text for text in sent if text.text}
 
 
@@ -146,7 +146,7 @@ class _Embedding:
         self._done = self._faults = self._total = 0
 
     async def run(self, texts: Sequence[tuple[bytes, str]]) -> None:
-        # Texts of one length go together: a model on this machine fills up the shorter ones of a batch.
+        # Texts are sorted by length, because a local model pads the shorter texts of a batch.
         self._left = deque(sorted(texts, key=lambda keyed_text: len(keyed_text[1])))
         self._total = len(texts)
         self._on_progress(0, self._total, 0)
@@ -155,7 +155,7 @@ class _Embedding:
                 for _ in range(self._options.concurrency):
                     group.create_task(self._work())
         except BaseExceptionGroup as errors:
-            # The first ended the others.
+            # The first error canceled the other tasks.
             raise errors.exceptions[0] from None
 
     async def _work(self) -> None:

@@ -1,4 +1,4 @@
-"""Finding an embedder by its name: ours and those of other packages, by the entry point group `spotball.embedders`."""
+"""Find an embedder by its name, in this package or in others (entry point group `spotball.embedders`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from spotball_core.service.plugins import make_registered, registered_names
 
 
 def names() -> tuple[str, ...]:
-    """The embedders that there are, sorted.
+    """Return the names of all installed embedders, sorted.
 
     Examples:
         >>> "openai" in names()
@@ -17,11 +17,11 @@ def names() -> tuple[str, ...]:
 
 
 def find(name: str, access: EmbedderAccess) -> Embedder:
-    """The embedder of this name, for one model.
+    """Return the embedder with this name, for one model.
 
     Raises:
-        OptionError: for a name that nobody has, that two packages have, or whose embedder cannot be loaded or made.
-        MissingExtraError: where packages are missing that an extra brings.
+        OptionError: if the name is unknown, if two packages define it, or if the embedder cannot be loaded or created.
+        MissingExtraError: if the embedder needs packages from an extra that is not installed.
     """
     embedder: Embedder = make_registered(ENTRY_POINTS, "embedder", name, access)
     return embedder

@@ -1,6 +1,6 @@
-"""`gemini`: embeddings of Google's models, through either SDK. The key is GEMINI_API_KEY.
+"""Embedder `gemini`: embeddings of Google's models, through either SDK. The API key is read from GEMINI_API_KEY.
 
-`models/embedding-001` is what the paper used, and so the default; Google has shut it down since. Name a newer one.
+The default `models/embedding-001` is the model of the paper, which Google has since shut down. Name a newer model.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MODEL = "models/embedding-001"
 """The model of the paper."""
 
 MAX_BATCH = 100
-"""The most texts that one request holds."""
+"""Maximum number of texts per request."""
 
 TASK_TYPES = (
     "retrieval_query",
@@ -30,19 +30,18 @@ TASK_TYPES = (
     "question_answering",
     "fact_verification",
 )
-"""What vectors can be made for, by the names of the SDK of the paper."""
+"""Purposes of vectors, with the names that the SDK of the paper uses."""
 
 
 class GeminiEmbedder:
-    """One of Google's models of embeddings, over REST.
+    """Embed texts with one of Google's embedding models, over REST.
 
-    Without a task type none is sent. A text of more tokens than the model reads is cut off by the server, which does
-    not say so.
+    A task type is sent only if it is set. The server silently cuts off texts that are longer than the model's limit.
 
     Raises:
-        OptionError: for an address that cannot be used, or an unknown task type.
-        PermanentError: for a key that no header can hold.
-        MissingExtraError: without an SDK.
+        OptionError: if the address is invalid or the task type is unknown.
+        PermanentError: if the key contains a character that an HTTP header cannot hold.
+        MissingExtraError: if no SDK is installed.
     """
 
     name = "gemini"
@@ -59,14 +58,14 @@ class GeminiEmbedder:
         self.max_batch = MAX_BATCH
 
     def versions(self) -> Mapping[str, str]:
-        """The SDK's."""
+        """Return the version of the SDK."""
         return self._sdk.versions()
 
     async def embed(self, texts: Sequence[str]) -> Batch:
-        """The vectors of some texts, in one request."""
-        found = await self._sdk.embed(self.model, texts, self._task_type)
+        """Return the vectors of the texts, from one request."""
+        embeddings = await self._sdk.embed(self.model, texts, self._task_type)
         try:
-            vectors = vectors_of(found, len(texts))
+            vectors = vectors_of(embeddings, len(texts))
         except NoVectorsError as error:
             raise TransientError(f"gemini: the answer is malformed: {error}") from None
         return Batch(vectors, np.zeros(len(texts), dtype=bool))
@@ -77,5 +76,5 @@ class GeminiEmbedder:
 
 
 def embedder(access: EmbedderAccess) -> Embedder:
-    """The entry point."""
+    """Return the embedder (entry point)."""
     return GeminiEmbedder(access)

@@ -1,4 +1,7 @@
-"""`openai`: embeddings as OpenAI and many other servers give them. The key is OPENAI_API_KEY, for each of them."""
+"""Embedder `openai`: embeddings of OpenAI and compatible servers.
+
+The API key is read from OPENAI_API_KEY for all of them.
+"""
 
 from __future__ import annotations
 
@@ -16,23 +19,23 @@ from spotball_adapters.providers.responses import RejectedError
 from spotball_core.errors import OptionError
 
 MODEL = "text-embedding-3-small"
-"""The model that is asked where none is named."""
+"""The default model."""
 
 MAX_BATCH = 32
-"""Texts in one request: what servers of one's own take, and below OpenAI's limit of 300,000 tokens at any length."""
+"""Texts per request. Self-hosted servers accept this many, and it stays below OpenAI's limit of 300,000 tokens."""
 
-# How servers refuse too many texts.
+# Statuses with which servers reject too many texts.
 _TOO_MANY = frozenset({400, 413, 422})
 
 
 class OpenAIEmbedder:
-    """One model of embeddings behind an OpenAI-compatible server.
+    """Embed texts with one model behind an OpenAI-compatible server.
 
-    A server that refuses a batch for its size gets halves of it, and no larger batch from then on.
+    If a server rejects a batch for its size, the batch is halved, and later batches are not larger.
 
     Raises:
-        OptionError: for an address that cannot be used, or a task type, which the protocol does not have.
-        PermanentError: for a key that no header can hold.
+        OptionError: if the address is invalid, or if a task type is given, which the protocol does not support.
+        PermanentError: if the key contains a character that an HTTP header cannot hold.
     """
 
     name = "openai"
@@ -50,11 +53,11 @@ class OpenAIEmbedder:
         self.max_batch = MAX_BATCH
 
     def versions(self) -> Mapping[str, str]:
-        """The HTTP client's."""
+        """Return the version of the HTTP client."""
         return self._server.versions()
 
     async def embed(self, texts: Sequence[str]) -> Batch:
-        """The vectors of some texts, in one request or in as many as the server wants."""
+        """Return the vectors of the texts, from one request or from as many as the server's limits require."""
         if self._keyless:
             raise missing(KEY, self.name)
         try:
@@ -80,16 +83,16 @@ class OpenAIEmbedder:
 
 
 def embedder(access: EmbedderAccess) -> Embedder:
-    """The entry point."""
+    """Return the embedder (entry point)."""
     return OpenAIEmbedder(access)
 
 
 def _rows(body: Mapping[str, Any]) -> list[Any]:
-    """The embeddings in the order of the texts."""
+    """Return the embeddings in the order of the texts."""
     data = body.get("data")
     if not isinstance(data, list) or not all(isinstance(row, dict) for row in data):
         raise NoVectorsError("no list of embeddings")
-    # Some servers leave the index out, and keep the order.
+    # Some servers omit the index and keep the order.
     numbers = [row.get("index", place) for place, row in enumerate(data)]
     if not all(type(number) is int for number in numbers) or sorted(numbers) != list(range(len(data))):
         raise NoVectorsError("embeddings whose indices are not those of the texts")
@@ -100,7 +103,7 @@ def _rows(body: Mapping[str, Any]) -> list[Any]:
 
 
 def _too_many(error: RejectedError) -> bool:
-    """Whether a request was refused for the number of its texts, or for their length together."""
+    """Return whether a request was rejected for the number or the total length of its texts."""
     message = str(error).lower()
     return error.status == 413 or (
         error.status in _TOO_MANY and ("batch" in message or "tokens per request" in message)

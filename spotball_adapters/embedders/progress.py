@@ -1,4 +1,4 @@
-"""How far the embedding of texts is, in a sentence."""
+"""Progress of an embedding job, as one sentence."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from spotball_core.service.progress import progress_display
 
 @dataclass(slots=True)
 class EmbeddingProgress:
-    """How far it is.
+    """Counts of an embedding job.
 
     Attributes:
-        done: texts that are embedded and kept.
+        done: texts that are embedded and stored.
         total: texts to embed.
-        faults: attempts that failed.
+        faults: failed attempts.
     """
 
     done: int = 0
@@ -31,7 +31,7 @@ class EmbeddingProgress:
 
 @contextmanager
 def embedding_progress(progress: EmbeddingProgress, *, quiet: bool) -> Iterator[OnEmbedded]:
-    """Yield a function that keeps in `progress` what it is called with, and shows it."""
+    """Yield a callback that stores its counts in `progress` and displays them."""
     with progress_display(lambda: str(progress), quiet=quiet, last=True) as show_progress:
 
         def on_progress(done: int, total: int, faults: int) -> None:

@@ -1,7 +1,7 @@
-"""What an embedder is: something that is given texts and returns a vector for each.
+"""The embedder interface: an embedder returns one vector per text.
 
-An embedder embeds one batch and says what came of it. What to embed, whether to try again and what to keep is
-`embedders.embed`'s. Its errors are those of providers, `TransientError` and `PermanentError`.
+An embedder embeds one batch and reports the result. `embedders.embed` decides what to embed, what to retry and what to
+store. Embedders raise the errors of providers: `TransientError` and `PermanentError`.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from spotball_adapters.providers.protocol import Access
 from spotball_core.typing import BoolArray
 
 ENTRY_POINTS = "spotball.embedders"
-"""The entry point group in which embedders are found: a name, and an `EmbedderFactory`."""
+"""The entry point group of embedders. Each entry maps a name to an `EmbedderFactory`."""
 
 Vectors = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What came of one batch of n texts.
+    """The result of one batch of n texts.
 
     Attributes:
-        vectors: shape (n, d), as the model gives them.
-        cut: which texts are longer than what the model reads, so that it read their beginning alone, shape (n,). All
-            False where the embedder does not know.
+        vectors: shape (n, d), unchanged from the model.
+        cut: shape (n,); True for texts that are longer than the model's limit, so that only their beginning was read.
+            All False if the embedder does not know.
     """
 
     vectors: Vectors
@@ -37,14 +37,15 @@ class Batch:
 
 
 class Embedder(Protocol):
-    """A way to reach one model of embeddings.
+    """A connection to one embedding model.
 
     Attributes:
-        name: as `--embedder` names it.
+        name: the embedder's name for `--embedder`.
         model: the model's name.
-        identity: what else vectors depend on, such as a task type: vectors made under another one are others.
-        paid: whether somebody is paid by the text.
-        max_batch: how many texts one call may hold. It may fall while they are embedded.
+        identity: other settings that affect vectors, such as a task type. Vectors with different settings are cached
+            separately.
+        paid: whether embedding costs money.
+        max_batch: maximum number of texts per call. It may decrease during a job.
     """
 
     name: str
@@ -54,33 +55,34 @@ class Embedder(Protocol):
     max_batch: int
 
     def versions(self) -> Mapping[str, str]:
-        """The packages that embedding depends on, and their versions."""
+        """Return the versions of the packages that embedding depends on, by package name."""
         ...
 
     async def embed(self, texts: Sequence[str]) -> Batch:
-        """The vectors of at most `max_batch` texts, none of which is empty.
+        """Return the vectors of at most `max_batch` texts, none of which is empty.
 
         Raises:
-            TransientError: for a fault that may be over when tried again.
-            PermanentError: for one that every further batch would meet as well.
+            TransientError: if a retry may succeed.
+            PermanentError: if every further batch would fail as well.
         """
         ...
 
     async def close(self) -> None:
-        """Let go of connections and memory."""
+        """Close connections and free memory."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class EmbedderAccess:
-    """How an embedder is to be reached.
+    """How to reach an embedding model.
 
     Attributes:
-        model: the model's name; None for the embedder's default.
-        base_url: where its server is; None for the embedder's own.
-        task_type: what the vectors are for, as models that make different ones call it; None for the model's default.
-        concurrency: how many batches may be under way at a time.
-        timeout: seconds that one batch may take.
+        model: the model's name, or None for the embedder's default.
+        base_url: the server's address, or None for the embedder's default.
+        task_type: the purpose of the vectors, in the model's terms, for models that distinguish purposes, or None for
+            the model's default.
+        concurrency: maximum number of simultaneous batches.
+        timeout: maximum duration of one batch in seconds.
     """
 
     model: str | None = None
@@ -90,7 +92,7 @@ class EmbedderAccess:
     timeout: float = 120.0
 
     def server(self, model: str) -> Access:
-        """The same, for what reaches servers."""
+        """Return the same settings as `Access`, for code that connects to servers."""
         return Access(model, base_url=self.base_url, concurrency=self.concurrency, timeout=self.timeout)
 
 

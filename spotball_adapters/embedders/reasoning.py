@@ -1,4 +1,4 @@
-"""From responses with words to a report of what they speak of: embeds them and the templates, then analyzes."""
+"""Embed rationales and templates, and analyze which templates the rationales resemble."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from spotball_core.typing import IntArray
 
 @dataclass(frozen=True)
 class ReasoningJob:
-    """What is compared with what, by whose embeddings.
+    """Inputs of a reasoning analysis.
 
     Attributes:
-        rationales: responses and their words.
-        scenes: those they answer to. Words about controls are not embedded: the analysis leaves them out.
-        cache: the file that vectors are kept in.
+        rationales: responses with their texts.
+        scenes: the scenes of the responses. Texts about controls are not embedded, because the analysis excludes them.
+        cache: the file that stores the vectors.
     """
 
     rationales: Rationales
@@ -40,7 +40,7 @@ class ReasoningJob:
 
     @cached_property
     def used(self) -> IntArray:
-        """The places of the texts that are said of images that are no controls, in ascending order."""
+        """Return the indices of the texts about images that are not controls, in ascending order."""
         controls = {scene.key for scene in self.scenes if scene.control}
         rows = self.rationales.rows.select("sport", "image", "text").drop_nulls("text").unique()
         places = {text for sport, image, text in rows.iter_rows() if (sport, image) not in controls}
@@ -48,28 +48,28 @@ class ReasoningJob:
 
     @property
     def texts(self) -> list[str]:
-        """What is embedded: the used texts, then the templates'."""
+        """Return the texts to embed: the used texts, then those of the templates."""
         return [*(self.rationales.texts[place] for place in self.used), *self.templates.texts]
 
     def outlook(self) -> Outlook:
-        """What embedding would take."""
+        """Return what embedding would send."""
         return outlook(self.texts, self.embedder, self.cache, longest=self.options.longest)
 
     def run(
         self, *, bootstrap: int, labelings: int, seed: int, on_progress: OnEmbedded, tell: Callable[[str], None]
     ) -> ReasoningReport:
-        """Embed what the cache lacks, and analyze.
+        """Embed the texts that are not cached, and analyze them.
 
         Args:
-            bootstrap: how many resamples of the images.
-            labelings: how many random labelings of the templates.
-            seed: of all that is drawn.
-            on_progress: called with how far the embedding is.
-            tell: called with a line about each long wait.
+            bootstrap: number of resamples of the images.
+            labelings: number of random labelings of the templates.
+            seed: random seed.
+            on_progress: called with the progress of the embedding.
+            tell: called with a line of text about each long wait.
 
         Raises:
             TransientError: if a batch failed on every attempt.
-            PermanentError: for what trying again would not mend.
+            PermanentError: if a retry would not help.
             StoreError: if the cache cannot be read or written.
             OptionError: if there is nothing to analyze.
         """

@@ -1,4 +1,4 @@
-"""`sentence-transformers`: a model of embeddings in this process, on this machine's GPU or CPU."""
+"""Embedder `sentence-transformers`: an embedding model in this process, on the local GPU or CPU."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from spotball_adapters.providers.protocol import PermanentError
 from spotball_core.errors import MissingExtraError, OptionError
 
 MODEL = "sentence-transformers/all-MiniLM-L6-v2"
-"""The model that is loaded where none is named: small, and fast on a CPU."""
+"""The default model: small, and fast on a CPU."""
 
 MAX_BATCH = 128
-"""Texts in one call, after which what came is kept."""
+"""Texts per call. Vectors are cached after each call."""
 
 _AT_ONCE = 32
-"""Texts that go through the model together."""
+"""Texts that pass through the model together."""
 
 _PACKAGES = ("sentence-transformers", "torch", "transformers")
 
 
 class SentenceTransformersEmbedder:
-    """One model that the sentence-transformers library can load, by its name on the Hugging Face Hub or its folder.
+    """Run one model of the sentence-transformers library, by its name on the Hugging Face Hub or by its folder.
 
-    Batches are embedded one at a time, in a thread, in 32-bit numbers on the fastest device. The first one loads the
-    model. A model in a folder is called by the content of its files, whatever the folder is called.
+    Batches are embedded one at a time, in a thread, with 32-bit weights on the fastest device. The first batch loads
+    the model. A model in a folder is identified by the content of its files, not by the folder's name.
 
     Raises:
-        MissingExtraError: without the library.
-        OptionError: if a base URL or a task type is given, or there is no such folder.
+        MissingExtraError: if the library is not installed.
+        OptionError: if a base URL or a task type is given, or if the folder does not exist.
     """
 
     name = "sentence-transformers"
@@ -65,11 +65,11 @@ class SentenceTransformersEmbedder:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=self.name)
 
     def versions(self) -> Mapping[str, str]:
-        """The libraries'."""
+        """Return the versions of the libraries."""
         return {package: version(package) for package in _PACKAGES}
 
     async def embed(self, texts: Sequence[str]) -> Batch:
-        """The vectors of some texts.
+        """Return the vectors of the texts.
 
         Raises:
             PermanentError: if the model cannot be loaded, or needs too much memory.
@@ -77,7 +77,7 @@ class SentenceTransformersEmbedder:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._embed, list(texts))
 
     async def close(self) -> None:
-        """Let go of the model."""
+        """Free the model."""
         await asyncio.to_thread(self._thread.shutdown, cancel_futures=True)
         self._loaded = None
         gc.collect()
@@ -96,7 +96,7 @@ class SentenceTransformersEmbedder:
         return Batch(np.asarray(vectors, dtype=np.float32), self._cut(texts))
 
     def _cut(self, texts: list[str]) -> Any:
-        """Which texts have more tokens than the model reads."""
+        """Return which texts have more tokens than the model reads."""
         most, tokenizer = self._loaded.max_seq_length, self._loaded.tokenizer
         if most is None:
             return np.zeros(len(texts), dtype=bool)
@@ -105,7 +105,7 @@ class SentenceTransformersEmbedder:
 
 
 def embedder(access: EmbedderAccess) -> Embedder:
-    """The entry point."""
+    """Return the embedder (entry point)."""
     return SentenceTransformersEmbedder(access)
 
 
@@ -128,7 +128,7 @@ def _load(source: str) -> Any:
 
 
 def _digest(folder: Path) -> str:
-    """Of the names and contents of a model's files."""
+    """Return a digest of the names and contents of a model's files."""
     total = hashlib.sha256()
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         with file.open("rb") as opened:

@@ -1,4 +1,4 @@
-"""Texts as they are sent, and the key under which their vectors are kept."""
+"""Prepare texts for sending, and compute the keys of their vectors."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from spotball_adapters.runs.writer import storable
 
 LONGEST = 8000
-"""Bytes of a text that are sent unless said otherwise: some 1,300 English words.
+"""The default maximum length of a text in bytes: about 1,300 English words.
 
-No tokenizer of bytes makes more tokens of it than the 8,192 that OpenAI's models read.
+A byte-level tokenizer makes at most 8,000 tokens of it, fewer than the 8,192 that OpenAI's models read.
 """
 
 
@@ -19,8 +19,8 @@ class PreparedText:
     """A text as it is sent.
 
     Attributes:
-        text: without blanks at its ends; empty where there is nothing to send.
-        cut: whether it is the beginning of a longer one.
+        text: the text without surrounding blanks; empty if nothing is left to send.
+        cut: whether this is only the beginning of a longer text.
     """
 
     text: str
@@ -28,17 +28,17 @@ class PreparedText:
 
     @property
     def key(self) -> bytes:
-        """SHA-256 of the text."""
+        """Return the SHA-256 of the text."""
         return hashlib.sha256(self.text.encode()).digest()
 
 
 def as_sent(text: str, longest: int = LONGEST) -> PreparedText:
-    """A text as it is sent: what no server takes is replaced, and what is too long ends after a whole word.
+    """Return a text in the form that is sent: invalid characters are replaced, and long texts end after a whole word.
 
-    Halves of characters become U+FFFD and NUL a blank. A single word that is too long ends after a whole character.
+    Lone surrogates become U+FFFD, and NUL becomes a blank. A single word that is too long ends after a whole character.
 
     Args:
-        longest: bytes of UTF-8 that may be sent, at least 4, which is one character.
+        longest: maximum bytes of UTF-8, at least 4 (one character).
 
     Examples:
         >>> as_sent(" He looks up.\\x00")

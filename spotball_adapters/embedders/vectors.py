@@ -1,4 +1,4 @@
-"""What comes back from a server, made vectors."""
+"""Convert a server's embeddings to an array."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from spotball_adapters.embedders.protocol import Vectors
 
 
 class NoVectorsError(ValueError):
-    """What came is not one vector for each text."""
+    """The response does not hold one vector per text."""
 
 
 def vectors_of(rows: Any, n: int) -> Vectors:
-    """Lists of numbers as vectors.
+    """Return lists of numbers as an array of vectors.
 
     Returns:
         Shape (n, d).
 
     Raises:
-        NoVectorsError: if there are not n rows of one length with finite numbers.
+        NoVectorsError: if there are not n rows of equal length with finite numbers.
 
     Examples:
         >>> vectors_of([[1, 0.5]], 1).tolist()

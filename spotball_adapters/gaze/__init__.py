@@ -1,1 +1,1 @@
-"""Asking models where somebody looks: prompts, photos, and which object a reply names."""
+"""The gaze task: prompts, photos, matching of replies to objects, and models of gaze."""

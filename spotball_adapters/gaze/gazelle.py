@@ -1,8 +1,8 @@
-"""GazeLLE: a decoder of gaze targets on a frozen image encoder, after its public description (arXiv 2412.09586).
+"""GazeLLE: a gaze-target decoder on a frozen image encoder, implemented from the paper (arXiv 2412.09586).
 
-Patches of a DINOv2 encoder are brought to the decoder's width, get positions and, where the head is, a vector of their
-own; a few transformer blocks mix them, and what comes out is a heatmap of where the person looks. Names and shapes of
-the weights are those of the published checkpoints, which hold the decoder alone.
+The patch features of a DINOv2 encoder are projected to the decoder's width. Positions are added, and the patches of the
+head also get a learned vector. A few transformer blocks process them, and the output is a heatmap of the gaze target.
+The names and shapes of the weights match the published checkpoints, which contain only the decoder.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from torch.nn import functional
 from spotball_core.errors import InputError, Problem
 
 Box = tuple[float, float, float, float]
-"""x1, y1, x2, y2 as shares of the image."""
+"""A box x1, y1, x2, y2 as fractions of the image."""
 
 HEADS = 8
 OUT = 64
-"""Cells of a heatmap's side."""
+"""Cells per side of a heatmap."""
 
 MEAN, SD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-"""Of the encoder's images, by channel."""
+"""Mean and standard deviation of the encoder's images, per channel."""
 
 
 class Attention(nn.Module):
@@ -38,7 +38,7 @@ class Attention(nn.Module):
         self.proj = nn.Linear(dim, dim)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Mix tokens, shape (batch, tokens, dim)."""
+        """Apply attention to tokens of shape (batch, tokens, dim)."""
         batch, tokens, dim = x.shape
         parts = self.qkv(x).reshape(batch, tokens, 3, HEADS, dim // HEADS).permute(2, 0, 3, 1, 4)
         mixed = functional.scaled_dot_product_attention(*parts.unbind(0))
@@ -53,15 +53,15 @@ class Mlp(nn.Module):
         self.fc1, self.fc2 = nn.Linear(dim, 4 * dim), nn.Linear(4 * dim, dim)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Each token by itself."""
+        """Apply the layers to each token separately."""
         return self.fc2(functional.gelu(self.fc1(x)))
 
 
 class Block(nn.Module):
-    """A transformer block with the norms first.
+    """A pre-norm transformer block.
 
     Args:
-        drop: share of images for which a branch is left out while training.
+        drop: probability that a branch is skipped for an image during training.
     """
 
     def __init__(self, dim: int, drop: float = 0.1) -> None:
@@ -71,7 +71,7 @@ class Block(nn.Module):
         self.drop = drop
 
     def forward(self, x: Tensor) -> Tensor:
-        """Tokens, shape (batch, tokens, dim)."""
+        """Transform tokens of shape (batch, tokens, dim)."""
         x = x + self._kept(self.attn(self.norm1(x)))
         return x + self._kept(self.mlp(self.norm2(x)))
 
@@ -86,11 +86,11 @@ class GazeLLE(nn.Module):
     """The decoder with its encoder.
 
     Args:
-        encoder: a DINOv2 model of the transformers library; it is not trained.
+        encoder: a DINOv2 model of the transformers library. It is not trained.
         grid: rows and columns of patches.
         dim: the decoder's width.
         layers: number of its blocks.
-        inout: whether it also tells if the person looks at something within the image.
+        inout: whether it also predicts if the gaze target is inside the image.
     """
 
     def __init__(
@@ -114,22 +114,22 @@ class GazeLLE(nn.Module):
 
     @property
     def size(self) -> tuple[int, int]:
-        """Height and width of the images that it takes, in pixels."""
+        """Return height and width of the input images, in pixels."""
         patch = self.backbone.config.patch_size
         return self.grid[0] * patch, self.grid[1] * patch
 
     def train(self, mode: bool = True) -> GazeLLE:
-        """Train the decoder; the encoder stays as it is."""
+        """Set the decoder's training mode. The encoder always stays in evaluation mode."""
         super().train(mode)
         self.backbone.eval()
         return self
 
     def forward(self, images: Tensor, faces: Sequence[Box | None]) -> Tensor:
-        """Where the person on each image looks.
+        """Return a heatmap of the gaze target for each image.
 
         Args:
-            images: as `prepared`, shape (batch, 3, height, width).
-            faces: the box of each one's head; None where it is not known.
+            images: images from `prepared`, shape (batch, 3, height, width).
+            faces: the box of each person's head, or None if unknown.
 
         Returns:
             Heatmaps from 0 to 1, shape (batch, 64, 64).
@@ -149,7 +149,7 @@ class GazeLLE(nn.Module):
         return functional.interpolate(heatmaps, (OUT, OUT), mode="bilinear", antialias=True)[:, 0]
 
     def _head_map(self, face: Box | None) -> Tensor:
-        """Ones where the head is, shape (rows, columns)."""
+        """Return an array of shape (rows, columns) with ones at the head."""
         head_map = torch.zeros(self.grid)
         if face is not None:
             rows, columns = self.grid
@@ -159,10 +159,10 @@ class GazeLLE(nn.Module):
 
 
 def positions(dim: int, rows: int, columns: int) -> Tensor:
-    """Sines and cosines of each patch's place, shape (dim, rows, columns).
+    """Return sine and cosine position encodings of the patches, shape (dim, rows, columns).
 
-    The first half of the channels is the column's, the other the row's; in each, sine and cosine take turns, and waves
-    become longer from channel to channel, up to 10,000.
+    The first half of the channels encodes the column, the second half the row. In each half, sine and cosine alternate,
+    with wavelengths that increase up to 10,000.
     """
     rates = torch.exp(torch.arange(0, dim // 2, 2) * (-math.log(10_000) / (dim // 2)))
 
@@ -175,7 +175,9 @@ def positions(dim: int, rows: int, columns: int) -> Tensor:
 
 
 def prepared(image: Any, size: tuple[int, int]) -> Tensor:
-    """An RGB image of PIL as the encoder takes it, whatever its shape; shape (3, height, width)."""
+    """Return a PIL image in RGB as encoder input of the given size, shape (3, height, width). The aspect ratio is not
+    kept.
+    """
     data = torch.frombuffer(bytearray(image.tobytes()), dtype=torch.uint8)
     pixels = data.reshape(image.height, image.width, 3).permute(2, 0, 1) / 255
     normal = (pixels - torch.tensor(MEAN)[:, None, None]) / torch.tensor(SD)[:, None, None]
@@ -183,28 +185,28 @@ def prepared(image: Any, size: tuple[int, int]) -> Tensor:
 
 
 def peak(heatmap: Tensor) -> tuple[float, float]:
-    """The middle of a heatmap's highest cell, as shares of width and height."""
+    """Return the center of a heatmap's highest cell, as fractions of width and height."""
     rows, columns = heatmap.shape
     row, column = divmod(int(heatmap.argmax()), columns)
     return (column + 0.5) / columns, (row + 0.5) / rows
 
 
 def load_gazelle(checkpoint: Path, backbone: str) -> GazeLLE:
-    """A model from a checkpoint of its decoder, on the CPU.
+    """Load a model from a checkpoint of its decoder, on the CPU.
 
     Args:
-        checkpoint: a state dict saved by PyTorch; what else a pickle may hold is refused.
+        checkpoint: a state dict saved by PyTorch. Other pickled objects are rejected.
         backbone: folder of a DINOv2 model of the transformers library, or its name on the Hugging Face Hub.
 
     Raises:
-        InputError: if either is none, or they do not fit together.
+        InputError: if one of them is invalid, or if they do not match.
     """
     from transformers import AutoModel
 
     try:
         weights = torch.load(checkpoint, map_location="cpu", weights_only=True)
     except Exception as error:
-        # Whatever a file may hold in the place of weights: PyTorch raises many kinds of errors.
+        # PyTorch raises many kinds of errors for invalid files.
         reason = str(error).split("\n", 1)[0]
         raise InputError([Problem(str(checkpoint), None, "file", reason, "weights saved by PyTorch")]) from error
     try:
@@ -216,10 +218,10 @@ def load_gazelle(checkpoint: Path, backbone: str) -> GazeLLE:
 
 
 def assembled(weights: Mapping[str, Tensor], encoder: Any, name: str) -> GazeLLE:
-    """A model with weights of a decoder, whose shapes say how large it is.
+    """Build a model from the decoder's weights, whose shapes determine its size.
 
     Raises:
-        InputError: for weights that are not a decoder's, or for another encoder.
+        InputError: if they are not weights of this decoder, or if they belong to another encoder.
     """
     needed = ("linear.weight", "pos_embed", "head_token.weight")
     if not isinstance(weights, Mapping) or any(key not in weights for key in needed):

@@ -1,4 +1,4 @@
-"""What `spotball gaze ask` asks: where the person on each photo looks, with each prompt."""
+"""The job of `spotball gaze ask`: where the person in each photo looks, with each prompt."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from spotball_core.errors import OptionError
 from spotball_core.gaze.data.stimuli import Stimulus, write_stimuli
 
 STIMULI = "stimuli.csv"
-"""The file of a run with all of its stimuli."""
+"""The file with all stimuli of a run."""
 
 ORDER_SEED, ORDER = "order_seed", "order"
-"""What a run's identity calls the seed of the options' orders, and the version of how they come from it."""
+"""Keys in a run's identity: the seed of the option orders, and the version of the method that derives the orders."""
 
 
 @dataclass(frozen=True)
 class GazeJob(RunJob[Photo]):
-    """Who is asked about which photos.
+    """A job about photos.
 
     Attributes:
-        stimuli: all that there are, those that are not asked about too.
-        images: the folder with the photos; None where nobody looks at them.
-        side: pixels of a photo's side, at most.
-        order_seed: of the orders in which options are offered; the prompts' own.
+        stimuli: all stimuli, including those that are not asked about.
+        images: the folder with the photos, or None if the provider does not use images.
+        side: maximum side length of a photo in pixels.
+        order_seed: seed of the orders in which options are listed; the same as the prompts' seed.
 
     Raises:
-        OptionError: if photos are looked at and there is no folder of them.
+        OptionError: if the provider uses images and no folder is given.
     """
 
     stimuli: tuple[Stimulus, ...] = field(kw_only=True)
@@ -53,15 +53,15 @@ class GazeJob(RunJob[Photo]):
         self.provider.max_samples = 1
 
     def pictures(self, cache: Path | None) -> Photos | None:
-        """The photos; None where nobody looks at them."""
+        """Return the photos, or None if the provider does not use images."""
         return self._photos(cache) if self.looks else None
 
     def size(self, item: Photo) -> tuple[int, int]:
-        """Width and height of a photo as it is shown, in pixels."""
+        """Return width and height of a photo as sent, in pixels."""
         return self._photos(None).size(item)
 
     def about(self) -> Mapping[str, Any]:
-        """The stimuli's digest, how large they are shown, and how the options' orders come about."""
+        """Return the stimuli's digest, the photos' size, and the derivation of the options' orders."""
         stimuli = sorted(stimulus.model_dump_json() for stimulus in self.stimuli)
         return {
             "stimuli": hashlib.sha256("\n".join(stimuli).encode()).hexdigest(),

@@ -1,6 +1,7 @@
-"""A model that says which option a reply chooses, where templates cannot: through any provider, shown no photo.
+"""Let a model decide which option a reply chooses, where templates cannot. The judge sees no photo.
 
-It is asked by the runner, into a run of its own within the run: what it said is kept, and is not asked again.
+The runner queries the judge in a nested run inside the run's folder. Its answers are stored there and not requested
+again.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from spotball_adapters.runs.store import STORE, ReplyStore
 from spotball_core.errors import OptionError
 
 JUDGE = "judge"
-"""The judge's folder in the run, and the name of what it is asked."""
+"""The judge's subfolder in the run, and the name of its prompt."""
 
 NONE = "none of these"
 """The judge's last option."""
@@ -35,22 +36,22 @@ _PLACEHOLDER = re.compile(r"\{(options|letters|reply)\}")
 
 @dataclass(frozen=True, slots=True)
 class Unresolved:
-    """A reply that no template matched, as something to ask about."""
+    """A reply that no template matched, as an item of the judge's run."""
 
     reply: GazeReply
 
     @property
     def key(self) -> tuple[str, str]:
-        """The task, and the trial."""
+        """Return the task and the trial."""
         return JUDGE, json.dumps(self.reply.trial_key)
 
 
 @dataclass(frozen=True, slots=True)
 class JudgePrompt(Wording):
-    """What the judge is asked about a reply."""
+    """The judge's prompt about a reply."""
 
     def last(self, item: Unresolved, sample: int, answers: Sequence[str] = ()) -> tuple[Message, ...]:
-        """The one message."""
+        """Return the only message."""
         options = _offered(item.reply)
         filled = {"options": lines(options), "letters": ", ".join(letters(options)), "reply": item.reply.text}
         return (Message("user", _PLACEHOLDER.sub(lambda match: filled[match[1]], self.text)),)
@@ -58,36 +59,36 @@ class JudgePrompt(Wording):
 
 @dataclass(frozen=True)
 class JudgeJob(RunJob[Unresolved]):
-    """Who is asked about which replies."""
+    """A job of a judge about replies."""
 
     kept_file: ClassVar[str] = STORE
     without_pictures: ClassVar[tuple[str, ...]] = ()
 
     def pictures(self, cache: Path | None) -> None:
-        """There are none."""
+        """Return None, because the judge sees no images."""
 
     def size(self, item: Unresolved) -> tuple[int, int]:
-        """There is no picture."""
+        """Return zeros, because the judge sees no images."""
         return 0, 0
 
     def about(self) -> Mapping[str, Any]:
-        """Nothing more: which replies are judged changes as others are matched."""
+        """Return nothing: the set of judged replies changes as other replies are matched."""
         return {}
 
     def keep(self, out: Path) -> None:
-        """The replies are in the run around it."""
+        """Do nothing: the replies are already in the enclosing run."""
 
 
 def judge_job(
     run: Path, unresolved: Sequence[GazeReply], provider: Provider, base_url: str | None, settings: Settings
 ) -> JudgeJob:
-    """A judge, who is asked once about each reply.
+    """Return the job of a judge that decides once about each reply.
 
     Args:
         run: the folder of the run.
 
     Raises:
-        OptionError: if somebody else is the run's judge.
+        OptionError: if the run already has another judge.
     """
     items = tuple(Unresolved(reply) for reply in unresolved)
     job = JudgeJob(items, ((judge_prompt(), 1),), provider, base_url, settings, provider.model)
@@ -104,7 +105,7 @@ def judge_job(
 
 
 def read_judged(run: Path, replies: Sequence[GazeReply]) -> dict[TrialKey, str | None]:
-    """The option that the run's judge named for each reply that it was asked about; None where that is none of them."""
+    """Return the option that the judge chose for each reply it saw, or None if it chose none."""
     if not (run / JUDGE / STORE).exists():
         return {}
     with ReplyStore(run / JUDGE) as store:
@@ -119,7 +120,7 @@ def read_judged(run: Path, replies: Sequence[GazeReply]) -> dict[TrialKey, str |
 
 @cache
 def judge_prompt() -> JudgePrompt:
-    """What the judge is asked."""
+    """Return the judge's prompt."""
     path = files("spotball_adapters").joinpath("gaze", "prompt_texts", "judge.toml")
     fields = tomllib.loads(path.read_text(encoding="utf-8"))
     return JudgePrompt(fields["name"], fields["version"], fields["text"])

@@ -1,6 +1,6 @@
-"""What people decide: a CSV of the replies that nothing else matched, to fill in and to read back.
+"""Manual matching: a CSV file of the unmatched replies, to fill in and read back.
 
-The file is in the run's folder. A row whose `choice` is filled in stays as it is, and counts from then on.
+The file is in the run's folder. Rows whose `choice` is filled in are kept and used from then on.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from spotball_core.service.files import replacing
 from spotball_core.service.safe_text import csv_cells
 
 MANUAL = "manual.csv"
-"""The file in the run's folder."""
+"""Name of the file in the run's folder."""
 
 NOBODY_CAN_TELL = "none"
-"""What is filled in where it is not to be recognized which option is meant."""
+"""The choice for replies whose option cannot be recognized."""
 
 COLUMNS = ("stimulus_id", "prompt_id", "sample", "options", "reply", "problem", "choice")
 
 Decisions = Mapping[TrialKey, str | None]
-"""What people decided for trials: an option, or None for none."""
+"""Manual choices by trial: an option, or None for none."""
 
 
 def read_decisions(path: Path, replies: Mapping[TrialKey, GazeReply]) -> dict[TrialKey, str | None]:
-    """What was filled in: an option's name or letter, or `none`.
+    """Read the filled-in choices: an option's name or letter, or `none`.
 
     Args:
-        replies: of the run.
+        replies: the replies of the run.
 
     Raises:
-        InputError: for a file that is none of these, a trial that the run has not or that is there twice, and whatever
-            is no option: file, line, field, found and expected.
+        InputError: if the file is invalid, a trial is unknown or repeated, or a choice is not an option. The error
+            names file, line, field, the value found and the value expected.
     """
     rows = Rows(path)
     rows.need(("stimulus_id", "prompt_id", "sample", "choice"))
@@ -73,10 +73,10 @@ def read_decisions(path: Path, replies: Mapping[TrialKey, GazeReply]) -> dict[Tr
 
 
 def write_queue(resolved: Sequence[tuple[GazeReply, Match]], decided: Decisions, path: Path) -> int:
-    """Write what is decided and what is left to decide; no file where there is neither.
+    """Write the decided and the undecided replies, or delete the file if it would be empty.
 
     Returns:
-        How many are left.
+        The number of undecided replies.
     """
     rows = [*_rows(resolved, decided)]
     if not rows:
@@ -106,7 +106,7 @@ def _rows(resolved: Sequence[tuple[GazeReply, Match]], decided: Decisions) -> It
 
 
 def _option(filled_in: str, options: Sequence[str]) -> str | None:
-    """The option of this name or letter."""
+    """Return the option with this name or letter."""
     for option in options:
         if option.casefold() == filled_in.casefold():
             return option

@@ -1,4 +1,4 @@
-"""Replies become trials: by templates, by the run's judge, by what people decide; the rest counts as wrong."""
+"""Convert replies to trials: by templates, by the judge, or by manual choices. Unmatched replies count as wrong."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from spotball_core.gaze.data.stimuli import Stimulus
 from spotball_core.gaze.data.trials import Trial, make_trials, write_trials
 
 TRIALS = "trials.csv"
-"""The file of a run with its trials."""
+"""The file with a run's trials."""
 
 
 @dataclass(frozen=True)
 class MatchedReplies:
-    """What matching came to.
+    """The result of matching.
 
     Attributes:
-        replies: how many there are.
-        how: how many were matched in each way.
-        problems: how many were not, for each reason.
-        queued: how many are left for people to decide.
-        trials: the file of trials; None where there are no replies.
+        replies: number of replies.
+        how: number of matched replies per method.
+        problems: number of unmatched replies per reason.
+        queued: number of replies left for manual matching.
+        trials: the file of trials, or None without replies.
     """
 
     replies: int
@@ -39,7 +39,7 @@ class MatchedReplies:
 
 
 def unresolved(replies: Sequence[GazeReply]) -> list[GazeReply]:
-    """Those that say something, and that no template matches."""
+    """Return the replies that contain text but match no template."""
     return [
         reply
         for reply in replies
@@ -48,15 +48,16 @@ def unresolved(replies: Sequence[GazeReply]) -> list[GazeReply]:
 
 
 def write_matches(store: ReplyStore, *, filled_in: Path | None = None) -> MatchedReplies:
-    """Match all replies of a run with what is known by now, and write its replies, trials and what is left to decide.
+    """Match all replies of a run with the current information, and write replies, trials and the queue for manual
+    matching.
 
     Args:
-        store: of the run.
-        filled_in: a copy of the run's queue that somebody filled in.
+        store: the store of the run.
+        filled_in: a filled-in copy of the run's queue.
 
     Raises:
-        InputError: for a queue that is filled in with something else than options.
-        OptionError: if the run is not about gaze.
+        InputError: if the queue contains choices that are not options.
+        OptionError: if the run is not a gaze run.
     """
     run, identity = store.folder, store.identity()
     stimuli, replies = read_replies(store)

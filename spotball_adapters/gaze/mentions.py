@@ -1,4 +1,4 @@
-"""Where a reply speaks of an option: by its letter or its name, as an answer or by the way, to claim or to deny it."""
+"""Find where a reply mentions an option, by letter or name, and whether it is an answer, a denial or neither."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from spotball_adapters.replies.plain_text import plain
 
 @dataclass(frozen=True, slots=True)
 class OptionMention:
-    """A place where a reply speaks of an option.
+    """A place where a reply mentions an option.
 
     Attributes:
-        start: the first character's number.
-        end: the number of the one after its last.
-        option: its number, from 0.
-        answers: it stands where an answer is given.
-        denied: it is denied, asked about, or only near to what is meant.
+        start: offset of the first character.
+        end: offset after the last character.
+        option: index of the option, from 0.
+        answers: whether it is in a position where an answer is given.
+        denied: whether it is denied, asked about, or only describes what is close to the target.
     """
 
     start: int
@@ -34,12 +34,12 @@ class OptionMention:
 
 
 def mentions(text: str, options: tuple[str, ...], *, unfinished: bool = False) -> list[OptionMention]:
-    """Where a text speaks of options, in the order of places, in time proportional to its length.
+    """Return the mentions of options in a text, in order. The time is proportional to the text's length.
 
     Args:
-        text: in plain characters.
-        options: from A.
-        unfinished: the text was cut off, and what it ends with may be the beginning of something else.
+        text: text in plain characters.
+        options: the options, from A.
+        unfinished: whether the text was cut off, so that its end may be the start of another word.
     """
     mentioned = [*_letters(text, options), *_names(text, options)]
     if unfinished:
@@ -48,7 +48,7 @@ def mentions(text: str, options: tuple[str, ...], *, unfinished: bool = False) -
 
 
 _AROUND = " \t*_`\"'”’)]}"
-# What may stand between a cue and what it leads to. No sentence ends there.
+# Characters allowed between a cue and the option that it introduces. They do not end a sentence.
 _GAP = r"[ \t*_`\"'“”‘’(\[{<>=:,\\-]"
 _LINKS = r"is|was|be|would|will|should|the|an?|that|it|it['’]s|as|option|letter|object|item|most|likely|probably|text"
 _LINK = rf"(?:{_GAP}|(?<![^\W_])(?:{_LINKS})(?![^\W_]))"
@@ -92,7 +92,7 @@ _JOINED = re.compile(
     re.I,
 )
 _BEFORE = 120
-"""Characters before a mention in which what leads up to it is looked for, and after it in which its sentence ends."""
+"""How many characters before a mention are searched for a cue, and after it for the end of the sentence."""
 
 
 def _letters(text: str, options: tuple[str, ...]) -> list[OptionMention]:
@@ -119,13 +119,13 @@ def _letters(text: str, options: tuple[str, ...]) -> list[OptionMention]:
             else:
                 inline.append(mention)
     if len({mention.option for mention in lines}) > 1:
-        # The options, said over.
+        # The reply repeats the list of options.
         lines = [replace(mention, answers=False) for mention in lines]
     return [*inline, *lines]
 
 
 def _is_meant(letter: str, before: str, rest: str, *, starts: bool) -> bool:
-    """Whether a capital letter stands for an option, and is no article, pronoun or initial."""
+    """Return whether a capital letter stands for an option, and is not an article, a pronoun or an initial."""
     if letter in "AI" and _WORD.match(rest) and not _NAMED_LETTER.search(before):
         return False
     if _AFTER_LETTER.match(rest) or _BEFORE_LETTER.search(before) or _leads(before):
@@ -137,7 +137,7 @@ def _names(text: str, options: tuple[str, ...]) -> Iterator[OptionMention]:
     numbers, pattern = _known_names(options)
     start = _start(text)
     for name in pattern.finditer(text) if pattern else ():
-        # None where capital letters of a script have no one small letter.
+        # None if a capital letter of a script has no unique lowercase letter.
         if (option := numbers.get(_folded(name[0]))) is None:
             continue
         before = text[max(0, name.start() - _BEFORE) : name.start()]
@@ -148,7 +148,7 @@ def _names(text: str, options: tuple[str, ...]) -> Iterator[OptionMention]:
 
 
 def _together(text: str, mentioned: list[OptionMention]) -> list[OptionMention]:
-    """Mentions in an enumeration are answers, all or none: "at the keys or the bottle" chooses neither."""
+    """Give enumerated mentions the same status: "at the keys or the bottle" chooses neither."""
     for number, (mention, next_) in enumerate(pairwise(mentioned)):
         joined = mention.option != next_.option and _JOINED.fullmatch(text, mention.end, next_.start)
         if joined and mentioned[number].answers and not next_.denied:
@@ -157,12 +157,12 @@ def _together(text: str, mentioned: list[OptionMention]) -> list[OptionMention]:
 
 
 def _leads(before: str) -> bool:
-    """Whether what stands before a mention leads up to an answer."""
+    """Return whether the text before a mention introduces an answer."""
     return bool(_CUE.search(before) or _LOOK.search(before))
 
 
 def _denied(text: str, start: int, end: int) -> bool:
-    """Whether what is at a place is denied, asked about, or only near to what is meant."""
+    """Return whether the text at an offset is denied, asked about, or only describes what is close to the target."""
     before = text[max(0, start - _BEFORE) : start]
     clause = before
     for boundary in _CLAUSE.finditer(before):
@@ -173,13 +173,13 @@ def _denied(text: str, start: int, end: int) -> bool:
 
 
 def _start(text: str) -> int:
-    """The place of the first letter or digit."""
+    """Return the offset of the first letter or digit."""
     first = re.search(r"[^\W_]", text)
     return first.start() if first else len(text)
 
 
 def _names_all(rest: str, options: tuple[str, ...]) -> bool:
-    """Whether what follows a letter is an option's name, and nothing else."""
+    """Return whether the text after a letter consists only of an option's name."""
     _, pattern = _known_names(options)
     name = pattern.search(rest) if pattern else None
     if name is None:
@@ -190,7 +190,7 @@ def _names_all(rest: str, options: tuple[str, ...]) -> bool:
 
 @lru_cache(maxsize=1024)
 def _known_names(options: tuple[str, ...]) -> tuple[dict[str, int], re.Pattern[str] | None]:
-    """Each name's number, and what finds them, the longest first; names that look the same are left out."""
+    """Return each name's index, and the pattern that finds names (longest first). Identical names are excluded."""
     folded = [_folded(plain(option)) for option in options]
     numbers = {name: number for number, name in enumerate(folded) if folded.count(name) == 1 and name.strip()}
     if not numbers:
@@ -202,7 +202,7 @@ def _known_names(options: tuple[str, ...]) -> tuple[dict[str, int], re.Pattern[s
 
 
 def _folded(name: str) -> str:
-    """A name without what may differ from one spelling to another.
+    """Return a name without differences in case, blanks, underscores and hyphens.
 
     Examples:
         >>> _folded("Remote_Control")

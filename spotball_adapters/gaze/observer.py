@@ -1,6 +1,6 @@
-"""`observer`: made-up observers, asked like a model. Its models are eye, head, compromise, coin, shift, guess.
+"""Provider `observer`: simulated observers. Its models are eye, head, compromise, coin, shift and guess.
 
-They are those of `spotball_core.gaze.power.observers`, with the same weights and noise. They do not look at photos.
+They are the observers of `spotball_core.gaze.power.observers`, with the same weights and noise. They use no photos.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from spotball_core.errors import OptionError
 from spotball_core.gaze.power.observers import CUES, Observer, simulate
 
 DRAWS = 256
-"""Choices that are drawn for each photo; which of them a trial gets depends on what it asks."""
+"""Simulated choices per photo. The question determines which of them a trial gets."""
 
 _OPTION = re.compile(r"^([A-Z])\. (.+)$", re.M)
 
 
 class ObserverProvider(DrawingProvider):
-    """One observer. It answers with the letter of the object that it chooses.
+    """Answer as one simulated observer, with the letter of the chosen object.
 
     Raises:
-        OptionError: for a model that is no observer, a base URL, or a run without stimuli.
+        OptionError: if the model is not an observer, if a base URL is given, or if the run has no stimuli.
     """
 
     name = "observer"
@@ -36,12 +36,12 @@ class ObserverProvider(DrawingProvider):
             raise OptionError("observers answer from stimuli: ask them with `spotball gaze ask`")
         self._observer = Observer(next(cue for cue in CUES if cue == access.model))
         self.max_samples = 1
-        # Attention checks are photos like others to whoever is asked.
+        # For a respondent, attention checks are ordinary photos.
         self._stimuli = [stimulus.model_copy(update={"attention_check": False}) for stimulus in access.stimuli]
         self._drawn: dict[int, dict[str, list[str]]] = {}
 
     async def ask(self, request: Request) -> Answer:
-        """The letter of the object chosen for each sample."""
+        """Return the letter of the chosen object, for each sample."""
         stimulus_id = request.scene.key[1]
         choices = self._choices(request.settings.seed or 0).get(stimulus_id)
         question = request.messages[-1].text
@@ -58,7 +58,7 @@ class ObserverProvider(DrawingProvider):
         return Answer(tuple(replies), model=None, input_tokens=0, output_tokens=0)
 
     def _choices(self, seed: int) -> Mapping[str, list[str]]:
-        """The objects that are drawn for each stimulus."""
+        """Return the simulated choices of objects, for each stimulus."""
         if seed not in self._drawn:
             frame = simulate(self._observer, self._stimuli, prompts=DRAWS, seed=seed).frame
             places = frame["choice"].to_numpy().reshape(-1, DRAWS)
@@ -70,5 +70,5 @@ class ObserverProvider(DrawingProvider):
 
 
 def provider(access: Access) -> Provider:
-    """The entry point."""
+    """Return the provider (entry point)."""
     return ObserverProvider(access)

@@ -1,4 +1,4 @@
-"""The options of a question: which object has which letter, drawn anew for each trial."""
+"""The options of a question: the letter of each object, in a random order per trial."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from string import ascii_uppercase
 
 ORDER_VERSION = 1
-"""Of how orders come from the seed: under another one, stored replies would be read against other letters."""
+"""Version of the method that derives orders from the seed. Stored replies need the same version to map their letters.
+"""
 
 
 def letters(options: Sequence[str]) -> str:
-    """The letters of options, from A.
+    """Return the letters of options, from A.
 
     Examples:
         >>> letters(("keys", "remote control"))
@@ -22,16 +23,16 @@ def letters(options: Sequence[str]) -> str:
 
 
 def shuffled(objects: Sequence[str], *, seed: int, stimulus_id: str, prompt: str, sample: int) -> tuple[str, ...]:
-    """The order in which objects are offered in a trial: each is equally likely, whatever it is in other trials.
+    """Return the order in which a trial lists the objects. Orders are equally likely and independent between trials.
 
-    Objects are sorted by a hash of the seed, the trial and their name, which no library's version changes.
+    Objects are sorted by a hash of the seed, the trial and their name, which does not depend on any library's version.
 
     Args:
-        objects: each there once; their own order plays no part.
-        seed: of all orders of a run.
+        objects: different objects. Their order has no effect.
+        seed: seed of all orders of a run.
         stimulus_id: the photo.
         prompt: the prompt's name.
-        sample: from 1.
+        sample: the sample's number, from 1.
 
     Examples:
         >>> shuffled(("keys", "bottle", "umbrella"), seed=0, stimulus_id="1", prompt="main-1", sample=1)
@@ -45,7 +46,7 @@ def shuffled(objects: Sequence[str], *, seed: int, stimulus_id: str, prompt: str
 
 
 def lines(options: Sequence[str]) -> str:
-    """Options as they are shown, a line each.
+    """Return the options as text, one per line.
 
     Examples:
         >>> print(lines(("keys", "bottle")))

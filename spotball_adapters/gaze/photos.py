@@ -1,4 +1,4 @@
-"""Photos as they are shown: square, of one size, padded with black, as the study's were."""
+"""Photos as sent to models: square, of one size, padded with black, as in the study."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 TASK = "gaze"
-"""What stands in a run's store in the place of a sport."""
+"""The value that a gaze run stores instead of a sport."""
 
 SIZE = 448
-"""Pixels of a side: what people and models were shown in the study."""
+"""Side length in pixels of the photos that people and models saw in the study."""
 
 STYLE = 1
-"""Of how photos are made to fit."""
+"""Version of the method that fits photos into the square."""
 
 _SENT_AS_THEY_ARE = {"JPEG": "image/jpeg", "PNG": "image/png"}
 _ORIENTATION = 0x0112
@@ -33,13 +33,13 @@ _ORIENTATION = 0x0112
 
 @dataclass(frozen=True, slots=True)
 class Photo:
-    """A stimulus as something to ask about."""
+    """A stimulus as an item of a run."""
 
     stimulus: Stimulus
 
     @property
     def key(self) -> tuple[str, str]:
-        """The task, and the stimulus' name."""
+        """Return the task and the stimulus' id."""
         return TASK, self.stimulus.stimulus_id
 
 
@@ -52,19 +52,19 @@ class _Kept:
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """Of a file: width and height once it is upright, and its media type if it may be sent as it is."""
+    """A file's size (width and height after rotation), and its media type if the file can be sent unchanged."""
 
     size: tuple[int, int]
     media_type: str | None
 
 
 class Photos:
-    """Photos of a folder. One that is square and small enough already is sent as its file is; none is made larger.
+    """Photos in a folder. Square photos that are small enough are sent unchanged; no photo is enlarged.
 
     Args:
-        folder: to which the stimuli's paths are relative, and out of which they do not lead.
-        side: pixels of a side, at most.
-        cache: where photos that were made to fit are kept; None keeps none.
+        folder: the folder that the stimuli's paths are relative to. Paths must stay inside it.
+        side: maximum side length in pixels.
+        cache: folder that stores the fitted photos; None stores none.
     """
 
     def __init__(self, folder: Path, side: int, cache: Path | None) -> None:
@@ -74,10 +74,10 @@ class Photos:
         self._lock = threading.Lock()
 
     def of(self, photo: Photo) -> Picture:
-        """A photo as it is shown. Threads may call it side by side.
+        """Return a photo as it is sent. Several threads may call this method.
 
         Raises:
-            InputError: if there is no such file, or it is no image in 8 bits of gray or RGB without transparent parts.
+            InputError: if the file does not exist, or is not an opaque image with 8 bits per channel in gray or RGB.
         """
         with self._lock:
             name = photo.stimulus.stimulus_id
@@ -88,14 +88,14 @@ class Photos:
             return Picture(data, stored.media_type, stored.side, stored.side)
 
     def path(self, photo: Photo) -> Path:
-        """The file of a photo; InputError if there is none."""
+        """Return the file of a photo. Raise InputError if it does not exist."""
         stimulus = photo.stimulus
         if stimulus.image is None:
             raise unusable(self._folder, f"no path of an image for {stimulus.stimulus_id}", "a stimulus with its image")
         return data_file(self._folder, stimulus.image)
 
     def size(self, photo: Photo) -> tuple[int, int]:
-        """Width and height of a photo as it is shown, in pixels."""
+        """Return width and height of a photo as sent, in pixels."""
         path = self.path(photo)
         side = min(max(_header(path, content_of(path)).size), self._side)
         return side, side
@@ -105,7 +105,7 @@ class Photos:
         header = _header(path, content)
         side = min(max(header.size), self._side)
         if header.size == (side, side) and header.media_type:
-            # To see that there are pixels behind the header.
+            # Check that the file contains pixels, not only a header.
             read_image(path, content)
             return _Kept(path, header.media_type, side)
         drawing = self._drawings.of(
@@ -115,7 +115,7 @@ class Photos:
 
 
 def fitted(image: Image, side: int) -> Image:
-    """An image in the middle of a black square of this side, made smaller if it has to be."""
+    """Return an image centered in a black square of this side length, downscaled if necessary."""
     from PIL import Image as Images
 
     scale = min(1.0, side / max(image.size))

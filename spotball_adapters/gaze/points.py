@@ -1,4 +1,4 @@
-"""Methods that predict a point, such as GazeLLE and Moondream: the object nearest to the point is their choice."""
+"""Methods that predict a point, such as GazeLLE and Moondream. Their choice is the object nearest to the point."""
 
 from __future__ import annotations
 
@@ -18,21 +18,22 @@ from spotball_core.service.json_file import parse_json
 from spotball_core.service.safe_text import csv_cells
 
 PROMPT = "point"
-"""What trials of these methods call their prompt, since nobody is asked anything."""
+"""The prompt's name in trials of these methods, which use no prompt."""
 
 COLUMNS = ("stimulus_id", "x", "y", "sample")
 
 _Row = tuple[int, str, object, object, object]
-"""A line's number, and what it says of `COLUMNS`."""
+"""A line's number, and its values of `COLUMNS`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """A point for a photo.
+    """A predicted point for a photo.
 
     Attributes:
-        point: as shares of the image's width and height; None where nothing was predicted.
-        sample: which of several, from 1; None where there is one.
+        stimulus_id: the photo.
+        point: the point as fractions of the image's width and height, or None if nothing was predicted.
+        sample: the number of the sample, from 1, or None if there is only one.
     """
 
     stimulus_id: str
@@ -41,9 +42,10 @@ class Predicted:
 
 
 def nearest(point: Point, points: Sequence[Point]) -> int | None:
-    """Which of some points is nearest to a point, from 0; None where two are.
+    """Return the index of the point nearest to `point`, or None if two are equally near.
 
-    Distances are between shares of width and height, as if the image were square: the study's are.
+    Distances are computed from fractions of width and height, as if the image were square, which the study's photos
+    are.
 
     Examples:
         >>> nearest((0.3, 0.5), [(0.1, 0.5), (0.4, 0.5), (0.9, 0.5)])
@@ -57,10 +59,10 @@ def nearest(point: Point, points: Sequence[Point]) -> int | None:
 
 
 def point_trials(predicted: Iterable[Predicted], stimuli: Sequence[Stimulus], respondent: str) -> list[Trial]:
-    """Trials of a method that predicts points: each chooses the nearest object, or none where there is no point.
+    """Return the trials of a method that predicts points. Each chooses the nearest object, or none without a point.
 
     Raises:
-        OptionError: for an unknown stimulus, or one whose objects' points are not all known.
+        OptionError: if a stimulus is unknown, or if the point of one of its objects is unknown.
     """
     by_id = {stimulus.stimulus_id: stimulus for stimulus in stimuli}
     trials = []
@@ -83,7 +85,7 @@ def point_trials(predicted: Iterable[Predicted], stimuli: Sequence[Stimulus], re
 
 
 def points_of(stimulus: Stimulus) -> list[Point]:
-    """Where each object is; OptionError where that is not known of all."""
+    """Return each object's point. Raise OptionError if one is unknown."""
     points = stimulus.points or (None,) * len(stimulus.objects)
     known_points = [point for point in points if point is not None]
     if len(known_points) < len(stimulus.objects):
@@ -96,13 +98,13 @@ def points_of(stimulus: Stimulus) -> list[Point]:
 
 
 def read_points(path: Path) -> list[Predicted]:
-    """Read points from CSV, or JSON Lines by the ending `.jsonl`: `stimulus_id`, `x`, `y` and, if it likes, `sample`.
+    """Read points from CSV, or from JSON Lines with the extension `.jsonl`.
 
-    `x` and `y` are shares of the image, from 0 to 1, from its upper left corner; both are left out where nothing was
-    predicted.
+    The columns are `stimulus_id`, `x`, `y` and optionally `sample`. `x` and `y` are fractions of the image from 0 to 1,
+    from its upper left corner. Leave both empty if nothing was predicted.
 
     Raises:
-        InputError: with all that is wrong: file, line, field, what was found and expected.
+        InputError: with all problems: file, line, field, value found and value expected.
     """
     problems: list[Problem] = []
     predictions: list[Predicted] = []
@@ -129,7 +131,7 @@ def read_points(path: Path) -> list[Predicted]:
 
 
 def write_points(predicted: Iterable[Predicted], path: Path) -> None:
-    """Write points as CSV. The file is whole or not there."""
+    """Write points as CSV. The file is written completely or not at all."""
     with replacing(path) as beside, beside.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS[:3])
@@ -139,10 +141,10 @@ def write_points(predicted: Iterable[Predicted], path: Path) -> None:
 
 
 def read_faces(path: Path) -> Mapping[str, tuple[float, float, float, float]]:
-    """Read faces' boxes from CSV: `stimulus_id`, and `x1`, `y1`, `x2`, `y2` as shares of the image.
+    """Read boxes of faces from CSV: `stimulus_id`, and `x1`, `y1`, `x2`, `y2` as fractions of the image.
 
     Raises:
-        InputError: with all that is wrong.
+        InputError: with all problems.
     """
     rows = Rows(path)
     names = ("x1", "y1", "x2", "y2")
@@ -163,7 +165,7 @@ def read_faces(path: Path) -> Mapping[str, tuple[float, float, float, float]]:
 
 
 def write_faces(faces: Mapping[str, tuple[float, float, float, float]], path: Path) -> None:
-    """Write faces' boxes as `read_faces` reads them. The file is whole or not there."""
+    """Write boxes of faces in the format of `read_faces`. The file is written completely or not at all."""
     with replacing(path) as beside, beside.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(("stimulus_id", "x1", "y1", "x2", "y2"))
@@ -172,7 +174,7 @@ def write_faces(faces: Mapping[str, tuple[float, float, float, float]], path: Pa
 
 
 def _number(value: object) -> float | None:
-    """A number; NaN for what is none, None for nothing."""
+    """Return a number, or NaN if the value is not a number, None if it is missing."""
     if value is None:
         return None
     try:

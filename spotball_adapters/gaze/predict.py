@@ -1,4 +1,4 @@
-"""Predicting points with GazeLLE for the photos of a folder."""
+"""Predict gaze points with GazeLLE for the photos in a folder."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 BATCH = 16
-"""Photos at a time."""
+"""Photos per batch."""
 
 
 def predict(
     model: GazeLLE, stimuli: Sequence[Stimulus], images: Path, faces: Mapping[str, Box], device: str
 ) -> Iterator[Predicted]:
-    """The point that the person on each photo looks at.
+    """Yield the gaze point of the person in each photo.
 
     Args:
         images: folder that the photos' paths are relative to.
-        faces: boxes by stimulus; where there is none, the model is not told where the head is.
-        device: of PyTorch.
+        faces: boxes of heads by stimulus. The model gets no head position for stimuli without one.
+        device: the PyTorch device.
 
     Raises:
         InputError: if a photo cannot be used.
@@ -46,7 +46,7 @@ def predict(
 
 
 def loaded(path: Path, size: tuple[int, int]) -> Tensor:
-    """A photo's file as a model takes it, shape (3, height, width); InputError if it is no image that can be used."""
+    """Return a photo's file as model input, shape (3, height, width). Raise InputError if the image cannot be used."""
     return prepared(read_image(path, content_of(path)), size)
 
 

@@ -1,6 +1,6 @@
-"""What models are asked about a photo: the paper's pilot prompts, sixteen for the main study, and anybody's own.
+"""Gaze prompts: the pilot prompts of the paper, 16 prompts for the main study, and your own prompts.
 
-Prompts are kept as text with a version; a run records the version and the text's hash.
+A prompt has a text and a version. A run records the version and the hash of the text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from spotball_core.errors import InputError, OptionError, Problem, unknown_name
 from spotball_core.service.toml_file import read_toml
 
 SETS = ("main", "pilot", "pre-pilot")
-"""Names of the sets that are built in. A prompt of a set is named by it and its number: `pilot-3`."""
+"""Names of the built-in sets. A prompt of a set is named by the set and its number, such as `pilot-3`."""
 
 _PLACEHOLDER = re.compile(r"\{(options|letters|in_order)\}")
 _WORD_IN_BRACES = re.compile(r"\{++\s*+\w++\s*+\}++")
@@ -31,12 +31,12 @@ _FIELDS = ("name", "version", "text", "hints")
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """Something that is asked in one message.
+    """A prompt that consists of one message.
 
     Attributes:
-        name: as a run calls it.
-        version: of the text.
-        text: with placeholders in braces.
+        name: the name in a run.
+        version: the version of the text.
+        text: the text, with placeholders in braces.
     """
 
     name: str
@@ -45,31 +45,31 @@ class Wording:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the text, as hexadecimal digits."""
+        """Return the SHA-256 of the text in hexadecimal."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     @property
     def questions(self) -> tuple[str, ...]:
-        """None: everything is asked at once."""
+        """Return an empty tuple, because the prompt has one message."""
         return ()
 
     def question(self, index: int) -> tuple[Message, ...]:
-        """There is none."""
+        """Raise an error, because the prompt has no questions."""
         raise IndexError(f"prompt {self.name!r} has no question {index}")
 
 
 @dataclass(frozen=True, slots=True)
 class GazePrompt(Wording):
-    """What a model is asked about a photo.
+    """A prompt about a photo.
 
     Attributes:
-        text: `{options}` stands for the options, a line each with its letter, `{letters}` for the letters,
-            `{in_order}` for the objects as they stand along the table.
-        hints: names of the hints in it, for whoever compares prompts with and without.
-        seed: of the orders in which options are offered.
+        text: `{options}` stands for the options, one per line with its letter; `{letters}` for the letters;
+            `{in_order}` for the objects in their order along the table.
+        hints: names of the hints in the text, for comparisons of prompts with and without them.
+        seed: seed of the orders in which options are listed.
 
     Raises:
-        OptionError: for an empty name or version, a text without options, or a word in braces that is no placeholder.
+        OptionError: if the name or version is empty, if the text has no options, or if it has an unknown placeholder.
     """
 
     hints: tuple[str, ...] = ()
@@ -81,14 +81,14 @@ class GazePrompt(Wording):
             raise OptionError(f"prompt {self.name!r}: {'; '.join(messages)}")
 
     def options(self, photo: Photo, sample: int) -> tuple[str, ...]:
-        """The objects in the order in which they are offered."""
+        """Return the objects in the order in which the options list them."""
         stimulus = photo.stimulus
         return shuffled(
             stimulus.objects, seed=self.seed, stimulus_id=stimulus.stimulus_id, prompt=self.name, sample=sample
         )
 
     def last(self, item: Photo, sample: int, answers: Sequence[str] = ()) -> tuple[Message, ...]:
-        """The one message: the photo, then the text with this trial's options.
+        """Return the only message: the photo, then the text with this trial's options.
 
         Examples:
             >>> from spotball_core.gaze.data.stimuli import Stimulus
@@ -111,17 +111,17 @@ class GazePrompt(Wording):
 
 
 def load_prompts(named: str, *, seed: int = 0) -> tuple[GazePrompt, ...]:
-    """Prompts by their names, with commas between: sets, single ones such as `pilot-3`, and paths of TOML files.
+    """Load prompts by a comma-separated list of sets, single prompts such as `pilot-3`, and paths of TOML files.
 
-    A file has `name`, `version`, `text` and, if it likes, `hints`. Its name is none of those that are built in, so that
-    no result can be taken for one of theirs.
+    A file has `name`, `version`, `text` and optionally `hints`. Its name must differ from the built-in names, so that
+    its results cannot be confused with results of built-in prompts.
 
     Args:
-        seed: of the orders in which options are offered.
+        seed: seed of the orders in which options are listed.
 
     Raises:
-        OptionError: for a name that is none, or a prompt that is there twice.
-        InputError: for a file that is no prompt, with everything that is wrong with it.
+        OptionError: if a name is unknown or a prompt is repeated.
+        InputError: if a file is not a valid prompt. The error lists all problems.
 
     Examples:
         >>> len(load_prompts("main")), load_prompts("pilot-3")[0].name
@@ -138,7 +138,7 @@ def load_prompts(named: str, *, seed: int = 0) -> tuple[GazePrompt, ...]:
 
 @cache
 def built_in(name: str) -> tuple[GazePrompt, ...]:
-    """The prompts of a set."""
+    """Return the prompts of a set."""
     text = files("spotball_adapters").joinpath("gaze", "prompt_texts", f"{name}.toml").read_text(encoding="utf-8")
     fields = tomllib.loads(text)
     return tuple(
@@ -173,11 +173,11 @@ def _from_file(path: Path) -> GazePrompt:
 
 
 Fault = tuple[str, str, str]
-"""A field, what was found there and what was expected."""
+"""A field, the value found and the value expected."""
 
 
 def _problems(fields: dict[str, Any]) -> list[Fault]:
-    """What is wrong with a file's fields."""
+    """Return the problems with a file's fields."""
     faults = [
         (name, "a field of this name", f"none but {', '.join(_FIELDS)}") for name in fields if name not in _FIELDS
     ]
@@ -197,7 +197,7 @@ def _problems(fields: dict[str, Any]) -> list[Fault]:
 
 
 def _faults(name: str, version: str, text: str) -> list[Fault]:
-    """What is wrong with a prompt."""
+    """Yield the problems with a prompt."""
     faults = [
         (field, repr(value), "a word without blanks around it")
         for field, value in (("name", name), ("version", version))

@@ -1,4 +1,4 @@
-"""Replies of a run, each with the options as they were offered, and what was matched."""
+"""Replies of a gaze run, with the options as listed and the matched choice."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from spotball_core.gaze.data.stimuli import Stimulus, read_stimuli
 from spotball_core.service.files import replacing
 
 REPLIES = "replies.jsonl"
-"""The file of a run with its replies as they were matched."""
+"""The file with a run's matched replies."""
 
 TrialKey = tuple[str, str, int]
-"""A trial: stimulus, prompt and sample."""
+"""Identifies a trial: stimulus, prompt and sample."""
 
 
 @dataclass(frozen=True, slots=True)
 class GazeReply:
-    """What was replied in one trial.
+    """The reply in one trial.
 
     Attributes:
-        options: the objects as they were offered, from A.
-        text: as the model gave it.
-        finish: why it ended.
+        options: the objects in the order of the options, from A.
+        text: the unchanged text.
+        finish: why the reply ended.
     """
 
     stimulus_id: str
@@ -44,15 +44,15 @@ class GazeReply:
 
     @property
     def trial_key(self) -> TrialKey:
-        """The trial."""
+        """Return the key of the trial."""
         return self.stimulus_id, self.prompt, self.sample
 
 
 def read_replies(store: ReplyStore) -> tuple[tuple[Stimulus, ...], list[GazeReply]]:
-    """A run's stimuli, and all of its replies, by prompt and stimulus.
+    """Return a run's stimuli, and all its replies by prompt and stimulus.
 
     Raises:
-        OptionError: if the run is of Spot the Ball, or its options stood in orders that are not known here.
+        OptionError: if the run is a Spot the Ball run, or if its options' order has an unknown version.
     """
     identity = store.identity()
     if ORDER not in identity:
@@ -86,7 +86,7 @@ def read_replies(store: ReplyStore) -> tuple[tuple[Stimulus, ...], list[GazeRepl
 
 
 def write_replies(replies: Iterable[tuple[GazeReply, Match]], path: Path) -> None:
-    """Write replies with what was matched, as JSON Lines. The file is whole or not there."""
+    """Write replies with their matches as JSON Lines. The file is written completely or not at all."""
     with replacing(path) as beside, beside.open("w", encoding="utf-8", newline="\n") as file:
         for reply, matched in replies:
             row = {

@@ -1,8 +1,9 @@
-"""Which option a reply names, by its letter or its name: what templates can tell, and nothing else. Never a guess.
+"""Match a reply to an option by letter or name, using templates. Nothing is guessed.
 
-An answer is a letter or a name where one is given: at the start, on a line of its own, after "the answer is", after
-"she is looking at". Without any, an option is taken that is the only one spoken of. What is denied, asked, or only near
-to what is looked at is not taken; where a letter and a name say different things, neither is.
+An answer is a letter or a name in the position of an answer: at the start, on its own line, after "the answer is", or
+after "she is looking at". Without one, if a reply mentions exactly one option, that option is used. An option is
+ignored if the reply denies it, asks about it, or only says that it is near the target. If a letter and a name differ,
+neither is used.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from spotball_adapters.providers.protocol import Finish
 from spotball_adapters.replies.plain_text import plain, without_thinking
 
 How = Literal["letter", "name", "judge", "manual"]
-"""How a reply was matched: by the letter that it gives, by the name, by another model, by a person."""
+"""How a reply was matched: by its letter, by the name, by a judge model, or manually by a person."""
 
 Problem = Literal[
     "empty",
@@ -41,19 +42,19 @@ PROBLEMS: dict[Problem, str] = {
     "filtered": "a filter withheld it, or what would have been its answer",
     "not recognizable": "a person looked at it, and cannot recognize which option is meant",
 }
-"""Why a reply is unmatched, in words."""
+"""Reasons why a reply is unmatched, with descriptions."""
 
 _FINISHED_EARLY: dict[Finish, Problem] = {"length": "cut off", "filtered": "filtered", "refused": "refused"}
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What a reply chooses.
+    """The option that a reply chooses.
 
     Attributes:
-        choice: the option; None if the reply is unmatched.
-        how: it was matched.
-        problem: why it is unmatched, a key of `PROBLEMS`; None if it is not.
+        choice: the option, or None if the reply is unmatched.
+        how: how it was matched.
+        problem: why it is unmatched, a key of `PROBLEMS`, or None if it is matched.
     """
 
     choice: str | None
@@ -62,11 +63,11 @@ class Match:
 
 
 def match(text: str, options: Sequence[str], *, finish: Finish = "stop") -> Match:
-    """The option that a reply names.
+    """Return the option that a reply chooses.
 
     Args:
-        text: as the model gave it. What it thought, in `<think>` and its like, is not looked at.
-        options: as they were offered, from A.
+        text: the unchanged text. Reasoning in `<think>` or similar tags is ignored.
+        options: the options in the order in which they were listed, from A.
         finish: why the reply ended.
 
     Examples:

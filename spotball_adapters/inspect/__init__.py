@@ -1,1 +1,1 @@
-"""Spot the Ball as a task of Inspect AI, and its logs as responses."""
+"""The Spot the Ball task for Inspect AI, and the import of its logs."""

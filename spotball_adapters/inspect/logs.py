@@ -1,4 +1,4 @@
-"""Inspect's logs of the task as responses: each reply is read anew."""
+"""Import Inspect logs of the task as responses. Each reply is parsed again."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ LOG = "a log of Inspect, .eval or .json"
 
 @dataclass(frozen=True)
 class Imported:
-    """What some logs hold.
+    """Contents of some logs.
 
     Attributes:
-        reading: of the replies.
-        scenes: that were asked about, as the logs have them.
-        failed: samples without a reply, by what was said; they are left out.
-        unfinished: logs of evaluations that did not end well, and how they ended.
+        reading: the parsed replies.
+        scenes: the scenes, as recorded in the logs.
+        failed: samples without a reply, counted by error message. They are excluded.
+        unfinished: logs of evaluations that did not succeed, with their status.
     """
 
     reading: ParsedReplies
@@ -49,16 +49,16 @@ class Imported:
 def import_logs(
     paths: Sequence[Path], *, respondent: str | None = None, policy: ParsePolicy = DEFAULT_POLICY
 ) -> Imported:
-    """The replies in some logs, `.eval` or `.json`, of the task `spot_the_ball`.
+    """Read the replies in logs (`.eval` or `.json`) of the task `spot_the_ball`.
 
     Args:
-        respondent: the name that the responses bear; by default the model's, as the log has it.
-        policy: how replies are parsed.
+        respondent: the respondent's name in the responses; by default the model's name in the log.
+        policy: how to parse replies.
 
     Raises:
-        InputError: for a file that is no log of the task, a sample that two logs hold, or scenes that differ between
+        InputError: if a file is not a log of the task, if two logs hold the same sample, or if scenes differ between
             logs. A sample is an image, a prompt and an epoch of a respondent.
-        MissingExtraError: without Inspect.
+        MissingExtraError: if Inspect is not installed.
     """
     gathered = _Gathered(respondent, policy)
     for path in paths:
@@ -138,12 +138,12 @@ def _header(path: Path) -> EvalLog:
     try:
         return read_eval_log(str(path), header_only=True)
     except Exception as error:
-        # Whatever the library makes of bytes that are no log.
+        # Inspect raises many kinds of errors for bytes that are not a log.
         raise _unreadable(path, error) from error
 
 
 def _samples(path: Path) -> Iterator[EvalSample]:
-    """The samples of a log, one at a time where its form allows: their pictures may be larger than the memory."""
+    """Yield the samples of a log, one at a time if the format allows, because their images may exceed the memory."""
     from inspect_ai.log import read_eval_log, read_eval_log_samples
 
     try:

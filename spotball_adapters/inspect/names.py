@@ -1,4 +1,4 @@
-"""What Inspect calls our objects."""
+"""Names under which Inspect finds the objects of this package."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ PACKAGE = "spotball_adapters"
 
 
 def named(name: str) -> str:
-    """What to register an object as, for Inspect to find it as PACKAGE/NAME however we are installed.
+    """Return the name to register, so that Inspect finds the object as PACKAGE/NAME in every installation.
 
-    Inspect adds the package's name where the files are among the installed ones. In an editable install it looks for a
-    distribution of the package's name, which ours does not have.
+    Inspect adds the package's name for files among the installed packages. In an editable install it looks for a
+    distribution with the package's name, but this project's distribution is called `spotball-core`.
     """
     installed = {"site-packages", "dist-packages"} & set(Path(__file__).parts)
     return name if installed else f"{PACKAGE}/{name}"

@@ -1,6 +1,6 @@
-"""What a sample of the task knows of its image.
+"""Metadata of the task's samples.
 
-It stands in the log, which can then be scored and imported without the dataset.
+The metadata are stored in the log, which can therefore be scored and imported without the dataset.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Reference(Record):
-    """What others answered about the image: how often each cell, as `Counts.table` has it."""
+    """The reference's answers about an image: how often each cell was named, as in `Counts.table`."""
 
     respondent: Name
     kind: str
@@ -27,7 +27,7 @@ class Reference(Record):
 
 
 class About(Record):
-    """A sample's metadata: the scene, the prompt, and what the reference answered."""
+    """A sample's metadata: the scene, the prompt, and the reference's answers."""
 
     scene: Scene
     prompt: Name
@@ -37,12 +37,12 @@ class About(Record):
 
     @classmethod
     def of(cls, scene: Scene, prompt: Prompt, reference: Reference | None) -> About:
-        """The metadata of a sample."""
+        """Return the metadata of a sample."""
         return cls(scene=scene, prompt=prompt.name, version=prompt.version, digest=prompt.digest, reference=reference)
 
 
 def references(counts: Counts, respondent: str) -> dict[tuple[str, str], Reference]:
-    """A respondent's counts, by image, over all prompts."""
+    """Return a respondent's counts by image, summed over all prompts."""
     import polars as pl
 
     own_rows = counts.table.filter(pl.col("respondent") == respondent)
@@ -56,11 +56,11 @@ def references(counts: Counts, respondent: str) -> dict[tuple[str, str], Referen
 
 
 def counted(answers: Iterable[tuple[About, str | None]], respondent: str) -> Counts:
-    """The counts of some answers, and of the reference on their images.
+    """Return the counts of some answers and of the reference's answers on the same images.
 
     Args:
-        answers: each the cell's label, or None if it is unparsed.
-        respondent: who answered.
+        answers: for each, the cell's label, or None if it is unparsed.
+        respondent: the name of the respondent that gave the answers.
     """
     import polars as pl
 

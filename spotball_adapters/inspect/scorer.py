@@ -1,4 +1,4 @@
-"""The task's scorer: each reply's cell as everywhere in this package, and the core's metrics over all replies."""
+"""The task's scorer: parse each reply to a cell, and compute the metrics of `spotball_core` over all replies."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ except ImportError as error:
     raise MissingExtraError("The task for Inspect", "inspect") from error
 
 RESPONDENT = "this model"
-"""What the scored model is called beside the reference."""
+"""The scored model's name next to the reference."""
 
 
 @metric(name=named("spot_the_ball_metrics"), scores="unreduced")
 def spot_the_ball_metrics() -> Metric:
-    """Every metric of `spotball score` under its standard policy, for each sport, as SPORT/KEY.
+    """Compute every metric of `spotball score` under its standard policy, for each sport, as SPORT/KEY.
 
-    Each epoch counts as a reply of its own: reducing an image's epochs to one score would lose what the metrics are
-    made from. Without a value stands what is not defined, such as a distance from a reference that there is not.
+    Each epoch counts as a separate reply, because averaging an image's epochs would lose the counts that the metrics
+    need. An undefined metric, for example a distance without a reference, has no value.
     """
 
     def compute(scores: list[SampleScore]) -> Value:
@@ -74,7 +74,7 @@ def spot_the_ball_metrics() -> Metric:
 
 @scorer(metrics=[spot_the_ball_metrics()], name=named("spot_the_ball_scorer"))
 def spot_the_ball_scorer(parse_policy: ParsePolicy = DEFAULT_POLICY) -> Scorer:
-    """A reply's cell as its answer: correct if the ball is there; no answer without a cell or without a known truth."""
+    """Score a reply by its cell: correct if it holds the ball; no answer without a cell or a known ground truth."""
 
     async def score_reply(state: TaskState, target: Target) -> Score:
         about = About.model_validate(state.metadata)

@@ -1,4 +1,4 @@
-"""The task: one prompt, asked about every image of a dataset, as often as the paper asked."""
+"""The task: one prompt about every image of a dataset, with the paper's number of samples by default."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ except ImportError as error:
     raise MissingExtraError("The task for Inspect", "inspect") from error
 
 SAMPLES, CHAIN_SAMPLES = 50, 20
-"""Epochs of a prompt, and of one that asks questions first: how often the paper asked."""
+"""Epochs of a prompt without and with questions: the numbers of the paper."""
 
 HUMAN = "human"
 
@@ -44,27 +44,25 @@ def spot_the_ball(
     pictures: str | None = None,
     parse_policy: ParsePolicy = DEFAULT_POLICY,
 ) -> Task:
-    """Where is the ball that was removed from this image?
+    """Ask for the location of the removed ball in each image.
 
     Args:
         dataset: folder with scenes.jsonl and the images.
-        prompt: base, cue, cot, or a file of one's own.
-        samples: replies to each image, as epochs; by default those of the paper: 50, and 20 where the prompt asks
-            questions first.
-        reference: the respondent among the dataset's responses that the model is compared with; by default human,
-            where there are such responses.
-        controls: ask about images in which the ball is visible as well.
-        pictures: folder for the images with their grids; by default one in the user's cache.
-        parse_policy: how replies are parsed, strict or lenient.
+        prompt: base, cue, cot, or the path of your own prompt file.
+        samples: replies per image, as epochs; by default those of the paper: 50, or 20 for prompts with questions.
+        reference: the respondent in the dataset's responses to compare the model with; by default human, if present.
+        controls: also ask about images in which the ball is visible.
+        pictures: folder for the images with their grids; by default a folder in the user's cache.
+        parse_policy: how to parse replies, strict or lenient.
 
     Raises:
-        OptionError: for a dataset without images to ask about, or a reference that nobody is called.
-        InputError: for a dataset, a prompt or an image that cannot be used.
+        OptionError: if the dataset has no images to ask about, or if the reference has no responses.
+        InputError: if the dataset, the prompt or an image cannot be used.
     """
     folder = Path(dataset)
     all_scenes = read_scenes(folder / SCENES)
     common_grid(all_scenes)
-    # Sports in turn, so that the first images are of all of them.
+    # Alternate between sports, so that the first images cover all of them.
     scenes = limited([scene for scene in all_scenes if controls or not scene.control], None)
     if not scenes:
         raise OptionError(
@@ -90,15 +88,15 @@ def spot_the_ball(
 
 @solver(name=named("questions_first"))
 def questions_first(prompt: str) -> Solver:
-    """Ask a prompt's questions one by one, each in its own conversation, then for the cell, with the answers.
+    """Ask a prompt's questions one by one, each in its own conversation, then ask for the cell with the answers.
 
     Args:
-        prompt: as the task's.
+        prompt: the prompt of the task.
     """
     loaded_prompt = load_prompt(prompt)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        # The picture as Inspect prepared it: it reads no files while a sample runs.
+        # Use the image that Inspect prepared, because Inspect reads no files while a sample runs.
         picture = next(part for part in state.user_prompt.content if isinstance(part, ContentImage))
         answers = []
         for index in range(len(loaded_prompt.questions)):
@@ -124,7 +122,7 @@ def _sample(scene: Scene, prompt: Prompt, reference: Reference | None, picture: 
 
 
 def _id(scene: Scene) -> str:
-    """An image's name, in which the slash between sport and image is the only one."""
+    """Return the sample's id, in which the slash between sport and image is the only one."""
     return "/".join(part.replace("%", "%25").replace("/", "%2F") for part in scene.key)
 
 
@@ -137,7 +135,7 @@ def _message(picture: ContentImage, text: str) -> ChatMessageUser:
 
 
 def _references(folder: Path, scenes: Sequence[Scene], respondent: str | None) -> dict[tuple[str, str], Reference]:
-    """What the reference answered about each image; nothing where none is named and there are no people."""
+    """Return the reference's answers about each image; empty without a named reference and without human responses."""
     if respondent is None and not any(folder.glob("responses*")):
         return {}
     by_image = references(read_counts(response_files(folder), scenes), respondent or HUMAN)

@@ -1,1 +1,1 @@
-"""Raw replies in the output files of other tools, as responses."""
+"""Import raw replies from the output files of other tools as responses."""

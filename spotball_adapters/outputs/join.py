@@ -1,4 +1,4 @@
-"""Find the scene that an id of another tool names."""
+"""Match the ids of other tools to scenes."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from spotball_core.schema.scene import Scene
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What an id stands for: an image, and the prompt it was asked with if the index table has one."""
+    """The meaning of an id: an image, and the prompt if the index table has one."""
 
     scene: Scene
     prompt: str | None = None
 
 
 class SceneIndex:
-    """Scenes by everything that may name them: `image`, `sport/image`, or a path of the image's file.
+    """Lookup of scenes by `image`, `sport/image`, or a path of the image's file.
 
     Args:
-        scenes: of the dataset.
-        table: a file that maps ids to images, in columns `index` (or `id`, `doc_id`, `custom_id`), `image`, and, if
-            wanted, `sport` and `prompt`. Without a column of ids, rows are numbered from 0.
+        scenes: the scenes of the dataset.
+        table: a file that maps ids to images, with the columns `index` (or `id`, `doc_id`, `custom_id`), `image`, and
+            optionally `sport` and `prompt`. Without an id column, rows are numbered from 0.
 
     Raises:
         InputError: if the table cannot be read, or names an image that is not among the scenes.
@@ -40,14 +40,14 @@ class SceneIndex:
                 path = PurePosixPath(scene.path)
                 names |= {str(path), path.name, path.stem, f"{scene.sport}/{path.name}"}
             for name in names:
-                # Of a name that several scenes have, none is meant.
+                # A name that several scenes share is ambiguous, so it identifies none.
                 self._by_name[name] = None if self._by_name.get(name, scene) is not scene else scene
         self._table: dict[str, Target] = {}
         if table:
             self._table = self._read(table)
 
     def find(self, ids: Sequence[str], sport: str | None = None) -> Target | None:
-        """Return what the first id that names a scene stands for; None if none does."""
+        """Return the target of the first id that names a scene, or None if no id does."""
         for name in ids:
             if name in self._table:
                 return self._table[name]

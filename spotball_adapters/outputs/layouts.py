@@ -1,4 +1,4 @@
-"""Recognize what a tool's records look like, and take the replies from them."""
+"""Recognize the format of another tool's records, and extract the replies."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from spotball_adapters.providers.protocol import Finish
 from spotball_core.errors import InputError, OptionError, Problem, did_you_mean
 
 REPLIES = ("reply", "response", "prediction", "output", "completion", "answer", "generation", "text")
-"""Columns of a table that may hold the reply, the first that exists is used."""
+"""Column names of a reply in a table. The first that exists is used."""
 
 IDS = ("image", "image_id", "id", "custom_id", "index", "doc_id", "question_id", "image_path", "path", "file")
-"""Columns that may name the image, in the order in which they are tried."""
+"""Column names of an image's id, in the order in which they are tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +23,14 @@ class RawReply:
     """A reply as another tool stored it.
 
     Attributes:
-        line: where it is in its file.
-        ids: texts that may name the image; the first that does is used.
-        text: the reply.
-        finish: why it ended.
-        sample: its number among the replies to the same request, from 1; None to count them in order.
-        sport: the image's sport; None if the id is enough.
+        line: the record's line in the file.
+        ids: texts that may name the image. The first that names one is used.
+        text: the text of the reply.
+        finish: why the reply ended.
+        sample: the reply's number among those to the same request, from 1, or None to number them in order.
+        sport: the image's sport, or None if the id is enough.
         model: the model's name, if the record has one.
-        failed: why there is no reply; None if there is one.
+        failed: why the reply is missing, or None.
     """
 
     line: int
@@ -45,13 +45,13 @@ class RawReply:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What the records of a tool look like.
+    """A tool's record format.
 
     Attributes:
-        name: of the layout, as `--layout` takes it.
-        title: of the tool.
-        fits: whether a record, with the head of its file, is of this layout.
-        replies: the replies of a record with the head of its file and its line.
+        name: the name for `--layout`.
+        title: the tool's name.
+        fits: function that returns whether a record and its file's head have this format.
+        replies: function that returns the replies of a record, given the file's head and the line.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Layout:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every text in nested lists."""
+    """Yield every text in nested lists."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list | tuple):
@@ -75,12 +75,12 @@ def _id_texts(record: Mapping[str, Any], columns: Sequence[str] = IDS) -> tuple[
 
 
 def _id_text(value: str | float) -> str:
-    # Tables and data frames turn whole numbers into 163.0.
+    # Tables and data frames may turn the integer 163 into 163.0.
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
 
 
 def _harness(record: Mapping[str, Any], head: Mapping[str, Any], line: int) -> Iterator[RawReply]:
-    # Since version 0.7, lmms-eval drops the document. Our task for it logs what it scores.
+    # lmms-eval drops the document since version 0.7. The task of this project logs it under its own name.
     own = next((value for name, value in record.items() if name.startswith("spotball_")), None)
     document = own if isinstance(own, dict) else record.get("doc")
     ids = (*(_id_texts(document) if isinstance(document, dict) else ()), *_id_texts(record, ("doc_id",)))
@@ -134,7 +134,7 @@ INSPECT_FINISH: Mapping[str, Finish] = {
     "model_length": "length",
     "content_filter": "filtered",
 }
-"""Why a reply ended, by Inspect's words for it; any other word is "other"."""
+"""Finish reason for each reason of Inspect. Any other reason is "other"."""
 
 
 def _inspect(record: Mapping[str, Any], head: Mapping[str, Any], line: int) -> Iterator[RawReply]:
@@ -178,7 +178,7 @@ def _row(record: Mapping[str, Any], line: int, reply: str, image: str | None) ->
 
 
 def _field(record: Mapping[str, Any], path: str) -> Any:
-    """The value of a column, or of a key within a column after a dot: `doc.image`."""
+    """Return the value of a column, or of a key within a column, such as `doc.image`."""
     if path in record:
         return record[path]
     value: Any = record
@@ -212,27 +212,27 @@ LAYOUTS = {
         Layout("table", "a table", lambda record, head: any(name in record for name in REPLIES), _table),
     )
 }
-"""By name, in the order in which they are tried."""
+"""Formats by name, in the order in which they are tried."""
 
 
 def raw_replies(
     file: FileRecords, *, layout: str | None = None, reply: str | None = None, image: str | None = None
 ) -> tuple[str, list[RawReply]]:
-    """Take the replies from the records of a file.
+    """Extract the replies from the records of a file.
 
     Args:
-        file: its records.
-        layout: a key of `LAYOUTS`; None to recognize it by the first record.
-        reply: the column of the reply, for tables; `a.b` is the key b in column a.
-        image: the column that names the image; likewise.
+        file: the records.
+        layout: a key of `LAYOUTS`, or None to recognize the format from the first record.
+        reply: the reply's column, for tables. `a.b` is the key b in column a.
+        image: the column that names the image, in the same notation.
 
     Returns:
-        The title of the layout, and the replies in the file's order. Of records that differ only in the filter of
+        The title of the format, and the replies in the file's order. Of records that differ only in the filter of
         lm-evaluation-harness, the first is used.
 
     Raises:
-        OptionError: for an unknown layout, or `reply` with a layout other than a table.
-        InputError: if no layout fits, or a record has no column of the reply or of the image.
+        OptionError: if the format is unknown, or if `reply` is given with a format other than a table.
+        InputError: if no format fits, or if a record lacks the column of the reply or of the image.
     """
     if layout is not None and layout not in LAYOUTS:
         raise OptionError(f"layout {layout!r} does not exist. Use one of {', '.join(LAYOUTS)}.")
@@ -241,7 +241,11 @@ def raw_replies(
     first = file.rows[0][1]
     if reply is not None:
         return LAYOUTS["table"].title, _of_columns(file, reply, image)
-    chosen = LAYOUTS[layout] if layout else next((one for one in LAYOUTS.values() if one.fits(first, file.head)), None)
+    chosen = (
+        LAYOUTS[layout]
+        if layout
+        else next((candidate for candidate in LAYOUTS.values() if candidate.fits(first, file.head)), None)
+    )
     if chosen is None or not chosen.fits(first, file.head):
         columns = ", ".join(map(str, first)) or "none"
         expected = f"{chosen.title}" if chosen else f"a column {', '.join(REPLIES)}; or name it by --reply"

@@ -1,4 +1,4 @@
-"""Parse the raw replies of other tools' files: the rows of a file of responses, and why others have no cell."""
+"""Parse the raw replies in other tools' files to responses, and report the unparsed ones."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
     import polars as pl
 
 PROMPT = "base"
-"""The prompt of replies whose prompt is not known."""
+"""The prompt's name if it is unknown."""
 
 SHOWN = 200
-"""Characters of an unparsed reply that are kept."""
+"""Characters of an unparsed reply that the report shows."""
 
 _UNPARSED = ("file", "line", "sport", "image", "respondent", "prompt", "sample", "problem", "reply")
 
 
 @dataclass(frozen=True)
 class ParsedFiles:
-    """What some files hold.
+    """Parsed replies of some files.
 
     Attributes:
         reading: the responses, and how many are unparsed for each reason.
-        unparsed: a row for each unparsed reply: `file`, `line`, `sport`, `image`, `respondent`, `prompt`, `sample`,
+        unparsed: a row per unparsed reply: `file`, `line`, `sport`, `image`, `respondent`, `prompt`, `sample`,
             `problem`, and the beginning of the `reply`.
-        layouts: by file, what it was recognized as and how many replies it has.
-        failed: requests without a reply, by the reason. They are not among the responses.
-        missing: how many scenes of the dataset have no reply.
+        layouts: the recognized format and the number of replies, by file.
+        failed: requests without a reply, counted by reason. They are not among the responses.
+        missing: how many scenes of the dataset (controls excluded) have no reply.
     """
 
     reading: ParsedReplies
@@ -62,22 +62,22 @@ def parse_files(
     prompt: str = PROMPT,
     policy: ParsePolicy = DEFAULT_POLICY,
 ) -> ParsedFiles:
-    """Parse the raw replies of files that other tools wrote.
+    """Parse the raw replies in files that other tools wrote.
 
     Args:
-        paths: JSON Lines, JSON, CSV, TSV, Excel or Parquet files; those of text also compressed with gzip.
-        scenes: the scenes that were answered.
-        layout: a key of `LAYOUTS`; None to recognize it.
-        reply: the column of the reply, for tables.
+        paths: JSON Lines, JSON, CSV, TSV, Excel or Parquet files. Text files may be compressed with gzip.
+        scenes: the scenes of the dataset.
+        layout: a key of `LAYOUTS`, or None to recognize the format.
+        reply: the reply's column, for tables.
         image: the column that names the image.
         index: a file that maps ids to images; see `SceneIndex`.
-        respondent: the name in the responses; by default the model's name in the file, else the file's name.
+        respondent: the name in the responses; by default the model's name in the file, otherwise the file's name.
         prompt: the prompt's name, unless the index table has one.
-        policy: how replies are parsed.
+        policy: how to parse replies.
 
     Raises:
-        InputError: for a file that cannot be read, an id that names no scene, or a sample that occurs twice.
-        OptionError: for options that do not fit.
+        InputError: if a file cannot be read, an id names no scene, or a sample occurs twice.
+        OptionError: if options contradict each other.
         MissingExtraError: for an Excel file without the extra `excel`.
     """
     scene_index = SceneIndex(scenes, index)
@@ -101,7 +101,7 @@ def parse_files(
 
 
 class _Gathered:
-    """The replies of all files as columns of responses."""
+    """Collect the replies of all files as columns of responses."""
 
     def __init__(self, respondent: str | None, prompt: str, policy: ParsePolicy) -> None:
         self._respondent, self._prompt, self._policy = respondent, prompt, policy
@@ -112,7 +112,7 @@ class _Gathered:
         self._answers: Counter[tuple[str, str, str, str]] = Counter()
 
     def add(self, file: FileRecords, raw: RawReply, target: Target) -> Problem | None:
-        """Parse a reply; returns what is wrong with it, if anything is."""
+        """Parse a reply, and return the problem with it, or None."""
         if raw.failed is not None:
             self.failed[shortened(raw.failed, 100)] += 1
             return None

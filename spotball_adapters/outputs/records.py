@@ -1,4 +1,4 @@
-"""Read the records of a file: JSON Lines, JSON, CSV, TSV, Excel, Parquet, and these compressed with gzip."""
+"""Read records from JSON Lines, JSON, CSV, TSV, Excel, Parquet and Inspect files; text files also with gzip."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from spotball_core.service.json_file import parse_json
 from spotball_core.service.unpacked_size import MOST_BYTES, check_parquet_size, check_zip_size
 
 ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".xlsx", ".parquet", ".eval")
-"""The files that can be read; those of text also with `.gz` after it."""
+"""Supported file extensions. Text files may also end in `.gz`."""
 
 _BINARY = (".xlsx", ".parquet", ".eval")
 
@@ -29,9 +29,9 @@ class FileRecords:
     """The records of a file.
 
     Attributes:
-        path: of the file.
-        rows: each record with its line, from 1; in JSON, Excel and Parquet files, its place, from 1.
-        head: a JSON object's other keys.
+        path: the file.
+        rows: each record with its line, from 1. In JSON, Excel and Parquet files, the record's position, from 1.
+        head: the other keys of a JSON object.
     """
 
     path: Path
@@ -40,7 +40,7 @@ class FileRecords:
 
     @property
     def name(self) -> str:
-        """The file's name without its endings."""
+        """Return the file's name without extensions."""
         stem = self.path.name.removesuffix(".gz")
         return stem[: -len(Path(stem).suffix)] if Path(stem).suffix else stem
 
@@ -49,7 +49,7 @@ def read_records(path: Path) -> FileRecords:
     """Read the records of a file.
 
     Raises:
-        InputError: if the file is missing, has another ending, or cannot be read.
+        InputError: if the file is missing, has an unsupported extension, or cannot be read.
         MissingExtraError: for an Excel file without the extra `excel`.
     """
     ending = Path(path.name.removesuffix(".gz")).suffix.lower()
@@ -128,12 +128,12 @@ def _inspect_log(path: Path) -> Any:
     try:
         return read_eval_log(str(path)).model_dump(mode="json")
     except Exception as error:
-        # Whatever the library makes of bytes that are not a log.
+        # Inspect raises many kinds of errors for bytes that are not a log.
         raise _broken(path, f"{type(error).__name__}: {error}", "a log of Inspect") from error
 
 
 def _listed(path: Path, value: Any) -> tuple[list[tuple[int, dict[str, Any]]], dict[str, Any]]:
-    """Find the list of records in a JSON value, and what stands next to it."""
+    """Return the list of records in a JSON value, and the object's other keys."""
     head: dict[str, Any] = {}
     if isinstance(value, dict):
         key = next((key for key in LISTS if isinstance(value.get(key), list)), None)
@@ -141,7 +141,7 @@ def _listed(path: Path, value: Any) -> tuple[list[tuple[int, dict[str, Any]]], d
             head = {name: part for name, part in value.items() if name != key}
             value = value[key]
         else:
-            # An object of records or replies by their ids.
+            # An object that maps ids to records or replies.
             value = [_with_id(name, part) for name, part in value.items()]
     if not isinstance(value, list) or not all(isinstance(record, dict) for record in value):
         raise _broken(path, "JSON of another shape", f"a list of objects, or an object with one in {', '.join(LISTS)}")
@@ -153,7 +153,7 @@ def _with_id(name: str, part: Any) -> dict[str, Any]:
 
 
 def _table(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    # A reply may be longer than the module's default limit.
+    # A reply may be longer than the default limit of the csv module.
     csv.field_size_limit(2**31 - 1)
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     line = 2
@@ -178,7 +178,7 @@ def _excel(path: Path) -> list[tuple[int, dict[str, Any]]]:
         sheet = openpyxl.load_workbook(path, read_only=True, data_only=True).worksheets[0]
         rows = [tuple(row) for row in sheet.iter_rows(values_only=True)]
     except Exception as error:
-        # Whatever the library makes of bytes that are not a workbook.
+        # The library raises many kinds of errors for bytes that are not a workbook.
         raise _broken(path, f"{type(error).__name__}: {error}", "an Excel workbook") from error
     names = [str(name) for name in rows[0] if name is not None] if rows else []
     return [

@@ -1,1 +1,1 @@
-"""Prompts, and the pictures that go with them."""
+"""Prompts and their images."""

@@ -1,6 +1,6 @@
-"""The picture that is asked about: a scene's image with the alphanumeric grid drawn on it.
+"""Create the image of a prompt: a scene's image with the labeled grid drawn on it.
 
-People in the study and models see the same drawing, `spotball_core.overlay.gridded`, encoded as PNG.
+Participants of the human study and models see the same drawing, `spotball_core.overlay.gridded`, encoded as PNG.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ _ORIENTATION = 0x0112
 
 
 def encoded(scene: Scene, folder: str | Path) -> Picture:
-    """A scene's image with its grid, as PNG. The same image and grid give the same bytes.
+    """Return a scene's image with its grid, as PNG. The same image and grid always give the same bytes.
 
     Args:
-        scene: with the path of its image.
-        folder: the dataset's, to which the path is relative and out of which it does not lead.
+        scene: a scene with the path of its image.
+        folder: the dataset's folder. The path is relative to it and must stay inside it.
 
     Raises:
-        InputError: if there is no such file, it is no image in 8 bits of gray or RGB without transparent parts, it
-            has another size than the scene, or its grid cannot be drawn.
-        MissingExtraError: without Pillow.
+        InputError: if the file does not exist; if it is not an opaque image with 8 bits per channel in gray or RGB; if
+            its size differs from the scene's; or if its grid cannot be drawn.
+        MissingExtraError: if Pillow is not installed.
     """
     path = _path(scene, folder)
     return _picture(_drawn(path, content_of(path), scene), scene)
 
 
 class ScenePictures:
-    """The pictures of a dataset, each drawn once.
+    """The images of a dataset, each drawn once.
 
     Args:
-        folder: the dataset's.
-        cache: where drawings are kept, for this run and all later ones, named by what they were drawn from; None
-            keeps them in memory.
+        folder: the dataset's folder.
+        cache: folder that stores the drawings for this and later runs, named by a digest of their sources; None keeps
+            them in memory.
     """
 
     def __init__(self, folder: str | Path, cache: str | Path | None) -> None:
@@ -61,7 +61,7 @@ class ScenePictures:
         self._lock = threading.Lock()
 
     def of(self, scene: Scene) -> Picture:
-        """A scene's picture; see `encoded` for what it is and what it raises. Threads may call it side by side."""
+        """Return a scene's image; see `encoded` for its format and errors. Several threads may call this method."""
         with self._lock:
             stored = self._prepared.get(scene.key)
             if stored is None:
@@ -79,19 +79,20 @@ class Drawings:
     """Drawings as PNG, each made once.
 
     Args:
-        cache: where they are kept, for this run and all later ones, by what they were drawn from; None keeps none.
+        cache: folder that stores the drawings for this and later runs, named by a digest of their sources; None stores
+            none.
     """
 
     def __init__(self, cache: str | Path | None) -> None:
         self._cache = None if cache is None else Path(cache)
 
     def of(self, content: bytes, style: str, draw: Callable[[], bytes]) -> Path | bytes:
-        """The file of a drawing, or the drawing itself where none is kept.
+        """Return the file of a drawing, or its bytes if drawings are not stored.
 
         Args:
-            content: of the file that it is drawn from.
-            style: whatever else it depends on.
-            draw: makes it.
+            content: bytes of the source file.
+            style: everything else that the drawing depends on.
+            draw: function that makes the drawing.
         """
         if self._cache is None:
             return draw()
@@ -117,7 +118,7 @@ def _path(scene: Scene, folder: str | Path) -> Path:
 
 
 def content_of(path: Path) -> bytes:
-    """What is in a file; InputError if it cannot be read."""
+    """Return the bytes of a file. Raise InputError if it cannot be read."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -125,7 +126,7 @@ def content_of(path: Path) -> bytes:
 
 
 def _drawn(path: Path, content: bytes, scene: Scene) -> bytes:
-    """The PNG of an image with its grid."""
+    """Return the PNG of an image with its grid."""
     owner = f"the scene {scene.sport}/{scene.image}"
     image = read_image(path, content, size=(scene.width, scene.height), owner=owner)
     try:
@@ -136,24 +137,24 @@ def _drawn(path: Path, content: bytes, scene: Scene) -> bytes:
 
 
 def as_png(image: Image) -> bytes:
-    """An image as PNG."""
+    """Return an image as PNG."""
     out = io.BytesIO()
     image.save(out, "PNG")
     return out.getvalue()
 
 
 def read_image(path: Path, content: bytes, *, size: tuple[int, int] | None = None, owner: str = "") -> Image:
-    """An image in RGB, turned as its EXIF says.
+    """Return an image in RGB, rotated according to its EXIF data.
 
     Args:
-        path: as errors name it.
-        content: of the file.
-        size: that it has to have, in pixels.
-        owner: what states the size, for the error.
+        path: the name for errors.
+        content: bytes of the file.
+        size: the required size in pixels.
+        owner: the source of the required size, for errors.
 
     Raises:
-        InputError: if it is no image in 8 bits of gray or RGB without transparent parts, or has another size.
-        MissingExtraError: without Pillow.
+        InputError: if it is not an opaque image with 8 bits per channel in gray or RGB, or if it has another size.
+        MissingExtraError: if Pillow is not installed.
     """
     try:
         from PIL import Image, ImageOps
@@ -166,7 +167,7 @@ def read_image(path: Path, content: bytes, *, size: tuple[int, int] | None = Non
                 raise unusable(path, f"{frames} images in one file", "one")
             if image.mode not in _MODES:
                 raise unusable(path, f"pixels of the kind {image.mode}", "8 bits of gray or RGB")
-            # Asked for before the pixels are read: a small file may claim to be a huge image.
+            # Checked before the pixels are read, because a small file may claim to be a huge image.
             sideways = image.getexif().get(_ORIENTATION, 1) in (5, 6, 7, 8)
             width, height = image.size[::-1] if sideways else image.size
             if size is not None and (width, height) != size:
@@ -182,5 +183,5 @@ def read_image(path: Path, content: bytes, *, size: tuple[int, int] | None = Non
 
 
 def unusable(path: Path, found_: str, expected: str) -> InputError:
-    """An error about an image's file."""
+    """Return an error about an image's file."""
     return InputError([Problem(str(path), None, "image", found_, expected)])

@@ -1,4 +1,4 @@
-"""Pictures as files, for whoever is not handed their bytes: each once, by the SHA-256 of what is in it."""
+"""Store each prompt image as a file named by its SHA-256, for uses that need files instead of bytes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from spotball_core.service.files import replacing
 
 
 def kept(scene: Scene, dataset: Path, folder: Path) -> Path:
-    """The file of a scene's image with its grid, made if it is missing.
+    """Return the file of a scene's image with its grid. The file is created if it is missing.
 
     Args:
-        dataset: the folder with the scene's image.
-        folder: where the file is.
+        dataset: the dataset's folder.
+        folder: the folder of the file.
 
     Raises:
         InputError: if the image cannot be used.

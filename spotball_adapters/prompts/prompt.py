@@ -1,6 +1,6 @@
-"""What models are asked: the paper's three prompts, and anybody's own as a file.
+"""Prompts: the three prompts of the paper, and your own prompts from TOML files.
 
-A prompt is kept as text with a version; a run records the version and the text's hash.
+A prompt has a text and a version. A run records the version and the hash of the text.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ BUILT_IN = ("base", "cue", "cot")
 """Names of the paper's prompts (Spot the Ball, supplementary material, section 7)."""
 
 _PLACEHOLDER = re.compile(r"\{(sport|context)\}")
-# A single word in braces, however many braces and blanks: meant as a placeholder. Other braces are text.
+# A single word in any number of braces, with or without blanks, is meant as a placeholder. Other braces are text.
 _WORD_IN_BRACES = re.compile(r"\{++\s*+\w++\s*+\}++")
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a model is asked about an image.
+    """The text that asks a model about an image.
 
     Attributes:
-        name: as a run and its responses call it.
-        version: of the text.
-        text: the last message. `{sport}` stands for the sport, `{context}` for the answers to the questions.
-        questions: asked one by one with the image first, each in its own conversation.
+        name: the name in a run and its responses.
+        version: the version of the text.
+        text: the final message. `{sport}` stands for the sport, `{context}` for the answers to the questions.
+        questions: questions that are asked first, one by one with the image, each in its own conversation.
 
     Raises:
-        OptionError: for an empty name, version, text or question; a word in braces that is no placeholder; any in a
-            question; `{context}` without questions, and questions without `{context}`.
+        OptionError: if a name, version, text or question is empty; if a word in braces is not a placeholder, or any is
+            in a question; or if only one of `{context}` and questions is present.
 
     Examples:
         >>> prompt = Prompt("mine", "1", "Where is the ball in this {sport} image? Answer like {\\"cell\\": \\"D4\\"}.")
@@ -60,24 +60,24 @@ class Prompt:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the text and the questions, as hexadecimal digits, whatever name and version they go by."""
+        """Return the SHA-256 of the text and the questions in hexadecimal. It does not depend on name and version."""
         content = json.dumps({"questions": self.questions, "text": self.text}, sort_keys=True)
         return hashlib.sha256(content.encode("ascii")).hexdigest()
 
     def question(self, index: int) -> tuple[Message, ...]:
-        """The conversation that asks question `index`, counted from 0."""
+        """Return the conversation that asks question `index` (zero-based)."""
         return (Message("user", self.questions[index], picture=True),)
 
     def final(self, sport: str, answers: Sequence[str] = ()) -> tuple[Message, ...]:
-        """The conversation that asks for the cell.
+        """Return the conversation that asks for the cell.
 
         Args:
-            sport: put in place of `{sport}`.
-            answers: to the questions, in their order. `{context}` becomes a line for each: the question, a blank and
-                the answer, as the published analysis did. Braces in an answer stay as they are.
+            sport: replaces `{sport}`.
+            answers: answers to the questions, in order. `{context}` becomes one line per question: the question, a
+                blank and the answer, as in the published analysis. Braces in an answer are kept.
 
         Raises:
-            OptionError: if there are not as many answers as questions.
+            OptionError: if the number of answers differs from the number of questions.
 
         Examples:
             >>> prompt = Prompt("mine", "1", "In this {sport} image: {context} Where is it?", ("Who plays?",))
@@ -92,19 +92,19 @@ class Prompt:
         return (Message("user", text, picture=True),)
 
     def last(self, item: Scene, sample: int, answers: Sequence[str] = ()) -> tuple[Message, ...]:
-        """The conversation that asks for a scene's cell, the same for each sample but for its answers."""
+        """Return the conversation that asks for a scene's cell. It differs between samples only in their answers."""
         return self.final(item.sport, answers)
 
 
 def load_prompt(name_or_path: str) -> Prompt:
-    """One of the paper's prompts by its name, or one's own from a TOML file.
+    """Load a prompt of the paper by its name, or your own prompt from a TOML file.
 
-    A file has `name`, `version`, `text` and, if it has any, `questions`. Its name is not one of the paper's, so that
-    no result can be taken for one of theirs.
+    A file has `name`, `version`, `text` and optionally `questions`. Its name must not be one of the paper's, so that
+    its results cannot be confused with results of the paper's prompts.
 
     Raises:
-        OptionError: if it is neither a name nor a file.
-        InputError: for a file that is no prompt, with everything that is wrong with it.
+        OptionError: if it is neither a known name nor a file.
+        InputError: if the file is not a valid prompt. The error lists all problems.
 
     Examples:
         >>> load_prompt("cot").questions[0]
@@ -127,11 +127,11 @@ def _prompt(fields: dict[str, Any]) -> Prompt:
 
 
 Fault = tuple[str, str, str]
-"""A field, what was found there and what was expected."""
+"""A field, the value found and the value expected."""
 
 
 def _problems(fields: dict[str, Any]) -> list[Fault]:
-    """What is wrong with a file's fields."""
+    """Return the problems with a file's fields."""
     known_fields = ("name", "version", "text", "questions")
     faults = [
         (field, "a field of this name", f"none but {', '.join(known_fields)}")
@@ -154,7 +154,7 @@ def _problems(fields: dict[str, Any]) -> list[Fault]:
 
 
 def _faults(name: str, version: str, text: str, questions: Sequence[str]) -> list[Fault]:
-    """What is wrong with a prompt."""
+    """Return the problems with a prompt."""
     faults = [
         (field, repr(value), "a word without blanks around it")
         for field, value in (("name", name), ("version", version))

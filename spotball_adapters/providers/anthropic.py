@@ -1,4 +1,4 @@
-"""`anthropic`: the Messages API. The key is ANTHROPIC_API_KEY."""
+"""Provider `anthropic`: Anthropic's Messages API. The API key is read from ANTHROPIC_API_KEY."""
 
 from __future__ import annotations
 
@@ -26,10 +26,12 @@ from spotball_adapters.providers.server_messages import count, word, writable
 HOME = "https://api.anthropic.com"
 KEY = "ANTHROPIC_API_KEY"
 VERSION = "2023-06-01"
-"""Of the API, as its header names it."""
+"""The version of the API that the header `anthropic-version` names."""
 
 MAX_OUTPUT_TOKENS = 4096
-"""Sent where no other is given, since the API has no default: as much as each of its models can say."""
+"""The `max_tokens` that is sent if the user sets no limit. The API requires the field; all Claude models accept this
+value.
+"""
 
 _FINISH: Mapping[str, Finish] = {
     "end_turn": "stop",
@@ -42,11 +44,11 @@ _INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_token
 
 
 class Anthropic:
-    """One Claude model. The API gives one reply a request, and takes no seed.
+    """Send requests to one Claude model. The API returns one reply per request and does not support a seed.
 
     Raises:
-        OptionError: for an address that cannot be used.
-        PermanentError: for a key that no header can hold.
+        OptionError: if the address is invalid.
+        PermanentError: if the key contains a character that an HTTP header cannot hold.
     """
 
     name = "anthropic"
@@ -65,20 +67,20 @@ class Anthropic:
         check_ranges(settings, self.name, max_temperature=1.0)
 
     def image_tokens(self, width: int, height: int) -> int | None:
-        """By Anthropic's published rule, for images that it does not make smaller."""
+        """Return the tokens by Anthropic's published rule, or None for images that the API may downscale."""
         return anthropic_tokens(width, height)
 
     def versions(self) -> Mapping[str, str]:
-        """The HTTP client's and the API's."""
+        """Return the versions of the HTTP client and of the API."""
         return {**self._server.versions(), "anthropic-version": VERSION}
 
     def ready(self) -> None:
-        """See that the key is set."""
+        """Check that the key is set."""
         if self._keyless:
             raise missing(KEY, self.name)
 
     async def ask(self, request: Request) -> Answer:
-        """Ask once, for one sample."""
+        """Send one request for one sample."""
         self.ready()
         body = await self._server.post("/v1/messages", self._body(request))
         text = self._text(body.get("content"))
@@ -122,7 +124,7 @@ class Anthropic:
 
 
 def provider(access: Access) -> Provider:
-    """The entry point."""
+    """Return the provider (entry point)."""
     return Anthropic(access)
 
 

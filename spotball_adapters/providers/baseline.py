@@ -1,6 +1,7 @@
-"""`baseline`: the core's baselines, asked like a model. Its models are uniform, center, nearest-player, prior, oracle.
+"""Provider `baseline`: the baselines of `spotball_core` behind the provider interface.
 
-Sample k of a scene is what `spotball baselines` draws for it with the same seed. No picture is looked at.
+Its models are uniform, center, nearest-player, prior and oracle. Sample k of a scene is the cell that
+`spotball baselines` draws for it with the same seed. The image is not used.
 """
 
 from __future__ import annotations
@@ -12,19 +13,19 @@ from spotball_adapters.providers.protocol import Access, Answer, PermanentError,
 from spotball_core.baselines import BASELINES, baseline_responses
 
 MAX_SAMPLES = 1000
-"""Samples a request: as many as a benchmark wants, since they cost nothing."""
+"""The number of samples per request. It is large because baseline samples cost nothing."""
 
 NO_ANSWER = "no answer"
-"""How a baseline declines a scene that lacks what it answers from."""
+"""The `finish_said` of a scene that lacks the data a baseline needs."""
 
 Key = tuple[str, str]
 
 
 class BaselineProvider(DrawingProvider):
-    """One baseline. It answers from all scenes of the run, since `prior` does.
+    """Answer as one baseline. It needs all scenes of the run, because `prior` is computed from them.
 
     Raises:
-        OptionError: for a model that is no baseline, or a base URL.
+        OptionError: if the model is not a baseline, or if a base URL is given.
     """
 
     name = "baseline"
@@ -37,7 +38,7 @@ class BaselineProvider(DrawingProvider):
         self._drawn: dict[tuple[int, int], dict[Key, list[str | None]]] = {}
 
     async def ask(self, request: Request) -> Answer:
-        """The samples' cells, each as a reply in the form that the paper's prompts ask for."""
+        """Return one reply per sample, in the format that the paper's prompts request."""
         seed = request.settings.seed or 0
         cells = self._cells(seed, max(request.samples)).get(request.scene.key)
         if cells is None:
@@ -46,8 +47,8 @@ class BaselineProvider(DrawingProvider):
         return Answer(replies, model=None, input_tokens=0, output_tokens=0)
 
     def _cells(self, seed: int, samples: int) -> Mapping[Key, list[str | None]]:
-        """Each scene's cells, for at least so many samples."""
-        # More samples begin with fewer, so drawing in powers of two draws seldom.
+        """Return at least `samples` cells of each scene."""
+        # The first cells do not depend on the number drawn, so rounding up to a power of two avoids repeated draws.
         enough = 1 << (samples - 1).bit_length()
         if (seed, enough) not in self._drawn:
             rows = baseline_responses(self._scenes, [self.model], samples=enough, seed=seed)
@@ -64,5 +65,5 @@ class BaselineProvider(DrawingProvider):
 
 
 def provider(access: Access) -> Provider:
-    """The entry point."""
+    """Return the provider (entry point)."""
     return BaselineProvider(access)

@@ -1,4 +1,4 @@
-"""Chat completions as data: the body of a request, and the answer that a body holds. How they travel is another's."""
+"""Build request bodies for chat completions, and read their responses. This module does not use HTTP."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _FINISH: Mapping[str, Finish] = {"stop": "stop", "length": "length", "content_fi
 
 
 class MalformedReplyError(ValueError):
-    """A body that is not as the protocol says."""
+    """A response body does not follow the protocol."""
 
 
 class HostFailedError(ValueError):
-    """An answer that says that the model's host failed while it was made."""
+    """The response says that the model's host failed while it generated the reply."""
 
 
 def chat_body(model: str, request: Request, *, length: str) -> dict[str, Any]:
-    """The body of a request for its samples, each with its own reply.
+    """Return the request body that asks for all samples of the request.
 
     Args:
-        length: what the server calls the longest reply.
+        length: the server's name for the maximum reply length.
     """
     settings = request.settings.given()
     body: dict[str, Any] = {
@@ -37,7 +37,7 @@ def chat_body(model: str, request: Request, *, length: str) -> dict[str, Any]:
     if len(request.samples) > 1:
         body["n"] = len(request.samples)
     if "seed" in settings:
-        # Requests for other samples of one question must not draw the same replies again.
+        # Requests for further samples of the same question must not return the same replies.
         settings["seed"] += request.samples[0] - 1
     if "max_output_tokens" in settings:
         body[length] = settings.pop("max_output_tokens")
@@ -54,18 +54,19 @@ _OPTIONS = {
     "seed": "--seed",
     "reasoning_effort": "--reasoning-effort",
 }
-"""Fields of a body that options set."""
+"""The command-line option for each body field that has one."""
 
 _LENGTHS = ("max_tokens", "max_completion_tokens")
 
 
 def check_body_fields(settings: Settings) -> None:
-    """Refuse fields in `extra_body` that are set in another way.
+    """Raise an error for fields in `extra_body` that have their own option.
 
-    Servers differ in what they call the longest reply, so `extra_body` may name it if `max_output_tokens` is not set.
+    Servers use different names for the maximum reply length, so `extra_body` may set it if `max_output_tokens` is not
+    set.
 
     Raises:
-        OptionError: naming the field.
+        OptionError: if a field must not be set. The message names the field.
 
     Examples:
         >>> check_body_fields(Settings(extra_body={"top_k": 20}))
@@ -83,11 +84,11 @@ def check_body_fields(settings: Settings) -> None:
 
 
 def chat_answer(body: Mapping[str, Any]) -> Answer:
-    """The answer that a body holds.
+    """Return the answer in a response body.
 
     Raises:
-        MalformedError: saying what is wrong with the body.
-        HostFailedError: where a choice says so.
+        MalformedReplyError: if the body does not follow the protocol.
+        HostFailedError: if a choice reports that the host failed.
     """
     choices = body.get("choices")
     if not isinstance(choices, list) or not choices or not all(isinstance(choice, dict) for choice in choices):
@@ -114,7 +115,7 @@ def _reply(choice: dict[str, Any]) -> Reply:
         raise MalformedReplyError("a message whose refusal is not text")
     finish_reason = word(choice.get("finish_reason"))
     if not text and not refusal and finish_reason == "stop":
-        # Servers whose reasoning parser finds no end of the reasoning put the whole reply there.
+        # A server whose reasoning parser finds no end of the reasoning puts the whole reply into this field.
         text = next((part for key in _REASONING if isinstance(part := message.get(key), str)), "")
     if finish_reason == "error":
         raise HostFailedError("the model's host failed while it answered")

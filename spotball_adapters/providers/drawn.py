@@ -1,4 +1,4 @@
-"""What providers share that draw their answers on this machine, without a model and without looking at a picture."""
+"""Base class of providers that generate answers locally, without a model and without using the image."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from spotball_core.errors import OptionError, unknown_name
 
 
 class DrawingProvider:
-    """A provider whose models are known by name.
+    """A provider whose models are a fixed list of names.
 
     Raises:
-        OptionError: for a model that is none of them, or a base URL.
+        OptionError: if the model is not in the list, or if a base URL is given.
     """
 
     name: str
@@ -30,18 +30,18 @@ class DrawingProvider:
         self.model: str = access.model
 
     def check(self, settings: Settings) -> None:
-        """Refuse all settings but the seed."""
+        """Raise an error for every setting except the seed."""
         names = ("temperature", "top_p", "max_output_tokens")
         refuse(settings, *names, why=f"{self.name}s support no setting except the seed")
         check_ranges(settings, self.name, max_temperature=0.0)
 
     def image_tokens(self, width: int, height: int) -> int | None:
-        """Nothing: no picture is looked at."""
+        """Return 0, because the image is not used."""
         return 0
 
     def versions(self) -> Mapping[str, str]:
-        """NumPy's, which draws."""
+        """Return the version of NumPy, which draws the samples."""
         return {"numpy": np.__version__}
 
     async def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: no resources are held."""

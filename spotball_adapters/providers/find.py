@@ -1,4 +1,4 @@
-"""Finding a provider by its name: ours and those of other packages, by the entry point group `spotball.providers`."""
+"""Find a provider by its name, in this package or in others (entry point group `spotball.providers`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from spotball_core.service.plugins import make_registered, registered_names
 
 
 def names() -> tuple[str, ...]:
-    """The providers that there are, sorted.
+    """Return the names of all installed providers, sorted.
 
     Examples:
         >>> "openai" in names()
@@ -17,11 +17,11 @@ def names() -> tuple[str, ...]:
 
 
 def find(name: str, access: Access) -> Provider:
-    """The provider of this name, for one model.
+    """Return the provider with this name, for one model.
 
     Raises:
-        OptionError: for a name that nobody has, that two packages have, or whose provider cannot be loaded or made.
-        MissingExtraError: where packages are missing that an extra brings.
+        OptionError: if the name is unknown, if two packages define it, or if the provider cannot be loaded or created.
+        MissingExtraError: if the provider needs packages from an extra that is not installed.
     """
     provider: Provider = make_registered(ENTRY_POINTS, "provider", name, access)
     return provider

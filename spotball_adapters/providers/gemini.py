@@ -1,7 +1,7 @@
-"""`gemini`: Google's models, through `google-genai` or the SDK of the paper. The key is GEMINI_API_KEY.
+"""Provider `gemini`: Google's models, through `google-genai` or the older SDK that the paper used.
 
-Of the SDKs that are installed, the supported one is used. The same models can be asked with `openai` and Google's
-compatible endpoint, without an SDK.
+The API key is read from GEMINI_API_KEY. If both SDKs are installed, `google-genai` is used. The provider `openai` with
+Google's compatible endpoint reaches the same models without an SDK.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from spotball_adapters.providers.responses import RejectedError
 from spotball_adapters.providers.server_messages import writable
 
 MAX_SAMPLES = 8
-"""The most that the candidate count of a model may be."""
+"""The highest candidate count of any Gemini model."""
 
 _FINISH: Mapping[str, Finish] = {
     "STOP": "stop",
@@ -41,15 +41,15 @@ _FINISH: Mapping[str, Finish] = {
 
 
 class Gemini:
-    """One Gemini model, over REST.
+    """Send requests to one Gemini model over REST.
 
-    `max_samples` starts at eight. Some models give one candidate only, and refuse to be asked for more: the provider
-    asks them for one at a time from then on.
+    `max_samples` starts at 8. Some models return only one candidate and reject requests for more. The provider then
+    requests one candidate at a time.
 
     Raises:
-        OptionError: for an address that cannot be used.
-        PermanentError: for a key that no header can hold.
-        MissingExtraError: without an SDK.
+        OptionError: if the address is invalid.
+        PermanentError: if the key contains a character that an HTTP header cannot hold.
+        MissingExtraError: if no SDK is installed.
     """
 
     name = "gemini"
@@ -60,25 +60,25 @@ class Gemini:
         self.max_samples = MAX_SAMPLES
 
     def check(self, settings: Settings) -> None:
-        """Refuse a seed with an SDK that cannot send one, and what is out of range."""
+        """Raise an error for values out of range, and for a seed if the SDK cannot send one."""
         if not self._sdk.takes_seed:
             refuse(settings, "seed", why="google-generativeai does not support a seed, but google-genai does")
         check_ranges(settings, self.name, max_temperature=2.0)
 
     def image_tokens(self, width: int, height: int) -> int | None:
-        """By Google's published rule, where there is one."""
+        """Return the tokens by Google's published rule, or None where no rule applies."""
         return gemini_tokens(self.model, width, height)
 
     def versions(self) -> Mapping[str, str]:
-        """The SDK's."""
+        """Return the version of the SDK."""
         return self._sdk.versions()
 
     def ready(self) -> None:
-        """See that the key is set."""
+        """Check that the key is set."""
         self._sdk.key()
 
     async def ask(self, request: Request) -> Answer:
-        """Ask once, for all samples of the request or as many as the model gives."""
+        """Send one request for all samples, or for as many as the model returns."""
         n, requests = len(request.samples), 1
         try:
             response = await self._sdk.generate(self.model, request, n)
@@ -100,7 +100,7 @@ class Gemini:
             raise TransientError(f"gemini: {len(replies)} candidates where {n} were asked for")
         if len(replies) < n:
             self.max_samples = min(self.max_samples, len(replies))
-        # The SDK of the paper counts what a model thinks in the total alone: it is older than models that think.
+        # The SDK of the paper is older than reasoning models: it counts reasoning tokens only in the total.
         output = max(response.total_tokens - response.prompt_tokens, response.candidate_tokens)
         has_usage = response.total_tokens > 0
         return Answer(
@@ -117,7 +117,7 @@ class Gemini:
 
 
 def provider(access: Access) -> Provider:
-    """The entry point."""
+    """Return the provider (entry point)."""
     return Gemini(access)
 
 

@@ -1,7 +1,7 @@
-"""What the provider and the embedder `gemini` need of a Google SDK, and the choice among the installed ones.
+"""Interface to Google's SDKs for the provider and the embedder `gemini`, and the choice between installed SDKs.
 
-Google has two SDKs: `google-genai`, which it supports, and `google-generativeai`, which the paper used. The key is
-GEMINI_API_KEY for both.
+Google has two SDKs: `google-genai`, which it supports, and `google-generativeai`, which the paper used. Both read the
+key from GEMINI_API_KEY.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SDKS: Mapping[str, str] = {
     "google.genai": "spotball_adapters.providers.google_genai",
     "google.generativeai": "spotball_adapters.providers.google_generativeai",
 }
-"""The module of each SDK and ours that calls it, the preferred one first."""
+"""The module of each SDK and the module of this package that calls it, the preferred SDK first."""
 
 _USAGE = ("promptTokenCount", "candidatesTokenCount", "totalTokenCount")
 
@@ -37,8 +37,8 @@ class Candidate:
     """One reply of a model.
 
     Attributes:
-        text: of all parts.
-        finish_reason: the name that the API gives it; empty if it is not set.
+        text: the text of all parts.
+        finish_reason: the API's name of the reason; empty if the API gave none.
     """
 
     text: str
@@ -50,12 +50,12 @@ class Generated:
     """The response to one request for replies.
 
     Attributes:
-        candidates: in the order of their indices.
+        candidates: the replies, in the order of their indices.
         block_reason: why the prompt was blocked; empty if it was not.
         model: the model's version; empty if the server does not name it.
-        prompt_tokens: of the whole request.
-        candidate_tokens: of all candidates, without the model's thoughts.
-        total_tokens: of both and the thoughts; 0 if the server reports no usage.
+        prompt_tokens: tokens of the whole request.
+        candidate_tokens: tokens of all candidates, without reasoning.
+        total_tokens: tokens of prompt, candidates and reasoning; 0 if the server reports no usage.
     """
 
     candidates: tuple[Candidate, ...]
@@ -67,16 +67,16 @@ class Generated:
 
 
 class GeminiSdk(ABC):
-    """A Google SDK, with a client of our own.
+    """A Google SDK with its own client.
 
     Attributes:
-        takes_seed: whether it can send a seed.
-        endpoint: the address of the server, if it is not Google's.
+        takes_seed: whether the SDK can send a seed.
+        endpoint: the address of the server, or None for Google's.
         certificates: the environment variable that names a file of trusted certificates.
 
     Raises:
-        OptionError: for an address that cannot be used.
-        PermanentError: for a key that no header can hold.
+        OptionError: if the address is invalid.
+        PermanentError: if the key contains a character that an HTTP header cannot hold.
     """
 
     takes_seed: bool
@@ -100,7 +100,9 @@ class GeminiSdk(ABC):
         return self._key
 
     def _not_reached(self, error: Exception) -> PermanentError | TransientError:
-        """Return the error for a server that was not reached. It has no cause: that holds the request with the key."""
+        """Return the error for a server that could not be reached. It has no cause, because the cause holds the request
+        and the key.
+        """
         if advice := tls_advice(error, self.certificates):
             return PermanentError(self._responses.clean(f"gemini: {advice}"))
         return TransientError(self._responses.clean(f"gemini: {describe_error(error)}"))
@@ -114,14 +116,14 @@ class GeminiSdk(ABC):
         """Send one request for `n` candidates.
 
         Raises:
-            TransientError: for a fault that may be over when called again.
-            RefusedError: for one of this request alone.
-            PermanentError: for another one.
+            TransientError: if a retry may succeed.
+            RefusedError: if the server rejects only this request.
+            PermanentError: for any other failure.
         """
 
     @abstractmethod
     async def embed(self, model: str, texts: Sequence[str], task_type: str | None) -> Any:
-        """Return the vectors of some texts, unchecked. The errors are those of `generate`."""
+        """Return the vectors of the texts, unchecked. The errors are those of `generate`."""
 
     @abstractmethod
     async def close(self) -> None:
@@ -129,11 +131,11 @@ class GeminiSdk(ABC):
 
 
 def open_sdk(access: Access) -> GeminiSdk:
-    """Return the preferred one of the installed SDKs. It is not loaded before the first request.
+    """Return the preferred SDK among those installed. The SDK is imported at the first request.
 
     Raises:
-        OptionError: for an address that cannot be used.
-        PermanentError: for a key that no header can hold.
+        OptionError: if the address is invalid.
+        PermanentError: if the key contains a character that an HTTP header cannot hold.
         MissingExtraError: if no SDK is installed.
     """
     for name, module in SDKS.items():
@@ -144,7 +146,7 @@ def open_sdk(access: Access) -> GeminiSdk:
 
 
 def is_installed(name: str) -> bool:
-    """Return whether an SDK is installed, without loading it."""
+    """Return whether an SDK is installed, without importing it."""
     try:
         return find_spec(name) is not None
     except ModuleNotFoundError:
@@ -152,9 +154,9 @@ def is_installed(name: str) -> bool:
 
 
 def readable(body: dict[str, Any]) -> bytes:
-    """Return a response's body without what the SDKs cannot read.
+    """Return the response body without parts that the SDKs cannot read.
 
-    That is halves of characters, and numbers of tokens that cannot be.
+    These are lone surrogates, and invalid token counts.
     """
     usage = body.get("usageMetadata")
     if not isinstance(usage, dict) or any(count(usage.get(name, 0)) is None for name in _USAGE):

@@ -1,4 +1,4 @@
-"""`google-genai`, the Google SDK that is supported: its client, its requests, and the meaning of its failures."""
+"""Calls to `google-genai`, Google's supported SDK: the client, the requests, and the conversion of errors."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ Found = TypeVar("Found")
 HOME = "https://generativelanguage.googleapis.com"
 
 API_VERSION = "v1beta"
-"""That of the paper's SDK. The default depends on the version of the SDK."""
+"""The API version that the SDK of the paper uses. The default depends on the SDK's version."""
 
 _ROLES = {"user": "user", "assistant": "model"}
 
 
 class Sdk(GeminiSdk):
-    """The SDK over REST, with an HTTP client of our own."""
+    """`google-genai` over REST, with an HTTP client of this module."""
 
     takes_seed = True
     certificates = "SSL_CERT_FILE"
@@ -53,7 +53,7 @@ class Sdk(GeminiSdk):
             **request.settings.given(),
             system_instruction=system or None,
             candidate_count=n if n > 1 else None,
-            # There are no functions to call. The SDK logs a line about them otherwise.
+            # Functions are not used. Without this option, the SDK logs a line about them.
             automatic_function_calling=AutomaticFunctionCallingConfig(disable=True),
         )
         contents = [_content(turn, request.picture) for turn in request.messages if turn.role != "system"]
@@ -64,11 +64,11 @@ class Sdk(GeminiSdk):
         return await self._call(call)
 
     async def embed(self, model: str, texts: Sequence[str], task_type: str | None) -> Any:
-        """Return the vectors of some texts, in one request."""
+        """Return the vectors of the texts, from one request."""
         models = self._client().aio.models
         from google.genai.types import Content, EmbedContentConfig, Part
 
-        # Some models would take a list of texts for the parts of a single one.
+        # Some models treat a list of strings as the parts of one text.
         contents = [Content(parts=[Part(text=text)]) for text in texts]
         config = EmbedContentConfig(task_type=task_type.upper()) if task_type else None
 
@@ -83,11 +83,11 @@ class Sdk(GeminiSdk):
         if self._http is not None:
             await self._http.aclose()
         if self._sdk_client is not None:
-            # Its client for calls without asyncio, which it makes in any case.
+            # The client for calls without asyncio, which the SDK always creates.
             self._sdk_client.close()
 
     def _client(self) -> Any:
-        """Return the SDK's client, made when it is first needed: loading the SDK takes seconds."""
+        """Return the SDK's client. It is created on first use, because importing the SDK takes seconds."""
         key = self.key()
         if self._sdk_client is None:
             from google.genai import Client
@@ -98,7 +98,7 @@ class Sdk(GeminiSdk):
                 base_url=self.endpoint or HOME, api_version=API_VERSION, httpx_async_client=self._http
             )
             self._sdk_client = Client(vertexai=False, api_key=key, http_options=options)
-        # For a value that is newer than the SDK. The SDK keeps it, and so do we.
+        # The SDK warns about values that are newer than itself, and keeps them.
         warnings.filterwarnings("ignore", message=".* is not a valid ", module=r"google\.genai\._common")
         return self._sdk_client
 
@@ -111,12 +111,12 @@ class Sdk(GeminiSdk):
         except httpx.RequestError as error:
             raise self._not_reached(error) from None
         except (ValueError, TypeError, AttributeError, KeyError) as error:
-            # The SDK looks into a response before it validates it.
+            # The SDK reads fields of a response before it validates the response.
             raise self._responses.malformed(describe_error(error)) from None
 
 
 class _Client(httpx.AsyncClient):
-    """The HTTP client, of which the SDK sees JSON objects of success alone: all providers read failures alike."""
+    """An HTTP client that gives the SDK only successful JSON objects. Failures are read as in all other providers."""
 
     def __init__(self, access: Access, responses: Responses) -> None:
         limits = httpx.Limits(max_connections=access.concurrency, max_keepalive_connections=access.concurrency)
@@ -164,5 +164,5 @@ def _generated(response: GenerateContentResponse) -> Generated:
 
 
 def _name(value: Any) -> str:
-    """Return an enumeration's value as the API names it; empty if it is not set."""
+    """Return an enumeration's value as the API names it, or an empty string if it is not set."""
     return str(value.value) if value is not None else ""

@@ -1,6 +1,6 @@
-"""`google-generativeai`, the Google SDK of the paper: its client, its requests, and the meaning of its failures.
+"""Calls to `google-generativeai`, the Google SDK of the paper: the client, the requests, and the conversion of errors.
 
-Google has ended its support for it. `google_genai` has the one that is supported.
+Google no longer supports this SDK. `google_genai` calls its supported successor.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ _ROLES = {"user": "user", "assistant": "model"}
 
 
 class Sdk(GeminiSdk):
-    """The SDK over REST, with a client of our own."""
+    """`google-generativeai` over REST, with a client of this module."""
 
     takes_seed = False
     certificates = "REQUESTS_CA_BUNDLE"
 
     def __init__(self, access: Access) -> None:
         super().__init__(access)
-        # Beyond the connections that are kept, the SDK would open and drop one for each request.
+        # Without this limit, the SDK opens and drops a connection for each request beyond the size of its pool.
         self._turns = asyncio.Semaphore(access.concurrency)
 
     def versions(self) -> Mapping[str, str]:
-        """The SDK's."""
+        """Return the versions of the SDK's packages."""
         return {name: version(name) for name in ("google-generativeai", "google-ai-generativelanguage")}
 
     async def generate(self, model: str, request: Request, n: int) -> Generated:
@@ -47,19 +47,21 @@ class Sdk(GeminiSdk):
         from google.generativeai import GenerativeModel
 
         system = "\n\n".join(turn.text for turn in request.messages if turn.role == "system")
-        asked = GenerativeModel(model, system_instruction=system or None)
-        # The SDK has one client for the whole process; this model is to use ours.
-        asked._client = client
+        generative_model = GenerativeModel(model, system_instruction=system or None)
+        # The SDK has one client for the whole process. This model uses our client instead.
+        generative_model._client = client
         generation_config = {**request.settings.given(), **({"candidate_count": n} if n > 1 else {})}
         contents = [_content(turn, request.picture) for turn in request.messages if turn.role != "system"]
         options = self._request_options()
         response = await self._call(
-            lambda: asked.generate_content(contents, generation_config=generation_config, request_options=options)
+            lambda: generative_model.generate_content(
+                contents, generation_config=generation_config, request_options=options
+            )
         )
         return _generated(response._result)
 
     async def embed(self, model: str, texts: Sequence[str], task_type: str | None) -> Any:
-        """Return the vectors of some texts, in one request."""
+        """Return the vectors of the texts, from one request."""
         client = self._client()
         from google.generativeai import embed_content
 
@@ -80,18 +82,18 @@ class Sdk(GeminiSdk):
             self._sdk_client.transport.close()
 
     def _client(self) -> Any:
-        """Return the SDK's client, made when it is first needed: loading the SDK takes seconds."""
+        """Return the SDK's client. It is created on first use, because importing the SDK takes seconds."""
         key = self.key()
         if self._sdk_client is None:
             self._sdk_client = _client(key, self.endpoint, self._access, self._responses)
         return self._sdk_client
 
     def _request_options(self) -> dict[str, Any]:
-        """Return the options of each request. Retries are our caller's, not the SDK's."""
+        """Return the options of each request. The caller retries, not the SDK."""
         return {"retry": None, "timeout": self._access.timeout}
 
     async def _call(self, call: Callable[[], Found]) -> Found:
-        """Return the result of a call of the SDK, made in a thread."""
+        """Call a function of the SDK in a thread, and return its result."""
         from google.auth.exceptions import GoogleAuthError
         from google.protobuf.json_format import ParseError
         from requests import RequestException
@@ -108,9 +110,9 @@ class Sdk(GeminiSdk):
 
 
 def _client(key: str, endpoint: str | None, access: Access, responses: Responses) -> Any:
-    """A client of our own, over REST."""
+    """Return a client over REST that is configured by this module."""
     with warnings.catch_warnings():
-        # That the SDK's support has ended is said in the documentation, once.
+        # The documentation already says that Google no longer supports this SDK.
         for message in (
             r"\s*All support for the `google.generativeai` package has ended",
             "You are using a Python version",
@@ -124,16 +126,16 @@ def _client(key: str, endpoint: str | None, access: Access, responses: Responses
     session = client.transport._session
     for scheme in ("https://", "http://"):
         session.mount(scheme, _adapter(access, responses))
-    # It would ask again with the same key.
+    # Otherwise the client repeats the request with the same key.
     session._refresh_status_codes = ()
     return client
 
 
 def _adapter(access: Access, responses: Responses) -> Any:
-    """What carries requests, with as many connections as requests at a time.
+    """Return the HTTP adapter, with as many connections as simultaneous requests.
 
-    The SDK sees no error and nothing that is not a JSON object, since it fails at what it does not expect: its own
-    errors need an error's body to be as Google writes it. It follows no redirect for the same reason.
+    The SDK receives only successful JSON objects, because it crashes on other content: it requires errors in exactly
+    Google's format. For the same reason, the adapter does not follow redirects.
     """
     from requests import Response
     from requests.adapters import HTTPAdapter
@@ -149,11 +151,11 @@ def _adapter(access: Access, responses: Responses) -> Any:
                 for part in response.iter_content(2**16):
                     if not received.add(part):
                         break
-                    # The time that requests keeps begins again with each part, and nobody else ends this thread.
+                    # The timeout of requests restarts with each chunk, and nothing else ends this thread.
                     if time.monotonic() > until:
                         raise ReadTimeout("the response did not end in time")
                 body = received.read()
-                # The SDK reads it from there, and the headers may name what is not a charset.
+                # The SDK reads the encoding from here, and the headers may name an invalid charset.
                 response._content, response.encoding = readable(body), "utf-8"
             except RecursionError:
                 raise responses.malformed("objects or lists are nested too deeply") from None
@@ -165,7 +167,7 @@ def _adapter(access: Access, responses: Responses) -> Any:
 
 
 async def _in_thread(call: Callable[[], Found]) -> Found:
-    """What a call returns that would block, made in a thread that nobody waits for when the program ends."""
+    """Run a blocking call in a daemon thread, and return its result."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Found] = loop.create_future()
 
@@ -183,7 +185,7 @@ async def _in_thread(call: Callable[[], Found]) -> Found:
             result = call()
         except BaseException as error:
             failure = error
-        # The loop may be gone, and with it whoever asked.
+        # The event loop, and with it the caller, may have ended.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(settle, result, failure)
 
@@ -212,8 +214,8 @@ def _generated(response: GenerateContentResponse) -> Generated:
 
 
 def _name(message: Any, field: str) -> str:
-    """An enum's name; its number where the SDK is too old to know it, and nothing where it is not set."""
-    # Below the SDK's own objects, which warn of a number that they do not know.
+    """Return an enum's name; its number if the SDK is too old to know it, or an empty string if it is not set."""
+    # The underlying protobuf message is read, because the SDK's objects warn about unknown numbers.
     raw = type(message).pb(message)
     number = getattr(raw, field)
     values_by_number = raw.DESCRIPTOR.fields_by_name[field].enum_type.values_by_number

@@ -1,6 +1,6 @@
-"""Asking over HTTP: one pool of connections to one server, and what its failures mean.
+"""HTTP client of the providers: one connection pool per server, and the conversion of failures to provider errors.
 
-No error raised here holds the key, whatever the server or a library under us says.
+No error raised here contains the key, even if the message of a server or a library does.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ except ImportError as error:
 
 
 class Server:
-    """A server that takes JSON and answers JSON.
+    """A server that accepts and returns JSON.
 
     Args:
-        access: its address, which takes the place of `home`, and how patient to be.
-        home: where the provider's own server is.
-        key: the secret that no error may hold; None where there is none.
-        headers: sent with each request, the key among them.
+        access: address and limits. Its `base_url` replaces `home`.
+        home: the provider's default address.
+        key: the secret that must not appear in errors, or None.
+        headers: headers of each request, including the key.
 
     Raises:
-        OptionError: for an address that cannot be used.
+        OptionError: if the address is invalid.
     """
 
     def __init__(self, access: Access, *, home: str, key: str | None, headers: Mapping[str, str]) -> None:
@@ -40,21 +40,22 @@ class Server:
         self.host = self.url.host
         self._responses = Responses(self.host, key, access.max_response)
         self._timeout = access.timeout
-        # As many connections as requests at a time, all kept: a new one costs several round trips. A redirect would
-        # take the key elsewhere. The time is kept below, over the whole request.
+        # One kept connection per simultaneous request, because a new connection costs several round trips. Redirects
+        # are not followed: they would send the key to another server. `post` limits the time of the whole request.
         limits = httpx.Limits(max_connections=access.concurrency, max_keepalive_connections=access.concurrency)
-        # Other encodings expand a few bytes to any number at once, before their number could be limited.
+        # Other encodings can expand a few bytes to any size at once, before the size can be limited.
         accepted = {**headers, "accept-encoding": ", ".join(ENCODINGS)}
         self._client = httpx.AsyncClient(headers=accepted, limits=limits, timeout=None, follow_redirects=False)
 
     async def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The server's answer to `body`, an object.
+        """Send `body` and return the server's answer, a JSON object.
 
         Raises:
-            TransientError: no connection, no answer in time, a status that may pass, a body that is no JSON object.
-            RefusedRequestError: a status that refuses this request alone, or an answer that is too large.
-            RejectedError: any other status that is no success.
-            PermanentError: if TLS fails, such as for a certificate that is not trusted.
+            TransientError: if the connection fails, the answer is late, the status is temporary, or the body is not a
+                JSON object.
+            RefusedRequestError: if the status rejects only this request, or if the answer is too large.
+            RejectedError: for any other status that is not a success.
+            PermanentError: if TLS fails, for example because the certificate is not trusted.
         """
         address = str(self.url.copy_with(query=None)).rstrip("/") + path
         if self.url.query:
@@ -65,14 +66,14 @@ class Server:
         except TimeoutError:
             raise self._responses.out_of_time(self._timeout) from None
         except httpx.RequestError as error:
-            # Without its cause: that holds the request, and the request the key.
+            # The cause is dropped, because it holds the request and the request holds the key.
             if advice := tls_advice(error, "SSL_CERT_FILE"):
                 raise PermanentError(self._responses.clean(f"{self.host}: {advice}")) from None
             raise TransientError(self._responses.clean(f"{self.host}: {describe_error(error)}")) from None
         return answer.read()
 
     def versions(self) -> dict[str, str]:
-        """The HTTP client's version."""
+        """Return the version of the HTTP client."""
         return {"httpx": httpx.__version__}
 
     async def close(self) -> None:
@@ -80,12 +81,12 @@ class Server:
         await self._client.aclose()
 
     def malformed(self, detail: str) -> TransientError:
-        """The error for a body that is not as the protocol says."""
+        """Return the error for a body that does not follow the protocol."""
         return self._responses.malformed(detail)
 
 
 async def received(response: httpx.Response, responses: Responses) -> HttpResponse:
-    """Return a response with as much of its body as is needed, which is read here.
+    """Read as much of the response body as needed, and return the response.
 
     Raises:
         TransientError: for a content encoding that was not accepted.
@@ -99,19 +100,19 @@ async def received(response: httpx.Response, responses: Responses) -> HttpRespon
 
 
 API_VERSION = "api-version"
-"""The parameter with which addresses of Azure name the version of its API."""
+"""The query parameter that holds the API version in Azure addresses."""
 
 _VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.-]{0,31}")
 
 
 def checked_url(url: str, *, versioned: bool = False) -> httpx.URL:
-    """Return a server's address, for sure without a secret in it.
+    """Return a server's address after checking that it contains no secret.
 
     Args:
-        versioned: whether its query may hold `api-version`, and nothing else.
+        versioned: whether the query may hold `api-version`. Nothing else is allowed.
 
     Raises:
-        OptionError: for one that is no http or https address, or holds a user, a query or a fragment.
+        OptionError: if it is not an http or https address, or if it holds a user, a query or a fragment.
 
     Examples:
         >>> checked_url("https://me.openai.azure.com/openai?api-version=preview", versioned=True).host
@@ -126,7 +127,7 @@ def checked_url(url: str, *, versioned: bool = False) -> httpx.URL:
     version = parsed.params.get(API_VERSION, "")
     is_version = versioned and len(parsed.params.multi_items()) == 1 and _VERSION.fullmatch(version)
     if parsed.userinfo or parsed.fragment or (parsed.query and not is_version):
-        # Without repeating it: what is there may be a secret.
+        # The message does not repeat the address, because it may contain a secret.
         allowed = f" other than {API_VERSION}" if versioned else ""
         raise OptionError(
             f"--base-url must not contain a user, a query{allowed} or a fragment. "
@@ -136,15 +137,15 @@ def checked_url(url: str, *, versioned: bool = False) -> httpx.URL:
 
 
 def tls_advice(error: Exception, variable: str) -> str | None:
-    """Return what to do about a failure of TLS that would happen again; None for any other failure.
+    """Return advice for a permanent TLS failure, or None for any other failure.
 
     Args:
-        error: of a library; the error of TLS is among what caused it.
+        error: a library's error. The TLS error is among its causes.
         variable: the environment variable that names a file of trusted certificates.
     """
     fault = _tls_fault(error)
     if fault is None or isinstance(fault, ssl.SSLEOFError | ssl.SSLZeroReturnError | ssl.SSLSyscallError):
-        # The last three are connections that were closed.
+        # These three mean that the connection was closed.
         return None
     if isinstance(fault, ssl.SSLCertVerificationError):
         return (
@@ -155,7 +156,7 @@ def tls_advice(error: Exception, variable: str) -> str | None:
 
 
 def _tls_fault(error: object) -> ssl.SSLError | None:
-    """The error of TLS among an error's causes, which some libraries keep in its arguments."""
+    """Return the TLS error among an error's causes. Some libraries store causes in an error's arguments."""
     if not isinstance(error, Exception) or isinstance(error, ssl.SSLError):
         return error if isinstance(error, ssl.SSLError) else None
     causes = (error.__cause__, error.__context__, *error.args)

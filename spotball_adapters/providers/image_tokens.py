@@ -1,7 +1,7 @@
-"""How many tokens an image costs, by the rules that the models' makers publish.
+"""Estimate how many tokens an image costs, by the rules that model providers publish.
 
-A rule is here only where it is published in full and what is sent decides it. For all else the answer is None, and the
-usage that comes with each reply is what tells.
+A rule is included only if it is fully published and depends only on what is sent. In all other cases the functions
+return None, and the usage reported with each reply is the only source.
 """
 
 from __future__ import annotations
@@ -10,21 +10,22 @@ import math
 
 _PATCH = 32
 _MOST_PATCHES = 1536
-# OpenAI, guide "Images and vision", calculating costs: tokens a patch, by the model's name.
+# Tokens per patch by model name. Source: OpenAI, guide "Images and vision", calculating costs.
 _PER_PATCH = {"gpt-4.1-mini": 1.62, "gpt-4.1-nano": 2.46, "o4-mini": 1.72, "gpt-5-mini": 1.62, "gpt-5-nano": 2.46}
 
 
 def openai_tokens(model: str, width: int, height: int) -> int | None:
-    """Tokens of an image for OpenAI's models that count patches of 32 x 32 pixels.
+    """Return the tokens of an image for the OpenAI models that count patches of 32 x 32 pixels, or None for other
+    models.
 
-    An image that takes more than 1536 patches is made smaller until it takes no more, and so that the patches of at
-    least one side are whole. Models that count tiles have no figure here: `detail` decides there, and left out it is
-    the server that does.
+    An image of more than 1536 patches is downscaled until it has at most 1536, and so that at least one side is a whole
+    number of patches. Models that count tiles are not covered: their cost depends on `detail`, which the server chooses
+    if the request does not set it.
 
     Args:
-        model: with or without its date: `gpt-4.1-mini`, `gpt-4.1-mini-2025-04-14`.
-        width: in pixels.
-        height: in pixels.
+        model: the name with or without its date, such as `gpt-4.1-mini` or `gpt-4.1-mini-2025-04-14`.
+        width: width in pixels.
+        height: height in pixels.
 
     Examples:
         >>> openai_tokens("gpt-4.1-mini", 640, 360)  # 20 x 12 patches at 1.62
@@ -44,10 +45,10 @@ def openai_tokens(model: str, width: int, height: int) -> int | None:
 
 
 def anthropic_tokens(width: int, height: int) -> int | None:
-    """Tokens of an image for Claude: about one for each 750 pixels (Anthropic, guide "Vision").
+    """Return the tokens of an image for Claude: about one per 750 pixels (Anthropic, guide "Vision").
 
-    None for images with a side of more than 1568 pixels or more than 1600 tokens: older models make them smaller first,
-    newer ones do not.
+    Returns None for images with a side above 1568 pixels or above 1600 tokens: older models downscale them first, newer
+    models do not.
 
     Examples:
         >>> anthropic_tokens(640, 360)
@@ -58,10 +59,10 @@ def anthropic_tokens(width: int, height: int) -> int | None:
 
 
 def gemini_tokens(model: str, width: int, height: int) -> int | None:
-    """Tokens of an image for Gemini 2: 258 where no side has more than 384 pixels (Google, guide "Understand tokens").
+    """Return the tokens of an image for Gemini 2: 258 up to 384 pixels per side (Google, guide "Understand tokens").
 
-    None for larger ones, which are cut into tiles by two published rules that do not agree: 640 x 360 pixels are one
-    tile by one of them and six by the other.
+    Returns None for larger images. Google publishes two rules for cutting them into tiles, and the rules disagree: an
+    image of 640 x 360 pixels is one tile by one rule and six by the other.
 
     Examples:
         >>> gemini_tokens("gemini-2.0-flash-001", 384, 216)
@@ -72,5 +73,5 @@ def gemini_tokens(model: str, width: int, height: int) -> int | None:
 
 
 def _is(model: str, name: str) -> bool:
-    """Whether a model is the named one, or a dated version of it."""
+    """Return whether a model is the named model or a dated version of it."""
     return model == name or (model.startswith(f"{name}-") and model[len(name) + 1 :][:4].isdigit())

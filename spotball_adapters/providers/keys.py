@@ -1,4 +1,4 @@
-"""Keys: from the environment alone, and in no text that anybody sees."""
+"""API keys: read them from the environment, and remove them from all messages."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ import os
 from spotball_adapters.providers.protocol import PermanentError
 
 HIDDEN = "[key]"
-"""What stands in a text where the key stood."""
+"""The text that replaces a key."""
 
 
 def key_from(variable: str) -> str | None:
-    """A key from the environment; None where it is not set or empty.
+    """Return a key from the environment, or None if it is empty or not set.
 
     Raises:
-        PermanentError: for one that cannot stand in a header.
+        PermanentError: if the key contains a character that an HTTP header cannot hold.
     """
     key = os.environ.get(variable, "").strip()
-    # A library that finds such a header out would repeat it in its error.
+    # A library that rejects such a header would repeat the key in its error.
     if not all("!" <= character <= "~" for character in key):
         raise PermanentError(f"{variable} contains a character that keys cannot contain. Check the key")
     return key or None
 
 
 def missing(variable: str, provider: str) -> PermanentError:
-    """The error for a key that is not set. Not for making a provider: a dry run needs no key."""
+    """Return the error for a key that is not set. It is raised at the first request, so a dry run needs no key."""
     return PermanentError(f"{provider} needs a key: set the environment variable {variable}")
 
 
 def hidden(text: str, key: str | None) -> str:
-    """The text with the key taken out.
+    """Return the text with the key replaced.
 
     Examples:
         >>> hidden("no such key: sk-123", "sk-123")

@@ -1,4 +1,4 @@
-"""A model on this machine: where it runs, loading it, and what it is given and says."""
+"""Load a vision-language model on this machine, prepare its inputs, and decode its output."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from spotball_core.service.images import open_image
 
 
 def picked_device() -> str:
-    """The fastest that is there: `cuda`, `mps` or `cpu`."""
+    """Return the fastest available device: `cuda`, `mps` or `cpu`."""
     import torch
 
     if torch.cuda.is_available():
@@ -25,7 +25,7 @@ def picked_device() -> str:
 
 
 def device_name(device: str) -> str:
-    """What a device is called: the GPU's model, or the device's own name."""
+    """Return a device's name: the model of the GPU, or the name of the device itself."""
     import torch
 
     return torch.cuda.get_device_name(device) if device == "cuda" else device
@@ -33,12 +33,12 @@ def device_name(device: str) -> str:
 
 @dataclass(slots=True)
 class LocalModel:
-    """A loaded model and what prepares its inputs.
+    """A loaded model with its processor.
 
     Attributes:
-        name: the folder or the name on the Hugging Face Hub that it was loaded from.
-        device: where it is.
-        model: of the transformers library.
+        name: the folder or the Hugging Face Hub name that it was loaded from.
+        device: the device that holds the model.
+        model: a model of the transformers library.
         processor: turns messages and images into the model's inputs.
     """
 
@@ -49,15 +49,15 @@ class LocalModel:
 
     @property
     def revised_name(self) -> str:
-        """The name, with the Hub's commit where the model came from there."""
+        """Return the name, with the commit hash if the model came from the Hub."""
         commit = getattr(self.model.config, "_commit_hash", None)
         return f"{self.name}@{commit}" if commit else self.name
 
     def inputs(self, picture: Picture, messages: Sequence[Message]) -> Any:
-        """Messages as the model takes them: by its own chat template, on its device.
+        """Return the messages as model inputs on the model's device, built with the model's chat template.
 
         Raises:
-            PermanentError: if the template refuses the messages or leaves some of their text out.
+            PermanentError: if the template rejects the messages or drops part of their text.
         """
         from jinja2 import TemplateError
 
@@ -79,14 +79,14 @@ class LocalModel:
         return inputs.to(device=self.device, dtype=self.model.dtype)
 
     def text(self, tokens: Sequence[int]) -> str:
-        """Tokens as text, without the special ones."""
+        """Return tokens as text, without special tokens."""
         decoded: str = self.processor.tokenizer.decode(
             tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False
         )
         return decoded
 
     def release(self) -> None:
-        """Let go of the memory."""
+        """Free the memory."""
         import torch
 
         self.model = self.processor = None
@@ -96,15 +96,15 @@ class LocalModel:
 
 
 def loaded(name: str) -> LocalModel:
-    """Load a model onto the fastest device: 32-bit numbers on a CPU, bfloat16 elsewhere.
+    """Load a model onto the fastest device, with 32-bit weights on a CPU and bfloat16 elsewhere.
 
     Args:
-        name: a folder, or a name on the Hugging Face Hub. HF_TOKEN, HF_HOME and HF_HUB_OFFLINE in the environment are
-            the library's to read.
+        name: a folder, or a name on the Hugging Face Hub. The library reads HF_TOKEN, HF_HOME and HF_HUB_OFFLINE from
+            the environment.
 
     Raises:
-        PermanentError: if there is no such model, it cannot be had, it does not answer about images in chats, or the
-            device has not enough memory.
+        PermanentError: if the model does not exist, cannot be downloaded, cannot chat about images, or does not fit
+            into the device's memory.
     """
     import torch
     from transformers import AutoConfig, AutoModelForImageTextToText
@@ -141,7 +141,7 @@ def loaded(name: str) -> LocalModel:
 
 
 def disable_progress_bars() -> None:
-    """Keep the libraries from drawing bars, for where nobody watches."""
+    """Turn off the libraries' progress bars, for non-interactive use."""
     import huggingface_hub.utils
     import transformers.utils.logging
 
@@ -150,7 +150,7 @@ def disable_progress_bars() -> None:
 
 
 def _processor(source: str, config: Any) -> Any:
-    """The model's processor, with what is installed: without torchvision, images are prepared with Pillow and NumPy."""
+    """Return the model's processor. Without torchvision, images are prepared with Pillow and NumPy."""
     from transformers import AutoProcessor
     from transformers.models.auto.processing_auto import PROCESSOR_MAPPING
     from transformers.utils import is_torchvision_available
@@ -162,7 +162,7 @@ def _processor(source: str, config: Any) -> Any:
         or "video_processor" not in processor_class.get_attributes()
     ):
         return AutoProcessor.from_pretrained(source)
-    # Processors that also take videos cannot be loaded without torchvision, although images do not need it.
+    # Processors that support videos require torchvision, although images do not need it.
     return _without_videos(processor_class).from_pretrained(source)
 
 
@@ -177,7 +177,7 @@ def _content(message: Message, image: Any) -> list[dict[str, Any]]:
 
 
 def one_line(error: Exception) -> str:
-    """The first line of a message, without the token that the Hub was asked with."""
+    """Return the first line of an error message, without the Hub token."""
     from huggingface_hub import get_token
 
     line = next(iter(str(error).splitlines()), type(error).__name__)

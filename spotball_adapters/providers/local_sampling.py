@@ -1,7 +1,7 @@
-"""Many replies from one reading of the prompt.
+"""Sample many replies from one encoding of the prompt.
 
-The library's `generate` repeats the prompt and its image for each reply before the model reads them. Here the model
-reads them once; what it then holds, the keys and values of its attention, is repeated, and all replies start there.
+The library's `generate` copies the prompt and its image once per reply before the model reads them. Here the model
+reads them once. Its attention cache (keys and values) is then copied, and all replies start from it.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from typing import Any
 
 from spotball_adapters.providers.protocol import PermanentError, Settings
 
-# What only the reading of the prompt needs, and is large.
+# Large inputs that only the encoding of the prompt needs.
 _READ = ("pixel_values", "mm_encoder_outputs")
 _NO_MEMORY = ("out of memory", "can't allocate memory", "not enough memory")
 
 
 class NoMemoryError(Exception):
-    """The device has not enough memory even for one reply at a time."""
+    """The device has too little memory even for one reply at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class SampledReply:
-    """One reply.
+    """One sampled reply.
 
     Attributes:
-        tokens: their numbers, the one that ended it included.
-        ended: whether the model ended it; else it reached the greatest length.
+        tokens: token ids, including the end token.
+        ended: whether the model ended the reply, or False if the reply reached the maximum length.
     """
 
     tokens: list[int]
@@ -36,20 +36,20 @@ class SampledReply:
 
 
 def is_no_memory(error: RuntimeError) -> bool:
-    """Whether a device ran out of memory. CUDA has an error of its own for that, other devices say it in words."""
+    """Return whether a device ran out of memory. CUDA has its own error class; other devices say it in the message."""
     return any(words in str(error).lower() for words in _NO_MEMORY)
 
 
 def how_to_sample(model_config: Any, settings: Settings, most: int) -> Any:
-    """The settings as a generation config; what they leave out is the model's own.
+    """Return the settings as a generation config. A setting of None keeps the model's own value.
 
     Args:
         model_config: the model's generation config.
-        settings: what was asked for.
-        most: the greatest number of tokens of a reply, where the settings do not say.
+        settings: the requested settings.
+        most: the maximum number of tokens per reply if the settings do not set it.
 
     Raises:
-        PermanentError: if the model's own config makes a temperature meaningless.
+        PermanentError: if the model's config makes a temperature meaningless.
     """
     config = copy.deepcopy(model_config)
     config.num_beams = config.num_return_sequences = 1
@@ -79,21 +79,21 @@ def drawn(
     width: int,
     stopped: Callable[[], bool],
 ) -> tuple[list[SampledReply], int]:
-    """Draw a reply for each seed; the prompt is read once.
+    """Sample one reply per seed. The prompt is read once.
 
     Args:
-        model: of the transformers library.
-        inputs: one prompt, as the model takes it.
-        config: how to sample.
-        seeds: of the replies, each below 2**64; None for no matter which.
-        width: how many replies to make at a time.
-        stopped: asked before each token; once true, what is under way ends as it is.
+        model: a model of the transformers library.
+        inputs: one prompt, as model inputs.
+        config: the generation config.
+        seeds: one seed per reply, each below 2**64, or None for a random seed.
+        width: how many replies to generate at a time.
+        stopped: called before each token. Once it returns True, replies end where they are.
 
     Returns:
-        The replies in the order of the seeds, and the width that memory was enough for: halved until it was.
+        The replies in the order of the seeds, and the width that fitted into memory (halved until it did).
 
     Raises:
-        NoMemoryError: if it was not enough for one.
+        NoMemoryError: if memory is too small for one reply.
     """
     try:
         sampled: tuple[list[SampledReply], int] = model.generate(
@@ -107,7 +107,7 @@ def drawn(
 
 
 class _Rows:
-    """What `generate` calls in place of its own loop once it has prepared one prompt."""
+    """Custom generation loop that `generate` calls after it has prepared one prompt."""
 
     def __init__(self, seeds: Sequence[int | None], width: int, stopped: Callable[[], bool]) -> None:
         self._seeds = seeds
@@ -168,7 +168,7 @@ def _sampled(
     criteria: Any,
     config: Any,
 ) -> list[list[int]]:
-    """Go on from what was read, `rows` times at once: the library's own loop, with its first step done already."""
+    """Generate `rows` replies at once from the encoded prompt, with the library's own loop."""
     import torch
 
     cache = copy.deepcopy(read.past_key_values)
@@ -194,7 +194,7 @@ def _sampled(
 
 
 class _Choice:
-    """Leaves one token to each row, drawn by the row's own seed; what other rows there are does not matter."""
+    """Logits processor that leaves one token per row, drawn with the row's own seed and independent of other rows."""
 
     def __init__(self, seeds: Sequence[int | None], start: int, steps: int) -> None:
         import torch
@@ -210,7 +210,7 @@ class _Choice:
     def __call__(self, input_ids: Any, scores: Any) -> Any:
         import torch
 
-        # MPS has no 64-bit numbers.
+        # MPS does not support 64-bit numbers.
         place = "cpu" if scores.device.type == "mps" else scores.device
         mass = scores.to(place).to(torch.float64).softmax(-1).cumsum(-1)
         point = self._points[:, input_ids.shape[1] - self._start, None].to(place) * mass[:, -1:]

@@ -1,7 +1,7 @@
-"""`openai`: chat completions and the Responses API, as OpenAI and many other servers take them.
+"""Provider `openai`: chat completions and the Responses API, for OpenAI and compatible servers.
 
-With a base URL it reaches vLLM, Ollama, LM Studio, OpenRouter, Gemini's compatible endpoint and whatever else speaks
-the protocol. The key is OPENAI_API_KEY, for each of them; servers of one's own may need none.
+With a base URL it reaches vLLM, Ollama, LM Studio, OpenRouter, Gemini's compatible endpoint and other servers that
+implement the protocol. The key is read from OPENAI_API_KEY for all of them. Your own server may not need one.
 """
 
 from __future__ import annotations
@@ -41,34 +41,34 @@ HOME = "https://api.openai.com/v1"
 KEY = "OPENAI_API_KEY"
 
 MAX_SAMPLES = 128
-"""The most that `n` may be."""
+"""The highest `n` that the protocol allows."""
 
 _OPENAI = "api.openai.com"
 _OPENROUTER = "openrouter.ai"
 _GEMINI = "generativelanguage.googleapis.com"
 
-# Codes of requests that a filter stopped before the model saw them.
+# Error codes of requests that a content filter stopped before the model saw them.
 _FILTERS = frozenset({"content_filter", "content_policy_violation"})
 
 _REFUSES_SEVERAL, _FAILS_WITH_SEVERAL = frozenset({400, 422}), frozenset({500, 501})
-"""Statuses with which servers refuse several samples, as Groq and llama.cpp do, or fail, as llama.cpp does."""
+"""Statuses of servers that reject several samples (Groq, llama.cpp) or fail on them (llama.cpp)."""
 
 _REFUSES_CHAT = frozenset({400, 404, 422})
-"""Statuses with which a server refuses chat completions for a model."""
+"""Statuses of servers that reject chat completions for a model."""
 
 
 class OpenAI:
-    """One model behind an OpenAI-compatible server.
+    """Send requests to one model behind an OpenAI-compatible server.
 
-    `max_samples` starts at what the protocol allows. Servers that know no `n` ignore it and give one reply
-    (Ollama), or refuse it; either way the provider asks for one at a time from then on.
+    `max_samples` starts at the protocol's limit. Servers that do not support `n` ignore it and return one reply
+    (Ollama), or reject the request. In both cases the provider then requests one reply at a time.
 
-    It uses chat completions, and the Responses API from the moment at which a server says that the model requires it.
-    `Access.api` names the API instead.
+    The provider uses chat completions. It switches to the Responses API when the server says that the model requires
+    it. `Access.api` chooses the API explicitly.
 
     Raises:
-        OptionError: for an address that cannot be used.
-        PermanentError: for a key that no header can hold.
+        OptionError: if the address is invalid.
+        PermanentError: if the key contains a character that an HTTP header cannot hold.
     """
 
     name = "openai"
@@ -86,7 +86,7 @@ class OpenAI:
         self._worked_with_one = 0
 
     def check(self, settings: Settings) -> None:
-        """Refuse what is out of the protocol's range. A server may take less, and then refuses the first request."""
+        """Raise an error for values outside the protocol's range. A server may still reject values within it."""
         check_ranges(settings, self.name, max_temperature=2.0, has_request_fields=True)
         if self._uses_responses:
             check_response_fields(settings)
@@ -97,22 +97,23 @@ class OpenAI:
             raise OptionError("--extra-body: 'provider' is not an object, which OpenRouter requires")
 
     def image_tokens(self, width: int, height: int) -> int | None:
-        """By OpenAI's published rule, for its models whose rule is certain."""
+        """Return the tokens by OpenAI's published rule, or None if no rule is certain for the model."""
         return openai_tokens(self.model, width, height) if self._server.host == _OPENAI else None
 
     def versions(self) -> Mapping[str, str]:
-        """The HTTP client's."""
+        """Return the version of the HTTP client."""
         return self._server.versions()
 
     def ready(self) -> None:
-        """See that the key is set, where one is needed."""
+        """Check that the key is set, if one is needed."""
         if self._keyless:
             raise missing(KEY, self.name)
 
     async def ask(self, request: Request) -> Answer:
-        """Send one request for all samples, or for as many as the server gives.
+        """Send one request for all samples, or for as many as the server returns.
 
-        If a server that never gave several samples refuses a request for several, in whatever words, one is requested.
+        If a server that has never returned several samples rejects a request for several, with any message, one is
+        requested.
 
         Raises:
             PermanentError: if the model requires the Responses API, which lacks a setting of the request.
@@ -125,7 +126,7 @@ class OpenAI:
         except RejectedError as error:
             if not (self._may_switch and _names_responses(error)):
                 raise
-        # Others may have switched while this request was under way.
+        # Another request may have switched the API while this one was in progress.
         self._use_responses()
         try:
             check_response_fields(request.settings)
@@ -143,10 +144,10 @@ class OpenAI:
             try:
                 answer = await self._again(self._ask(request, 1))
             except TransientError:
-                # The server fails whatever the number of samples, so it is not tried again with one.
+                # The server fails for any number of samples, so a retry with one sample is useless.
                 self._fails_with_one = True
                 raise
-            # A server may fail once for another reason.
+            # A server may fail once for an unrelated reason.
             self._worked_with_one += 1
             if isinstance(error, RejectedError) or self._worked_with_one > 1:
                 self.max_samples = 1
@@ -161,7 +162,7 @@ class OpenAI:
         return body if isinstance(body, Answer) else self._answer(response_answer, body)
 
     async def _again(self, asking: Awaitable[Answer]) -> Answer:
-        """Return the answer to a second request, or raise its error, with both requests counted."""
+        """Return the answer to a second request, or raise its error. Count both requests."""
         try:
             answer = await asking
         except ProviderError as error:
@@ -190,7 +191,7 @@ class OpenAI:
         return answer
 
     async def _post(self, path: str, body: Mapping[str, Any], n: int = 1) -> dict[str, Any] | Answer:
-        """Return the server's answer; that of a filter, if one stopped the request before the model saw it."""
+        """Return the server's answer, or a filtered answer if a content filter stopped the request."""
         try:
             return await self._server.post(path, body)
         except RejectedError as error:
@@ -203,11 +204,11 @@ class OpenAI:
         await self._server.close()
 
     def _body(self, request: Request, n: int) -> dict[str, Any]:
-        # OpenAI's newer models refuse the old name, and the servers of others ignore the new one.
+        # OpenAI's newer models reject the old name, and other servers ignore the new one.
         length = "max_completion_tokens" if self._server.host == _OPENAI else "max_tokens"
         body = chat_body(self.model, replace(request, samples=request.samples[:n]), length=length)
         if self._server.host == _OPENROUTER:
-            # Otherwise it may choose a host that drops settings without a word.
+            # Otherwise OpenRouter may choose a host that silently drops settings.
             body["provider"] = {"require_parameters": True, **body.get("provider", {})}
         return body
 
@@ -221,7 +222,7 @@ class OpenAI:
 
 
 def authorization(base_url: str | None, key: str | None) -> dict[str, str]:
-    """Return the header that holds a key, in the form that the server of an address takes.
+    """Return the HTTP header with the key, in the form that the server expects.
 
     Examples:
         >>> authorization("http://localhost:8000/v1", "sk-1")
@@ -231,17 +232,17 @@ def authorization(base_url: str | None, key: str | None) -> dict[str, str]:
     """
     if key is None:
         return {}
-    # Such addresses are Azure's, whose deployments take a bearer token for one of Entra.
+    # These are Azure addresses. Azure would treat a bearer token as an Entra token.
     if base_url and API_VERSION in parse_qs(urlsplit(base_url).query):
         return {"api-key": key}
     return {"Authorization": f"Bearer {key}"}
 
 
 def _names_responses(error: RejectedError) -> bool:
-    """Whether a server refuses chat completions because the model requires the Responses API."""
+    """Return whether a server rejects chat completions because the model requires the Responses API."""
     return error.status in _REFUSES_CHAT and "v1/responses" in str(error)
 
 
 def provider(access: Access) -> Provider:
-    """The entry point."""
+    """Return the provider (entry point)."""
     return OpenAI(access)

@@ -1,7 +1,7 @@
-"""The paper's models and how it asked them.
+"""Models and settings of the paper.
 
-It asked each of its four models with temperature 0.6: 50 times about each image with the prompts `base` and `cue`, and
-20 times with `cot`. The script that was published for Gemini passes no temperature, though.
+The paper sampled each of its four models at temperature 0.6: 50 samples per image with the prompts `base` and `cue`,
+and 20 with `cot`. The published Gemini script, however, sets no temperature.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ from types import MappingProxyType
 from spotball_adapters.providers.protocol import Settings
 
 SOURCE = "Spot the Ball: A Benchmark for Visual Social Inference, arXiv 2511.00261"
-"""Where the settings come from."""
+"""The source of the settings."""
 
 SETTINGS = Settings(temperature=0.6)
-"""Of all models, as the paper says."""
+"""Settings of all models, according to the paper."""
 
 PROMPTS = ("base", "cue", "cot")
 SAMPLES = (50, 50, 20)
-"""Of each image with each of the prompts."""
+"""Samples per image, for each of the prompts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """How one model is asked.
+    """Settings for one model.
 
     Attributes:
-        respondent: what the published results call it.
-        provider: as `--provider` names it.
-        model: as `--model` names it.
-        settings: how it samples.
-        prompts: their names.
-        samples: of each image, one number for each prompt.
+        respondent: the model's name in the published results.
+        provider: the name for `--provider`.
+        model: the name for `--model`.
+        settings: the sampling settings.
+        prompts: names of the prompts.
+        samples: samples per image, one number per prompt.
     """
 
     respondent: str
@@ -45,7 +45,7 @@ class Preset:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The options of `spotball run` that say the same.
+        """Return the equivalent options of `spotball run`.
 
         Examples:
             >>> print(*PRESETS["gpt"].options[:4])
@@ -70,4 +70,4 @@ _ALL = (
 )
 
 PRESETS: Mapping[str, Preset] = MappingProxyType({preset.respondent: preset for preset in _ALL})
-"""The paper's models by the names that its published results bear."""
+"""The paper's models, by their names in the published results."""

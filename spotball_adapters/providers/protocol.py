@@ -1,7 +1,6 @@
-"""What a provider is: something that is shown a picture, asked, and replies.
+"""The provider interface: a provider sends an image and a question to a model, and returns its replies.
 
-A provider asks once and says what came of it. Whether to ask again, how many at a time and what to keep is the
-runner's.
+A provider sends one request and reports the result. The runner decides about retries, concurrency and storage.
 """
 
 from __future__ import annotations
@@ -17,30 +16,30 @@ if TYPE_CHECKING:
     from spotball_core.gaze.data.stimuli import Stimulus
 
 ENTRY_POINTS = "spotball.providers"
-"""The entry point group in which providers are found: a name, and a `ProviderFactory`."""
+"""The entry point group of providers. Each entry maps a name to a `ProviderFactory`."""
 
 MAX_RESPONSE = 20_000_000
-"""Bytes that the response to one request may have, unless the user sets another limit."""
+"""The default maximum size of a response, in bytes."""
 
 Api = Literal["chat", "responses"]
-"""Chat completions, or the Responses API."""
+"""The API of an OpenAI-compatible server: chat completions or the Responses API."""
 
 Finish = Literal["stop", "length", "filtered", "refused", "other"]
-"""Why a reply ended: it was complete, cut off, withheld by a filter, declined by the model, or something else."""
+"""Why a reply ended: complete, cut off at the length limit, filtered, declined by the model, or another reason."""
 
 
 class RunItem(Protocol):
-    """What is asked about: a scene, a photo."""
+    """The subject of a request: a scene or a photo."""
 
     @property
     def key(self) -> tuple[str, str]:
-        """What it is one of, such as its sport, and its id there."""
+        """Return the item's group, such as its sport, and its id within the group."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An encoded image, as it is sent."""
+    """An encoded image, exactly as it is sent."""
 
     data: bytes = field(repr=False)
     media_type: str
@@ -50,7 +49,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of a conversation; the picture goes with it, before its text, if `picture` is set."""
+    """One message of a conversation. If `picture` is set, the image is sent with it, before its text."""
 
     role: Literal["system", "user", "assistant"]
     text: str
@@ -59,12 +58,16 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a model samples. What is None is left to the provider's default, and not sent.
+    """Sampling settings. A setting of None is not sent, so the provider's default applies.
 
     Attributes:
+        temperature: sampling temperature.
+        top_p: nucleus sampling: the probability mass of the tokens to sample from.
+        max_output_tokens: maximum number of tokens per reply.
+        seed: random seed.
         reasoning_effort: how long a reasoning model reasons, in the server's words, such as low or high.
-        extra_body: further fields of each request's body, as JSON values by name. They are stored, so they must not
-            hold secrets.
+        extra_body: further fields of each request's body, as JSON values by name. They are stored with the run, so they
+            must not contain secrets.
     """
 
     temperature: float | None = None
@@ -90,12 +93,11 @@ class Request:
     """One question about one image, for one or more samples.
 
     Attributes:
-        scene: what the picture shows, a `Scene` in Spot the Ball. Models are not told of it; the baselines answer from
-            it.
-        picture: the image as it is shown; without bytes where no message goes with it.
-        messages: the conversation so far, the last of the user.
-        settings: how to sample.
-        samples: the numbers of the samples asked for, each with its own reply; at most the provider's `max_samples`.
+        scene: the item that the image shows; a `Scene` in Spot the Ball. It is not sent to models. Baselines use it.
+        picture: the image to send. Its data are empty if no message includes the image.
+        messages: the conversation so far. The last message is the user's.
+        settings: the sampling settings.
+        samples: the numbers of the requested samples, at most `max_samples` of the provider. Each gets its own reply.
     """
 
     scene: RunItem
@@ -107,12 +109,12 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model said once.
+    """One reply of a model.
 
     Attributes:
-        text: as it came; empty where nothing was said.
-        finish: why it ended.
-        finish_said: the same in the provider's own word.
+        text: the unchanged text; empty if the model returned none.
+        finish: why the reply ended.
+        finish_said: the reason in the provider's own words.
     """
 
     text: str
@@ -122,16 +124,17 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of one request.
+    """The result of one request.
 
     Attributes:
-        replies: for the samples asked for, in their order; at least one. A server that gives fewer than it is asked for
-            leaves the last ones out; the provider then lowers its `max_samples`, and they are to be asked for again.
-        model: the model's version as the provider reports it; None if it does not.
-        input_tokens: of the whole request; None where the provider does not count.
-        output_tokens: of all replies together; None where the provider does not count.
-        requests: how many requests the provider sent. It is 2 if the server refused the first one and answered another,
-            such as one for fewer samples.
+        replies: at least one reply, in the order of the requested samples. If a server returns too few replies, the
+            last samples are missing; the provider then lowers its `max_samples`, and the runner requests the missing
+            samples again.
+        model: the model version that the provider reports, or None if it reports none.
+        input_tokens: tokens of the whole request, or None if the provider does not count them.
+        output_tokens: tokens of all replies together, or None if the provider does not count them.
+        requests: how many HTTP requests were sent. It is 2 if the server rejected the first and answered a modified
+            one, for example with fewer samples.
     """
 
     replies: tuple[Reply, ...]
@@ -142,13 +145,13 @@ class Answer:
 
 
 class Provider(Protocol):
-    """A way to reach one model.
+    """A connection to one model.
 
     Attributes:
-        name: as `--provider` names it.
-        model: as `--model` names it.
-        max_samples: how many samples one request can ask for. It may fall while a run goes on: what a server can do
-            shows in what it answers.
+        name: the provider's name for `--provider`.
+        model: the model's name for `--model`.
+        max_samples: how many samples one request can ask for. It may decrease during a run, when a server's answers
+            show a lower limit.
     """
 
     name: str
@@ -156,62 +159,62 @@ class Provider(Protocol):
     max_samples: int
 
     def check(self, settings: Settings) -> None:
-        """Refuse settings that this provider or model would ignore or not take.
+        """Raise an error for settings that this provider or model does not support.
 
         Raises:
-            OptionError: naming the setting.
+            OptionError: if a setting is not supported. The message names the setting.
         """
         ...
 
     def image_tokens(self, width: int, height: int) -> int | None:
-        """How many tokens an image of this size in pixels costs; None where no rule is published."""
+        """Return how many tokens an image of this size in pixels costs, or None if no rule is published."""
         ...
 
     def versions(self) -> Mapping[str, str]:
-        """The packages that asking depends on, and their versions."""
+        """Return the versions of the packages that requests depend on, by package name."""
         ...
 
     async def ask(self, request: Request) -> Answer:
-        """Ask once.
+        """Send one request.
 
         Raises:
-            TransientError: for a fault that may be over when asked again.
-            RefusedError: for one that this request would meet again, though others may not.
-            PermanentError: for one that every further request would meet as well.
+            TransientError: if a retry may succeed.
+            RefusedError: if this request would fail again, although other requests may succeed.
+            PermanentError: if every further request would fail as well.
         """
         ...
 
     async def close(self) -> None:
-        """Let go of connections and memory."""
+        """Close connections and free memory."""
         ...
 
 
 @runtime_checkable
 class Ready(Protocol):
-    """What a provider may have besides: it is asked before a run draws or writes anything, unless nothing is left."""
+    """Optional method of a provider. The runner calls it before it writes anything, unless no requests are left."""
 
     def ready(self) -> None:
-        """See that a request could be made, without making one.
+        """Check that requests are possible, without sending one.
 
         Raises:
-            PermanentError: for a key that is not set, or whatever else every request would lack.
+            PermanentError: if something that every request needs is missing, such as the key.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How a provider is to be reached.
+    """How to reach a model.
 
     Attributes:
         model: the model's name.
-        base_url: where its server is; None for the provider's own.
-        scenes: all scenes of a run of Spot the Ball, for respondents that answer from them.
-        stimuli: the same for a run about gaze.
-        concurrency: how many requests may be under way at a time.
-        timeout: seconds that one request may take.
-        max_response: bytes that the response to one request may have.
-        api: which API of the server to use, if the provider knows several; None for the provider's choice.
+        base_url: the server's address, or None for the provider's default.
+        scenes: all scenes of a Spot the Ball run, for baselines, which answer from them.
+        stimuli: all stimuli of a gaze run, for baselines, which answer from them.
+        concurrency: maximum number of simultaneous requests.
+        timeout: maximum duration of one request in seconds.
+        max_response: maximum size of one response in bytes.
+        api: the server's API to use, if the provider supports several, or None for the provider's choice.
     """
 
     model: str
@@ -228,21 +231,21 @@ ProviderFactory = Callable[[Access], Provider]
 
 
 class ProviderError(SpotballError):
-    """Asking failed. The message holds no secret, whatever the server said.
+    """A request failed. The message contains no secret, even if the server's response does.
 
     Attributes:
-        requests: how many requests the provider sent, all of which failed.
+        requests: how many HTTP requests were sent, all of which failed.
     """
 
     requests: int = 1
 
 
 class TransientError(ProviderError):
-    """A fault that may be over when asked again: no connection, too many requests, a server's error, a broken body.
+    """A failure that a retry may fix: no connection, too many requests, a server error, a malformed body.
 
     Attributes:
-        status: the HTTP status, if there was one.
-        retry_after: seconds to wait, where the server says so.
+        status: the HTTP status, or None if there was none.
+        retry_after: seconds to wait, if the server states them.
     """
 
     def __init__(self, message: str, *, status: int | None = None, retry_after: float | None = None) -> None:
@@ -252,11 +255,11 @@ class TransientError(ProviderError):
 
 
 class PermanentError(ProviderError):
-    """A fault that every further request would meet: a wrong key, no such model, a request that is not understood."""
+    """A failure that every further request would meet: an invalid key, an unknown model, an invalid request."""
 
 
 class RefusedError(PermanentError):
-    """A fault that this request would meet again, though others may not: a content filter, an image that is too large.
+    """A failure that only this request would meet again: a content filter, an image that is too large.
 
-    The runner sends the other images first, then tries once more.
+    The runner first sends the other requests, then tries this one again.
     """

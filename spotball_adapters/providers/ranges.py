@@ -1,4 +1,4 @@
-"""Which values of a setting make sense, wherever they are sent."""
+"""Check that sampling settings are within the range that a provider supports."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from spotball_adapters.providers.protocol import Settings
 from spotball_core.errors import OptionError
 
 _REQUEST_FIELDS = {"reasoning_effort": "--reasoning-effort", "extra_body": "--extra-body"}
-"""Settings that only chat completions have, and their options."""
+"""Settings that only chat completions support, and their command-line options."""
 
 
 def check_ranges(
     settings: Settings, provider: str, *, max_temperature: float, has_request_fields: bool = False
 ) -> None:
-    """Refuse settings that are out of their ranges, or that the provider does not support.
+    """Raise an error for settings that are out of range or not supported by the provider.
 
     Args:
         has_request_fields: whether the provider sends `reasoning_effort` and `extra_body`.
 
     Raises:
-        OptionError: naming the setting.
+        OptionError: if a setting is invalid. The message names the setting.
 
     Examples:
         >>> check_ranges(Settings(temperature=0.6, top_p=1), "openai", max_temperature=2)
@@ -41,10 +41,10 @@ def check_ranges(
 
 
 def refuse(settings: Settings, *names: str, why: str) -> None:
-    """Refuse settings that would be ignored.
+    """Raise an error for settings that the provider would ignore.
 
     Raises:
-        OptionError: naming the first of them that is given.
+        OptionError: if one is set. The message names the first of them.
     """
     for name in names:
         if name in settings.given():

@@ -1,4 +1,4 @@
-"""What a response over HTTP means: a JSON object, or an error of the protocol. All providers with servers read so."""
+"""Convert HTTP responses to JSON objects or provider errors, in the same way for all servers."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from spotball_adapters.providers.server_messages import about_one_request, error
 from spotball_core.service.json_file import parse_json
 
 ENCODINGS = ("gzip", "deflate")
-"""Compression that a response may have. Each chunk of at most 64 KB expands to about 68 MB, at most."""
+"""Accepted compression of responses. A chunk of at most 64 KB expands to at most about 68 MB."""
 
 _MOST_OF_ERROR = 100_000
-"""Bytes of a response with an error that are read."""
+"""How many bytes of an error response are read."""
 
 _PASSING = frozenset({408, 409, 425, 429})
-# Codes of errors that come with a status of passing ones, and do not pass: no money is left.
+# Codes of permanent errors that come with a temporary status: the account has no money left.
 _FOR_GOOD = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 
 
 class RejectedError(PermanentError):
-    """A request that the server does not take.
+    """The server rejects a request.
 
     Attributes:
         status: the HTTP status.
-        code: the server's word for what is wrong, empty where it has none.
-        field: the part of the request that is wrong, empty where the server does not say.
+        code: the server's error code; empty if it sends none.
+        field: the invalid part of the request; empty if the server does not name it.
     """
 
     def __init__(self, message: str, *, status: int, code: str = "", field: str = "") -> None:
@@ -39,22 +39,22 @@ class RejectedError(PermanentError):
 
     @property
     def is_about_samples(self) -> bool:
-        """Whether the request may have been rejected because it asked for several samples."""
+        """Return whether the request may have been rejected because it asked for several samples."""
         return self.status in (400, 422) and (self.field == "n" or "candidate" in str(self).lower())
 
 
 class RefusedRequestError(RejectedError, RefusedError):
-    """A request that the server does not take, though it may take others."""
+    """The server rejects this request, but may accept others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Responses:
-    """Reads the responses of one server.
+    """Reader of one server's responses.
 
     Attributes:
-        name: how errors name the server.
-        key: the secret that no error may hold; None if there is none.
-        max_response: bytes that a response may have.
+        name: the server's name in errors.
+        key: the secret that must not appear in errors, or None.
+        max_response: maximum size of a response in bytes.
     """
 
     name: str
@@ -62,10 +62,10 @@ class Responses:
     max_response: int
 
     def start(self, status: int, headers: Mapping[str, str]) -> HttpResponse:
-        """A response whose status and headers have come.
+        """Start a response from its status and headers.
 
         Raises:
-            TransientError: for a content encoding that was not accepted.
+            TransientError: if the content encoding was not among the accepted ones.
         """
         encoding = headers.get("content-encoding", "identity").strip().lower()
         if encoding not in ("identity", *ENCODINGS):
@@ -73,20 +73,20 @@ class Responses:
         return HttpResponse(self, status, headers)
 
     def malformed(self, detail: str) -> TransientError:
-        """The error for a body that is not as the protocol says."""
+        """Return the error for a body that does not follow the protocol."""
         return TransientError(self.clean(f"{self.name}: the answer is malformed: {detail}"))
 
     def out_of_time(self, seconds: float) -> TransientError:
-        """The error for a response that took too long."""
+        """Return the error for a response that took too long."""
         return TransientError(f"{self.name}: no answer within {seconds:g} s")
 
     def clean(self, text: str) -> str:
-        """The text as an error may show it: short, printable, and without the key."""
+        """Return the text in a form that is safe for an error: short, printable, and without the key."""
         return shortened(hidden(text, self.key))
 
 
 class HttpResponse:
-    """One response: its body is added part by part, then read."""
+    """One response. Add the parts of its body, then read it."""
 
     def __init__(self, responses: Responses, status: int, headers: Mapping[str, str]) -> None:
         self._responses = responses
@@ -95,11 +95,11 @@ class HttpResponse:
         self._is_success = 200 <= status < 300
         most = responses.max_response
         self._most = most if self._is_success else min(_MOST_OF_ERROR, most)
-        # One array: where memory runs out, its growth is what fails, and the rest of the program has some left.
+        # One array: if memory runs out, only its growth fails, and the rest of the program still has memory.
         self._content = bytearray()
 
     def add(self, part: bytes) -> bool:
-        """Add a decompressed part of the body. Return whether more of it is needed: of an error, only the beginning is.
+        """Add a decompressed part of the body, and return whether more is needed. Only the start of an error is read.
 
         Raises:
             RefusedRequestError: if the body is larger than the limit.
@@ -114,11 +114,11 @@ class HttpResponse:
         return False
 
     def read(self) -> dict[str, Any]:
-        """The object in the body.
+        """Return the JSON object in the body.
 
         Raises:
-            TransientError: for a status that may pass, or a body that is not a JSON object.
-            RefusedRequestError: for a status that refuses this request alone.
+            TransientError: if the status is temporary, or the body is not a JSON object.
+            RefusedRequestError: if the status rejects only this request.
             RejectedError: for any other status that is not a success.
         """
         content = bytes(self._content)
@@ -127,12 +127,12 @@ class HttpResponse:
         except ValueError as invalid:
             body, fault = None, f"no JSON object ({invalid})"
         if not self._is_success:
-            # Whatever charset the headers name: JSON is UTF-8, and some names stand for no charset at all.
+            # The charset of the headers is ignored: JSON is UTF-8, and some servers name invalid charsets.
             raise self._failure(self._status, body, content[:_MOST_OF_ERROR].decode("utf-8", "replace"))
         if not isinstance(body, dict):
             raise self._responses.malformed(fault)
         if body.get("error"):
-            # Some servers find the fault when the status is sent already.
+            # Some servers detect the error after they have sent the status.
             error = body["error"]
             code = error.get("code") if isinstance(error, dict) else None
             raise self._failure(code if isinstance(code, int) and 400 <= code < 600 else 500, body, "")

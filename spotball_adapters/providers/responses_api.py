@@ -1,6 +1,7 @@
-"""The Responses API as data: the body of a request, and the answer that a body holds. How they travel is another's.
+"""Build request bodies for the Responses API, and read their responses. This module does not use HTTP.
 
-Some models of OpenAI cannot be reached through chat completions. The API gives one reply per request and takes no seed.
+Some OpenAI models are not available through chat completions. The API returns one reply per request and does not
+support a seed.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _OPTIONS = {
     "top_p": "--top-p",
     "max_output_tokens": "--max-output-tokens",
 }
-"""Fields of a body that options set."""
+"""The command-line option for each body field that has one."""
 
 _UNREADABLE = {"stream": "replies are read as a whole", "background": "replies are not waited for later"}
 
@@ -33,10 +34,10 @@ _INCOMPLETE: Mapping[str, Finish] = {"max_output_tokens": "length", "content_fil
 
 
 def check_response_fields(settings: Settings) -> None:
-    """Refuse a seed, and fields in `extra_body` that are set in another way.
+    """Raise an error for a seed, and for fields in `extra_body` that have their own option.
 
     Raises:
-        OptionError: naming the setting or the field.
+        OptionError: if one is set. The message names the setting or the field.
 
     Examples:
         >>> check_response_fields(Settings(extra_body={"input": "?"}))
@@ -54,14 +55,14 @@ def check_response_fields(settings: Settings) -> None:
 
 
 def response_body(model: str, request: Request) -> dict[str, Any]:
-    """Return the body of a request for one reply.
+    """Return the request body for one reply.
 
-    The server is asked not to store the reply, as it does not with chat completions either.
+    The body asks the server not to store the reply, which is also the default of chat completions.
     """
     settings = request.settings.given()
     body: dict[str, Any] = {
         "store": False,
-        # The default of the protocol, but not of every server.
+        # False is the default of the protocol, but not of every server.
         "stream": False,
         **(request.settings.extra_body or {}),
         "model": model,
@@ -74,10 +75,10 @@ def response_body(model: str, request: Request) -> dict[str, Any]:
 
 
 def response_answer(body: Mapping[str, Any]) -> Answer:
-    """Return the answer that a body holds, of one reply.
+    """Return the answer in a response body, with one reply.
 
     Raises:
-        MalformedReplyError: saying what is wrong with the body.
+        MalformedReplyError: if the body does not follow the protocol.
     """
     output = body.get("output")
     if not isinstance(output, list) or not all(isinstance(item, dict) for item in output):

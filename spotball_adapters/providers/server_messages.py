@@ -1,4 +1,4 @@
-"""Prepare the messages of servers for errors and for storage."""
+"""Clean up messages and values of servers for errors and for storage."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 MAX_MESSAGE = 300
-"""Characters of a server's message that an error repeats."""
+"""How many characters of a server's message an error repeats."""
 
 
 def shortened(text: str, most: int = MAX_MESSAGE) -> str:
-    """One line of printable characters, cut off at a length.
+    """Return the text as one line of printable characters, cut off at `most` characters.
 
     Examples:
         >>> shortened("too  many\\n\\x1b[31mrequests", 12)
@@ -24,7 +24,7 @@ def shortened(text: str, most: int = MAX_MESSAGE) -> str:
 
 
 def writable(text: str) -> str:
-    """The text with halves of characters replaced: JSON can say them, no file can hold them.
+    """Return the text with lone surrogates replaced. JSON can contain them, but files cannot.
 
     Examples:
         >>> writable("Cell: D4 \\ud83d") == "Cell: D4 \\ufffd"
@@ -34,11 +34,11 @@ def writable(text: str) -> str:
 
 
 MOST_TOKENS = 10**9
-"""Tokens of one request, at most. A server that reports more is wrong, and the number might not fit into a store."""
+"""The largest accepted token count of one request. Larger counts are wrong, and might not fit into a store."""
 
 
 def count(value: object) -> int | None:
-    """Return a number of tokens as usage reports it; None for anything else.
+    """Return a token count of a usage report, or None for any invalid value.
 
     Examples:
         >>> count(7), count(None), count("7"), count(10**30)
@@ -48,7 +48,7 @@ def count(value: object) -> int | None:
 
 
 def word(value: object) -> str:
-    """Return a word of a protocol, such as why a reply ended; empty for anything that is not text.
+    """Return a protocol word, such as a finish reason, or an empty string if the value is not text.
 
     Examples:
         >>> word("stop"), word(None), word({"type": "stop"})
@@ -58,15 +58,15 @@ def word(value: object) -> str:
 
 
 def describe_error(error: Exception) -> str:
-    """An error's kind and what it says, if anything."""
+    """Return an error's type, and its message if it has one."""
     message = str(error)
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
 def error_of(body: Any) -> tuple[str, str, str]:
-    """Message, code and field of a server's error, each empty where it is not there.
+    """Return message, code and field of a server's error. Missing parts are empty.
 
-    Servers that speak one protocol do not agree on their errors: an object, its text alone, a list of one, or `detail`.
+    Servers of the same protocol format errors differently: an object, a plain text, a list of one object, or `detail`.
 
     Examples:
         >>> error_of({"error": {"message": "No such model", "code": "model_not_found", "param": None}})
@@ -90,18 +90,18 @@ def error_of(body: Any) -> tuple[str, str, str]:
 
 
 _EVERY_REQUEST = ("api key", "api_key", "credit", "billing", "quota")
-"""Words of messages about the account. Some services send them with the status of a request that they refuse."""
+"""Words in messages about the account. Some services send them with the status of a rejected request."""
 
 _SETTINGS = frozenset({"model", "n", "temperature", "top_p", "seed", "max_tokens", "max_completion_tokens"})
 
 
 def about_one_request(status: int, message: str, field: str) -> bool:
-    """Return whether an error may be about the content of one request, such as its image, and not about all requests.
+    """Return whether an error may concern one request, for example its image, and not all requests.
 
     Args:
         status: the HTTP status.
-        message: the service's own.
-        field: the part of the request that the service names; empty where it names none.
+        message: the server's message.
+        field: the part of the request that the server names; empty if it names none.
 
     Examples:
         >>> about_one_request(400, "The image is too large", ""), about_one_request(401, "Unknown key", "")
@@ -118,7 +118,7 @@ def about_one_request(status: int, message: str, field: str) -> bool:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait, from `retry-after-ms`, or `retry-after` in seconds or as a date; None where neither can be read.
+    """Return the seconds to wait, from `retry-after-ms` or `retry-after`, or None if neither is readable.
 
     Examples:
         >>> retry_after({"retry-after": "7"}), retry_after({"retry-after-ms": "250"}), retry_after({})
@@ -133,7 +133,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
             return max(seconds, 0.0)
     try:
         until = parsedate_to_datetime(headers["retry-after"])
-        # By the server's own clock, where it tells the time: ours may be off.
+        # Use the server's clock if it sends the time, because the local clock may be wrong.
         now = parsedate_to_datetime(headers["date"]) if "date" in headers else datetime.now(UTC)
         return max((until - now).total_seconds(), 0.0)
     except (KeyError, ValueError, TypeError, OverflowError):
@@ -141,7 +141,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def retry_delay(body: Any) -> float | None:
-    """Seconds to wait, from the `retryDelay` that Google puts into an error's details; None where there is none.
+    """Return the seconds to wait, from `retryDelay` in the details of a Google error, or None.
 
     Examples:
         >>> retry_delay({"error": {"code": 429, "details": [{"@type": "RetryInfo", "retryDelay": "34s"}]}})

@@ -1,4 +1,4 @@
-"""`transformers`: a vision-language model in this process, on this machine's GPU or CPU."""
+"""Provider `transformers`: a vision-language model in this process, on the local GPU or CPU."""
 
 from __future__ import annotations
 
@@ -20,29 +20,30 @@ if TYPE_CHECKING:
     from spotball_adapters.providers.local_model import LocalModel
 
 MAX_SAMPLES = 50
-"""The most samples that the published study asked for of one image, so that each image is encoded once.
+"""Samples per request: the largest number per image in the published study, so each image is encoded once.
 
-Where memory does not hold that many replies at a time, they are made in smaller lots from the one encoding.
+If memory cannot hold that many replies at a time, they are generated in smaller batches from the same encoding.
 """
 
 MAX_OUTPUT_TOKENS = 1024
-"""How long a reply may become where the settings do not say. Models themselves say 20 tokens, or as many as fit."""
+"""Maximum reply length in tokens if the settings do not set it. Models default to 20 tokens, or to as many as fit."""
 
 _MODULES = {"torch": "torch", "transformers": "transformers", "pillow": "PIL"}
 
 
 class Transformers:
-    """One image-text-to-text model that the transformers library can load.
+    """Run one image-text-to-text model of the transformers library.
 
-    Requests are answered one at a time, in a thread; what more is asked meanwhile waits. The first request loads the
-    model. With a seed, a reply is drawn from the seed, the picture, the messages and the sample's number alone: samples
-    differ from each other and from image to image, and asked again they come out the same. What the settings leave out
-    is the model's own: its `generation_config.json` says whether and how it samples.
+    Requests are answered one at a time, in a thread; further requests wait. The first request loads the model. With a
+    seed, a reply depends only on the seed, the image, the messages and the sample's number: samples differ from each
+    other and from image to image, and repeated requests return the same replies. A setting of None keeps the model's
+    own value: `generation_config.json` says whether and how it samples.
 
-    Temperature 0 takes the likeliest token each time: the reply is made once, and is that of all samples.
+    At temperature 0 the model always takes the most likely token. The reply is then generated once and used for all
+    samples.
 
     Raises:
-        MissingExtraError: without PyTorch, transformers or Pillow.
+        MissingExtraError: if PyTorch, transformers or Pillow is not installed.
         OptionError: if a base URL is given.
     """
 
@@ -61,24 +62,24 @@ class Transformers:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=self.name)
 
     def check(self, settings: Settings) -> None:
-        """Refuse what is out of range. All settings are used."""
+        """Raise an error for values that are out of range. All settings are supported."""
         check_ranges(settings, self.name, max_temperature=100.0)
 
     def image_tokens(self, width: int, height: int) -> int | None:
-        """None: models differ, and nobody is paid."""
+        """Return None: the number depends on the model, and local tokens cost nothing."""
         return None
 
     def versions(self) -> Mapping[str, str]:
-        """The libraries', and the device."""
+        """Return the versions of the libraries, and the device."""
         from spotball_adapters.providers.local_model import device_name, picked_device
 
         return {package: version(package) for package in _MODULES} | {"device": device_name(picked_device())}
 
     async def ask(self, request: Request) -> Answer:
-        """Make all replies of a request from one encoding of its picture and messages.
+        """Generate all replies of a request from one encoding of its image and messages.
 
         Raises:
-            PermanentError: if the model cannot be loaded, does not take the messages, or needs too much memory.
+            PermanentError: if the model cannot be loaded, rejects the messages, or needs too much memory.
         """
         left = threading.Event()
         try:
@@ -87,7 +88,7 @@ class Transformers:
             left.set()
 
     async def close(self) -> None:
-        """End what is being generated, and let go of the model."""
+        """Stop the generation in progress, and free the model."""
         self._closed.set()
         await asyncio.to_thread(self._thread.shutdown, cancel_futures=True)
         if self._local is not None:
@@ -135,12 +136,12 @@ class Transformers:
 
 
 def provider(access: Access) -> Provider:
-    """The entry point."""
+    """Return the provider (entry point)."""
     return Transformers(access)
 
 
 def _seed(request: Request, sample: int) -> int | None:
-    """A sample's own seed: the same numbers for every image would tie the images' replies together."""
+    """Return a sample's own seed. It depends on the image, so that replies to different images are independent."""
     if request.settings.seed is None:
         return None
     turns = [(message.role, message.text, message.picture) for message in request.messages]

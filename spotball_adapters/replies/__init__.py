@@ -1,7 +1,7 @@
-"""Read the cell that a reply answers with.
+"""Parse replies: read the cell that a reply answers with.
 
-`strict` reads only the format that the prompts ask for; `lenient` reads a reply as a careful person would. Neither
-guesses: a reply that can be understood in two ways is unparsed, with the reason.
+The policy `strict` reads only the format that the prompts request. The policy `lenient` reads a reply as a careful
+person would. Neither guesses: an ambiguous reply is unparsed, with the reason.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ DEFAULT_POLICY: ParsePolicy = "strict"
 
 
 def parse_reply(text: str, grid: Grid, *, policy: ParsePolicy = DEFAULT_POLICY, finish: Finish = "stop") -> Parsed:
-    """Read the cell that a reply answers with, in time proportional to the reply's length.
+    """Return the cell that a reply answers with. The time is proportional to the reply's length.
 
     Args:
         text: the reply, unchanged.
         grid: the grid whose cells are the possible answers.
-        policy: "strict" reads only the format that the prompts ask for; "lenient" also reads answers in free text.
+        policy: "strict" reads only the format that the prompts request; "lenient" also reads answers in free text.
         finish: why the reply ended: stop, length, filtered, refused or other.
 
     Raises:
-        OptionError: for an unknown policy.
+        OptionError: if the policy is unknown.
 
     Examples:
         >>> parse_reply("Reasoning: They look left.\\nCell: **d-4**", Grid.standard())

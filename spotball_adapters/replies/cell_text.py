@@ -1,6 +1,6 @@
-"""Which one cell a few words name, such as what stands after `Cell:`; or why they name none.
+"""Read the single cell that a short text names, such as the text after `Cell:`, or the reason why it is missing.
 
-Never a guess: words that can be read in two ways are not read.
+Nothing is guessed: text that can be read in two ways is not read.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from spotball_core.errors import GridError
 from spotball_core.grid import Grid, row_number
 
 Unread = Literal["no answer", "several answers", "a range", "outside the grid", "cut off"]
-"""Why words name no cell."""
+"""Reasons why a text names no cell."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadCell:
-    """What some words say: a cell in its canonical spelling, or why it is none."""
+    """The cell that a text names, in its canonical spelling, or the reason why it is missing."""
 
     cell: str | None
     problem: Unread | None = None
@@ -27,7 +27,7 @@ class ReadCell:
 
 # Repetitions are bounded or possessive throughout, so that reading takes time in proportion to the text.
 _GAP = r"\s{0,2}[,\-_]?\s{0,2}"
-# Of several letters only where they touch the number, or are capitals: "in 4" is no cell.
+# Several letters count only if they touch the number or are capitals: "in 4" is not a cell.
 _LETTERS = r"(?:[A-Za-z]{1,3}(?=[-_]?[0-9])|[A-Z]{1,3}|[a-z])"
 _AFTER_NUMBER = r"(?!(?:st|nd|rd|th)\b)(?:(?<=[0-9\-_])[A-Za-z]{1,3}|[A-Z]{1,3}|[a-z])"
 _ROW, _COL = r"row\s{0,2}[:=]?\s{0,2}", r"col(?:umn|\.)?\s{0,2}[:=]?\s{0,2}"
@@ -38,7 +38,7 @@ _SPELLINGS = (
     rf"(?i:{_ROW})(?P<row_c>[A-Za-z]{{1,3}})(?i:{_BETWEEN}{_COL})(?P<col_c>[0-9]{{1,4}})",
     rf"(?i:{_COL})(?P<col_d>[0-9]{{1,4}})(?i:{_BETWEEN}{_ROW})(?P<row_d>[A-Za-z]{{1,3}})",
 )
-# Neither a part of a word nor of a number such as 4.5. Words come first: "row D" holds no other spelling.
+# Not part of a word or of a number such as 4.5. Spellings in words come first: "row D" contains no other spelling.
 _ANY = rf"(?<!\w)(?:{'|'.join(reversed(_SPELLINGS))})(?!\w)(?![.,][0-9])"
 _CELL = re.compile(rf"[(\[{{<\s]{{0,6}}{_ANY}")
 _MENTION = re.compile(_ANY)
@@ -55,7 +55,7 @@ _JOINING = re.compile(r"\b(?:or|and|to|through|between|from|either)\b", re.I)
 _SPAN = re.compile(r"\s{0,3}(?:-{1,2}>?|~|\.{2,3}|…|→|to\b|through\b|thru\b|until\b)\s{0,3}", re.I)
 _OR = re.compile(r"[\s,;(\[]{0,4}(?:and\s?/\s?)?or\b", re.I)
 _ALSO = re.compile(r"\s{0,3}(?:[/&|+,;]|and\b)\s{0,3}", re.I)
-# What continues a span or a list though it is no cell by itself: D4-5, D4/E. Not "D4, 2 meters away".
+# Parts that continue a range or a list although they are not cells: D4-5, D4/E. Not "D4, 2 meters away".
 _PART = re.compile(r"(?:[0-9]{1,4}|[A-Z])(?!\s?[\w%])")
 _FROM = re.compile(r"[\W_]{0,9}(?:somewhere\s)?(?:between|from|among)\b", re.I)
 _CELL_LIKE = re.compile(r"[^\W\d_][\s\-,]?\d|\d[\s\-,]?[^\W\d_](?!\w)")
@@ -64,14 +64,14 @@ _LONGEST_ALONE = 400
 
 
 def read_value(value: str, grid: Grid, *, unfinished: bool = False) -> ReadCell | None:
-    """What stands after `Cell:` on its line; None if that names nothing at all, or is what was to be filled in.
+    """Return the cell in the text after `Cell:`, or None if the text names nothing or is an unfilled placeholder.
 
-    It begins with a cell. Words after that may explain it, but name no other cell of the grid.
+    The text must begin with a cell. Words after it may explain the cell, but must not name another cell of the grid.
 
     Args:
-        value: in plain characters, see `plain_text.plain`.
-        grid: whose cells are named.
-        unfinished: the text broke off at the end of `value`, where `D1` may have been going to be `D10`.
+        value: text in plain characters; see `plain_text.plain`.
+        grid: the grid of the cells.
+        unfinished: whether the text was cut off at the end of `value`, so that `D1` may be the start of `D10`.
 
     Examples:
         >>> grid = Grid.standard()
@@ -92,7 +92,7 @@ def read_value(value: str, grid: Grid, *, unfinished: bool = False) -> ReadCell 
     closed = _CLOSED.match(value, end)
     tail = value[closed.end() if closed else end :]
     if gap.strip("-_") and not closed and re.match(r"\s{0,3}\w", tail):
-        # "A 4 meter gap" names no cell.
+        # "A 4 meter gap" does not name a cell.
         return ReadCell(None, "no answer")
     cell = _in_grid(row, col, grid)
     if problem := _contested(cell, tail, grid):
@@ -103,7 +103,7 @@ def read_value(value: str, grid: Grid, *, unfinished: bool = False) -> ReadCell 
 
 
 def read_alone(text: str, grid: Grid, *, unfinished: bool = False) -> ReadCell | None:
-    """What a text says that is nothing but a cell or several; None if it is anything else.
+    """Return the result for a text that consists only of cells, or None for any other text.
 
     Examples:
         >>> read_alone("`4d`.", Grid.standard())
@@ -126,7 +126,7 @@ def _without(start: re.Pattern[str], text: str) -> str:
 
 
 def _filled_in(value: str, grid: Grid) -> str:
-    """A value without a placeholder before it, such as <Answer with a label like F4.>; <D4> is none."""
+    """Return a value without a leading placeholder such as <Answer with a label like F4.>."""
     match = _PLACEHOLDER.match(value)
     if match is None or not match[1].strip():
         return value
@@ -135,7 +135,7 @@ def _filled_in(value: str, grid: Grid) -> str:
 
 
 def _parts(match: re.Match[str]) -> tuple[str, str, str, int]:
-    """Letters, what is between them and the number, the number, and where the cell ends."""
+    """Return the letters, the gap between letters and number, the number, and the end of the cell."""
     for kind in "abcd":
         if match[f"row_{kind}"] is not None:
             gap = match[f"gap_{kind}"] if kind in "ab" else ""
@@ -152,17 +152,17 @@ def _in_grid(row: str, col: str, grid: Grid) -> str | None:
 
 
 def _mentioned(text: str, grid: Grid) -> Iterator[str | None]:
-    """Cells that a text names anywhere; None for one outside the grid."""
+    """Yield each cell that a text mentions, or None for a cell outside the grid."""
     for match in _MENTION.finditer(text):
         row, gap, col, _ = _parts(match)
-        # "a 2-on-1 break" names no cell; nor, within a text, do small letters apart from their number.
+        # "a 2-on-1 break" does not name a cell, nor does a lowercase letter that is separated from the number.
         if gap.strip("-_,") and row.islower():
             continue
         yield _in_grid(row, col, grid)
 
 
 def _contested(cell: str | None, tail: str, grid: Grid) -> Unread | None:
-    """Why a cell is not the only one, from what stands after it."""
+    """Return why a cell is not the only one, judging by the text after it, or None if it is."""
     if (span := _SPAN.match(tail)) and _continues(tail, span):
         return "a range"
     if _OR.match(tail) or ((also := _ALSO.match(tail)) and _continues(tail, also)):
@@ -177,7 +177,7 @@ def _continues(tail: str, joint: re.Match[str]) -> bool:
 
 
 def _nothing_read(value: str) -> ReadCell | None:
-    """Of a value that does not begin with a cell."""
+    """Return the result for a value that does not begin with a cell."""
     if not _CELL_LIKE.search(value):
         return None
     labels = {match[0].upper() for match in _MENTION.finditer(value)}
@@ -187,7 +187,7 @@ def _nothing_read(value: str) -> ReadCell | None:
 
 
 def _extends(match: re.Match[str], grid: Grid) -> bool:
-    """Whether a cell would be another one of the grid, had its text gone on."""
+    """Return whether the cell could be the start of another cell of the grid if the text continued."""
     row, _, col, end = _parts(match)
     if match.string[end - 1].isdigit():
         return int(col) * 10 <= grid.cols

@@ -1,4 +1,4 @@
-"""Find the cells that a text mentions, however they are written: `D5`, `5D`, `(D, 5)`, `row D, column five`."""
+"""Find the cells that a text mentions, in any spelling: `D5`, `5D`, `(D, 5)`, `row D, column five`."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class CellMention:
     Attributes:
         start: offset of its first character.
         end: offset after its last character.
-        cell: its label; None if it is outside the grid.
-        loose: the spelling may be a coincidence in running text, as in `a, 5` or `3D`; it counts only where a cell is
+        cell: its label, or None if it is outside the grid.
+        loose: whether the spelling may be a coincidence, as in `a, 5` or `3D`. It then counts only where a cell is
             expected.
     """
 
@@ -29,7 +29,7 @@ class CellMention:
     loose: bool = False
 
 
-# Not inside a word; scripts without blanks between words may touch a cell.
+# Not inside a word. Characters of scripts without blanks between words may touch a cell.
 _UNSPACED = UNSPACED_SCRIPTS
 _START, _END = rf"(?<![^\W{_UNSPACED}])(?<![0-9][.])", rf"(?![^\W{_UNSPACED}])(?![.,:][0-9]|%)"
 _GAP = r"[ \t]{0,4}'?[-,_:/|]?[ \t]{0,4}|[.]|\][ \t]{0,2}\["
@@ -117,10 +117,10 @@ _AXIS_WORD = re.compile(rf"{_ROWS}|{_COLUMNS}", re.I)
 
 
 def mentions(text: str, grid: Grid) -> list[CellMention]:
-    """Return the cells that a text mentions, in their order.
+    """Return the cells that a text mentions, in order.
 
     Args:
-        text: in plain characters, see `plain_text.readable`.
+        text: text in plain characters; see `readable_text.readable`.
 
     Examples:
         >>> [each.cell for each in mentions("D5, not 4e; the third column of row B; Z9", Grid.standard())]
@@ -146,7 +146,7 @@ def _labels(text: str, grid: Grid) -> Iterator[CellMention]:
         if not (touching or upper or sign) and letters in "ai":
             place = match.start() + 1
             continue
-        # "A 4 meter gap" and "white, 7" name no cell; "D 5" does.
+        # "A 4 meter gap" and "white, 7" do not name a cell; "D 5" does.
         loose = not (touching or (upper and not sign and letters != "A")) or match[1] is None or not (upper or touching)
         cell = _label(grid, letters + digits)
         if cell or not loose:
@@ -165,7 +165,7 @@ def _in_words(text: str, grid: Grid) -> Iterator[CellMention]:
 
 
 def _number(parts: Mapping[str, str], axis: str, count: int) -> int:
-    """Return which row or column the parts of a match name, counted from the top or the left."""
+    """Return the row or column number that the parts of a match name, counted from the top or the left."""
     word = (parts[f"{axis}_after"] or parts[f"{axis}_before"]).lower()
     if word in _FIRST:
         return 1

@@ -25,10 +25,10 @@ class Weight(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What stands before an answer, such as `Final answer:`.
+    """A label before an answer, such as `Final answer:`.
 
     Attributes:
-        words: the roles of its words.
+        words: roles of its words.
         end: number of roles up to its value.
     """
 
@@ -38,13 +38,13 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence as roles; see `vocabulary` for their letters.
+    """A sentence as a string of roles; see `vocabulary` for their letters.
 
     Attributes:
-        first: number of its first token.
-        roles: of its tokens, without the sign at its end.
-        is_question: it ends with a question mark.
-        headed: the line before it is a heading such as "Final answer".
+        first: index of its first token.
+        roles: roles of its tokens, without the punctuation at its end.
+        is_question: whether it ends with a question mark.
+        headed: whether the line before it is a heading such as "Final answer".
         label: the last label in it.
     """
 
@@ -112,7 +112,7 @@ _SIGNS = "-*#:.()|>"
 
 
 def sentence_of(tokens: Tokens, first: int, last: int, *, headed: bool) -> Sentence:
-    """Return the tokens from `first` up to `last` as a sentence."""
+    """Return the tokens from `first` up to (excluding) `last` as a sentence."""
     roles = tokens.roles[first:last]
     label = None
     for match in _LABEL.finditer(roles):
@@ -124,7 +124,7 @@ def sentence_of(tokens: Tokens, first: int, last: int, *, headed: bool) -> Sente
 
 
 def is_heading(roles: str) -> bool:
-    """Return whether a line announces an answer on the next one."""
+    """Return whether a line announces an answer on the next line."""
     return bool(_HEADING.fullmatch(roles.strip(_SIGNS)))
 
 
@@ -133,9 +133,9 @@ def weigh(sentence: Sentence, number: int, after: str, *, loose: bool) -> Weight
 
     Args:
         sentence: the cell's sentence.
-        number: the cell's token.
+        number: index of the cell's token.
         after: the roles after the cell, or after the cells that are listed with it.
-        loose: its spelling may be a coincidence, see `cells.Mention`.
+        loose: whether its spelling may be a coincidence; see `cells.CellMention`.
     """
     before = sentence.roles[: number - sentence.first]
     label = sentence.label if sentence.label and sentence.label.end <= len(before) else None

@@ -1,4 +1,4 @@
-"""Answers in replies that are, or hold, a JSON object with a cell."""
+"""Read answers from JSON objects in a reply."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 from spotball_adapters.replies.cell_text import ReadCell
 
 Read = Callable[[str], ReadCell | None]
-"""Reads the text of a field that holds the answer; None if it says nothing about a cell."""
+"""Reads the text of an answer field; returns None if the text says nothing about a cell."""
 
 _ROWS, _COLUMNS = ("row",), ("col", "column")
 
 
 @dataclass(frozen=True, slots=True)
 class JsonAnswer:
-    """What an object says: where it stands in the text, its answer, and its `reasoning` if it has one."""
+    """The answer of a JSON object: its offsets in the text, the answer, and the field `reasoning` if present."""
 
     start: int
     end: int
@@ -28,27 +28,27 @@ class JsonAnswer:
 
 @dataclass(frozen=True, slots=True)
 class JsonObject:
-    """A JSON object with all of its fields, those that are there twice too."""
+    """A JSON object with all its fields, including repeated ones."""
 
     fields: list[tuple[str, Any]]
 
 
 DECODER = json.JSONDecoder(object_pairs_hook=JsonObject)
-"""Decodes objects as `JsonObject`."""
+"""A decoder that returns objects as `JsonObject`."""
 
 _START = re.compile(r'\{\s{0,99}"|\[\s{0,99}\{\s{0,99}"')
 
 
 def json_answers(text: str, is_label: Callable[[str], bool], read: Read) -> list[JsonAnswer]:
-    """The answers of the objects in a text, in their order; none at all where one of them is broken off.
+    """Return the answers of the objects in a text, in order, or an empty list if one of the objects is cut off.
 
-    An object's answer is its field for the cell, or its row and column; else that of an object in it. Objects in a list
-    answer only if there is but one.
+    An object's answer is its field for the cell, or its row and column, otherwise the answer of a nested object.
+    Objects in a list count only if the list has one object.
 
     Args:
-        text: of a reply.
-        is_label: whether a field's name, in small letters and with blanks for underscores, is one for the cell.
-        read: what a field's text says.
+        text: the text of a reply.
+        is_label: whether a field's name (lowercase, with blanks for underscores) names the cell.
+        read: reads the text of a field.
     """
     answers, place = [], 0
     while start := _START.search(text, place):
@@ -85,7 +85,7 @@ def _said(value: Any, read: Read) -> ReadCell | None:
 
 
 def _row_and_column(level: list[JsonObject], read: Read) -> ReadCell | None:
-    """What an object says that stands alone on its level and has one row and one column."""
+    """Return the answer of an object that is alone on its level and has one row and one column."""
     fields = [(key.lower(), value) for entry in level for key, value in entry.fields]
     rows = [value for key, value in fields if key in _ROWS and isinstance(value, str)]
     columns = [value for key, value in fields if key in _COLUMNS and isinstance(value, str | int)]

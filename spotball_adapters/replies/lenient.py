@@ -1,8 +1,8 @@
-"""Policy `lenient`: read a reply as a careful person would, whatever words it uses.
+"""Policy `lenient`: read a reply as a careful person would, in any wording.
 
 Every mention of a cell gets a weight from the words around it: an answer line weighs most, a player's position nothing.
-The heaviest mention is the answer, unless a later one corrects it. Two different cells of the same weight contradict
-each other, and the reply is unparsed.
+The mention with the highest weight is the answer, unless a later one corrects it. If two different cells have the same
+weight, they contradict each other, and the reply is unparsed.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from spotball_adapters.replies.statements import LONGEST_SENTENCE, Statement, To
 from spotball_core.grid import Grid
 
 _LONGEST_READ = 100_000
-"""Characters. A reply states its answer at its end; of a longer one, only the end is read."""
+"""Maximum number of characters to read. Only the end of a longer text is read, because replies end with the answer."""
 
 
 def parse_leniently(text: str, grid: Grid, *, finish: Finish = "stop") -> Parsed:
-    """Read a reply under the policy `lenient`, in time proportional to its length.
+    """Parse a reply under the policy `lenient`. The time is proportional to the reply's length.
 
     Examples:
         >>> parse_leniently("I'd say D4. No, wait: **E4**.", Grid.standard()).cell
@@ -36,7 +36,7 @@ def parse_leniently(text: str, grid: Grid, *, finish: Finish = "stop") -> Parsed
         'several answers'
     """
     visible = without_reasoning(text)
-    # One blank at the end stays: it tells that the last word is complete.
+    # Keep one blank at the end, because it shows that the last word is complete.
     visible = visible[: len(visible.rstrip()) + 1][-_LONGEST_READ:]
     objects, rest = object_answers(visible, lambda value: _read_field(value, grid))
     reply = TokenizedReply.of(readable(rest), grid, unfinished=finish in ("length", "filtered"))
@@ -62,14 +62,14 @@ def parse_leniently(text: str, grid: Grid, *, finish: Finish = "stop") -> Parsed
 
 
 def _read_field(value: str, grid: Grid) -> ReadCell | None:
-    """Read the value of a JSON field that holds the answer; None if it says nothing about a cell."""
+    """Return the result for the value of a JSON answer field, or None if it says nothing about a cell."""
     reply = TokenizedReply.of(readable(f"cell: {value}"), grid, unfinished=False)
     answer = _decide(statements(reply), reply.tokens.roles)
     return None if answer is None else ReadCell(answer.cell, None if answer.cell else answer.problem)
 
 
 def _decide(candidates: Iterable[Statement], roles: str) -> Statement | None:
-    """Return the statement that holds in the end; None if there is none."""
+    """Return the statement that decides the answer, or None."""
     corrections = [number for number, role in enumerate(roles) if role in "td"]
     current = no_answer = Statement(0, Weight.ASIDE, None, "no answer")
     contradicted = False
@@ -113,7 +113,7 @@ _OPEN_LABEL = re.compile(r"(?:^|\n)[-*>|#.)(]{0,9}[zfgm]{0,4}[ka][zfkb]{0,4}:[-*
 
 
 def _holds(answer: Statement, reply: TokenizedReply) -> bool:
-    """Return whether an answer stands up to what else the reply says."""
+    """Return whether no other part of the reply invalidates an answer."""
     rest = reply.tokens.roles[answer.token + 1 :] + "\n"
     if answer.weight < Weight.LABEL and reply.unfinished and re.search("[\n?]", reply.tokens.roles[: answer.token]):
         return False
@@ -128,12 +128,12 @@ def _holds(answer: Statement, reply: TokenizedReply) -> bool:
         answer.cell,
     ):
         return False
-    # A correction that names no other answer.
+    # A correction without another answer.
     return not _CORRECTED.search(rest) and not _DISOWNED.search(rest)
 
 
 def _reasoning(visible: str, reply: TokenizedReply, answer: Statement) -> str | None:
-    """Return the reasoning: what is outside the answer line, or the whole text if the answer is part of it."""
+    """Return the reasoning: the text outside the answer line, or the whole text if the answer is part of it."""
     if answer.weight >= Weight.LABEL or not re.search(r"[^\W\d_]{2}", visible[answer.start : answer.end]):
         before = reasoning_around(visible, reply.text, answer.start, answer.end)
         return before or visible[answer.end :].strip(" \t\r\n*_#`.") or None

@@ -1,4 +1,4 @@
-"""Read answers from JSON objects in a reply, whatever their keys are called and however they are nested."""
+"""Read answers from JSON objects in a reply, with any keys and any nesting."""
 
 from __future__ import annotations
 
@@ -24,13 +24,12 @@ _SEVERAL = ReadCell(None, "several answers")
 
 
 def object_answers(text: str, read: Read) -> tuple[list[JsonAnswer], str]:
-    """Return what the objects in a text answer, and the text in which the objects are blank.
+    """Return the answers of the objects in a text, and the text with these objects replaced by blanks.
 
-    Objects that are not JSON stay in the text, and so do the fields of an object that is broken off, without what is
-    nested in it.
+    Invalid JSON stays in the text. The top-level fields of an object that is cut off also stay.
 
     Args:
-        text: of a reply.
+        text: the text of a reply.
         read: reads the text of a field.
     """
     cleaned = _EXTRA_COMMA.sub(" ", text)
@@ -53,7 +52,7 @@ def object_answers(text: str, read: Read) -> tuple[list[JsonAnswer], str]:
 
 
 def _broken_off(text: str, start: int) -> str | None:
-    """Return the text from `start` without what is nested in the object there; None if the object is closed."""
+    """Return the text from `start` without the values nested in the object there, or None if the object is closed."""
     parts: list[str] = []
     depth, place = 0, start
     for token in _TOKEN.finditer(text, start):
@@ -117,7 +116,7 @@ def _of_list(values: list[Any], read: Read, *, ranked: bool) -> ReadCell | None:
 
 
 def _by_score(scores: Iterator[tuple[str, Any]]) -> str | ReadCell | None:
-    """Return the name with the highest score, why there is none, or None if not all have a score."""
+    """Return the name with the highest score, the reason why it is missing, or None if a score is missing."""
     pairs = list(scores)
     if not pairs or not all(isinstance(score, int | float) and not isinstance(score, bool) for _, score in pairs):
         return None
@@ -141,7 +140,7 @@ def _score(value: Any) -> float | None:
 
 
 def _is_of_a_person(json_object: JsonObject) -> bool:
-    """Return whether an object describes a player or a thing, as `{"class": "person", "cell": "D5"}` does."""
+    """Return whether an object describes a player or another thing, as `{"class": "person", "cell": "D5"}` does."""
     names = [value for key, value in json_object.fields if key.lower() in _NAME_KEYS and isinstance(value, str)]
     return any("p" in _roles(name) and "b" not in _roles(name) for name in names)
 

@@ -1,4 +1,4 @@
-"""The text of a reply in plain characters, and without what the model only thought."""
+"""Convert the text of a reply to plain characters, and remove blocks of hidden reasoning."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 _THINKING = re.compile(r"<(/?)(?:think|thinking|thought)>|\[(/?)THINK\]", re.I)
 _REASONING = re.compile(r"(?<![^\W_])reasoning[ \t*_]{0,6}:[*_]{0,3}", re.I)
-# Without <h1> and its like, which are cells too.
+# Tags such as <h1> are not included, because H1 is also a cell.
 _TAG = re.compile(r"</?(?:p|b|i|em|strong|code|pre|br|li|ul|ol|div|span|td|tr|th)\s?/?>", re.I)
 
 _WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
@@ -19,7 +19,8 @@ _PLAIN = _WIDE | {ord(character): ord(plain_one) for character, plain_one in _SA
 
 
 def plain(text: str) -> str:
-    """A text of the same length with its wide characters, dashes, colons and blanks in their plain form, without tags.
+    """Return a text of the same length with plain forms of wide characters, dashes, colons and blanks, and without
+    tags.
 
     Examples:
         >>> plain("Cell：<b>Ｄ－4</b>")
@@ -29,7 +30,7 @@ def plain(text: str) -> str:
 
 
 def without_thinking(text: str) -> str:
-    """What is not between the marks of thinking; without a mark before it, it began before the reply."""
+    """Return the text outside of thinking tags. If only the closing tag exists, the text before it is thinking."""
     parts: list[str] = []
     start, thinking = 0, False
     for mark in _THINKING.finditer(text):
@@ -39,15 +40,15 @@ def without_thinking(text: str) -> str:
         elif not thinking:
             parts.append(text[start : mark.start()])
         thinking, start = not ends, mark.end()
-    # Apart, so that no cell comes together from two sides of a thought.
+    # Separate the parts, so that the two sides of a removed block cannot form a cell.
     return "\n".join(parts if thinking else [*parts, text[start:]])
 
 
 def reasoning_around(text: str, plain_text: str, start: int, end: int) -> str | None:
-    """Return what stands after `Reasoning:`, before or after an answer; else all before it.
+    """Return the text after `Reasoning:`, before or after an answer; without that word, the text before the answer.
 
     Args:
-        text: of a reply.
+        text: the text of a reply.
         plain_text: the same text in plain characters.
         start: offset of the answer.
         end: offset after the answer.

@@ -13,13 +13,13 @@ _ITEM = re.compile(r"[-*>|(]*(?:D?#[).:|]*|[z&o_][).:]+)?[-*|(]*(?:_?k:)?$")
 _RULE = re.compile(r"[-|:.*]*")
 _PREFERRED_AFTER = re.compile(r"[*)]*[(:,-]*[zw]*[mfa]|[*)]*[(:,-]*z?b[*)(.]*$")
 _REJECTED_AFTER = re.compile(r"[*)]*[(:,-]*[zkq]*[nrul]")
-# "D5 is occupied by the keeper" is a sentence; in "D5: the keeper", the cell is of a player.
+# "D5 is occupied by the keeper" is a sentence; "D5: the keeper" gives the cell of a player.
 _SENTENCE_AFTER, _PERSON_AFTER = re.compile("z{1,3}[^#%z]"), re.compile(r"[*)(:,-]{0,3}z{0,2}[pv]")
 _SCORE = re.compile(r"(?<![\w.])([0-9]{1,4}(?:[.,][0-9]{1,9})?|[.][0-9]{1,9})(?:\s?(%)|\s?(/)\s?[0-9])?")
 SCORE_NAME = re.compile(
     r"prob|likel|conf|score|total|%|weight|chance|rating|points|certain|wahrschein|概率|確率|확률|вероятн|احتمال", re.I
 )
-"""A column or a key that holds a score."""
+"""Pattern of column names and keys that contain a score."""
 
 _RANK_NAME = re.compile(r"\brank|^\s*#\s*$|\border\b|priority|\bno\.", re.I)
 
@@ -30,7 +30,7 @@ _LEVEL = re.compile(rf"\b(?:{'|'.join(sorted(_LEVELS, key=len, reverse=True))})\
 
 @dataclass(frozen=True, slots=True)
 class RankedLine:
-    """A line of a reply: the numbers of its first token and after its last, and its offsets in the text."""
+    """A line of a reply: the index of its first token, the index after its last token, and its offsets in the text."""
 
     first: int
     last: int
@@ -43,9 +43,9 @@ class Ranking:
     """A list or table of candidates.
 
     Attributes:
-        first: number of its first token.
-        last: number after its last token.
-        cell: the token of the candidate that it prefers; None if it prefers none.
+        first: index of its first token.
+        last: index after its last token.
+        cell: the token of the preferred candidate, or None if none is preferred.
     """
 
     first: int
@@ -54,14 +54,16 @@ class Ranking:
 
 
 def lines_of(text: str, tokens: Tokens) -> list[RankedLine]:
-    """Return the lines that hold any token."""
+    """Return the lines that contain a token."""
     edges = [-1, *(number for number, role in enumerate(tokens.roles) if role == "\n"), len(tokens.roles)]
     starts = [*tokens.starts, len(text)]
     return [RankedLine(a + 1, b, starts[a + 1], starts[b]) for a, b in pairwise(edges) if b > a + 1]
 
 
 def rankings(text: str, tokens: Tokens, lines: Sequence[RankedLine]) -> list[Ranking]:
-    """Return the lists and tables of candidates in a text: lines that begin with a cell, of which two differ."""
+    """Return the lists and tables of candidates in a text: lines that begin with a cell, with at least two different
+    cells.
+    """
     result: list[Ranking] = []
     items: list[tuple[RankedLine, int]] = []
     header = previous = None
@@ -105,7 +107,7 @@ def _is_note(text: str, tokens: Tokens, line: RankedLine) -> bool:
 
 
 def _candidate(text: str, tokens: Tokens, line: RankedLine) -> int | None:
-    """Return the token of the cell that a line begins with."""
+    """Return the token of the cell at the start of a line, or None if the line does not start with one."""
     number = next((n for n in range(line.first, line.last) if n in tokens.cells), None)
     if number is None or not _ITEM.match(tokens.roles, line.first, number):
         return None
@@ -117,7 +119,7 @@ def _candidate(text: str, tokens: Tokens, line: RankedLine) -> int | None:
 
 
 def _mark(tokens: Tokens, line: RankedLine | None, number: int) -> str:
-    """Return what stands before a candidate, such as a bullet, a number with its sign, or the bar of a table."""
+    """Return the text before a candidate, such as a bullet, a number with its punctuation, or the bar of a table."""
     return re.sub("[z&o_#]+", "#", tokens.roles[line.first : number]) if line else ""
 
 
@@ -147,7 +149,9 @@ def _preferred(
 
 
 def _score(text: str, tokens: Tokens, line: RankedLine, number: int, header: str) -> float | None:
-    """Return the score on a line: in the column that a table's header names, else the first share after the cell."""
+    """Return the score on a line: in the column that the table's header names, otherwise the first number after the
+    cell.
+    """
     names = header.split("|")
     columns = text[line.start : line.end].split("|")
     score_columns = [place for place, name in enumerate(names) if SCORE_NAME.search(name) and place < len(columns)]

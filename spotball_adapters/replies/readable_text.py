@@ -1,6 +1,6 @@
-"""Prepare a reply for lenient reading: plain characters, no markup, no blocks of reasoning.
+"""Prepare a reply for lenient parsing: plain characters, no markup, no blocks of reasoning.
 
-Every function returns a text of the same length, so that offsets hold in all of them.
+Every function returns a text of the same length, so offsets are valid in all of them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SIGNS = {
 
 
 class _Plain(dict[int, str]):
-    """A table for `str.translate`: compatible forms and digits of every script become ASCII."""
+    """Table for `str.translate`: compatibility forms and digits of all scripts become ASCII."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
@@ -31,11 +31,11 @@ class _Plain(dict[int, str]):
 
 _LOOKALIKE = re.compile(r"(?<!\w)[АВСЕаесΑΒΕ](?=[\s_-]{0,2}[0-9](?:[0-9]|(?!\w)))")
 _STRUCK = re.compile(r"~~[^~\n]{1,200}~~|<(del|strike|s)>[^<\n]{1,200}</\1>", re.I)
-# "<What grid cell is the ball in?>", "[your answer]": brackets with several words, of which the first one asks.
+# "<What grid cell is the ball in?>", "[your answer]": brackets with several words that start with a request.
 _ASKS = r"what|explain|your|the|a|insert|which|(?:grid )?cell (?:label|name|here|id)"
 _INSIDE = r"[^<>\[\]{}\n]{0,300}"
 _PLACEHOLDER = re.compile(rf"[<\[{{](?={_INSIDE}\s{_INSIDE}[>\]}}])(?:{_ASKS})\b{_INSIDE}[>\]}}]", re.I)
-# An answer line that does not begin a line: "They look left. **Cell:** D4", "They look left Cell: D4".
+# An answer label in the middle of a line: "They look left. **Cell:** D4", "They look left Cell: D4".
 _LABEL_START = re.compile(
     r"(?:\*\*|__)(?=[^*_\n]{1,40}(?::\s?(?:\*\*|__)|(?:\*\*|__)\s?:))"
     r"|(?<!:)(?<!inal)(?<!rid)(?<!est)(?<!My)(?<!The)[ \t](?=(?:Final |Grid )?(?:Cell|Answer)\s?:)"
@@ -73,7 +73,7 @@ _THOUGHT = re.compile(
 
 
 def readable(text: str) -> str:
-    """Return a text in plain characters, in which markup is blank and placeholders are gone.
+    """Return a text in plain characters, with markup replaced by blanks and placeholders removed.
 
     Examples:
         >>> readable("Cell： **Ｄ٥**")
@@ -93,9 +93,9 @@ def readable(text: str) -> str:
 
 
 def without_reasoning(text: str) -> str:
-    """Return a text in which blocks of reasoning are blank, whatever their tag.
+    """Return a text with blocks of reasoning replaced by blanks, for any reasoning tag.
 
-    A block that is not closed goes on to the end; one that is not opened began with the reply.
+    A block without a closing tag extends to the end. A block without an opening tag starts with the reply.
 
     Examples:
         >>> without_reasoning("<think>D4?</think>D5")
@@ -134,10 +134,10 @@ def _line(match: re.Match[str]) -> str:
 
 
 def _as_label(match: re.Match[str]) -> str:
-    """Write `<answer>` as `answer:` on a line of its own."""
+    """Replace `<answer>` by `answer:` on a line of its own."""
     if match[1] or not match[2]:
         return _line(match)
-    # Attributes hold the value only where the tag has no content.
+    # The attributes hold the value only if the tag has no content.
     alone = match[0].endswith("/>") or match.string[match.end() : match.end() + 1] in ("", "<")
     if match[3].strip(" /") and alone:
         return f"\n{match[2]} {match[3]}".ljust(len(match[0]))

@@ -1,4 +1,4 @@
-"""What reading a reply gives, and the reasons for which a reply has no answer."""
+"""The result of parsing a reply, and the reasons why a reply is unparsed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PROBLEMS: dict[Problem, str] = {
     "refused": "the model declined to answer",
     "filtered": "a filter withheld the reply or its answer",
 }
-"""The reasons for which a reply is unparsed."""
+"""Reasons why a reply is unparsed, with descriptions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,10 @@ class Parsed:
     """The result of parsing a reply.
 
     Attributes:
-        cell: the label of the answer; None if the reply is unparsed.
-        reasoning: the text after `Reasoning:` up to the answer, or the text before the answer if the word is missing.
-            None without such text.
-        problem: why the reply is unparsed, a key of `PROBLEMS`; None if it is parsed.
+        cell: the label of the answer, or None if the reply is unparsed.
+        reasoning: the text after `Reasoning:` up to the answer, or the text before the answer if the word is missing,
+            or None without such text.
+        problem: why the reply is unparsed, a key of `PROBLEMS`, or None if it is parsed.
     """
 
     cell: str | None
@@ -49,10 +49,10 @@ class Parsed:
 
 
 def parsed(result: ReadCell, reasoning: str | None, text: str, finish: Finish) -> Parsed:
-    """Return the result for what a reply says; if it says nothing, take the reason from how the reply ended.
+    """Return the result for what was read. If nothing was read, the reason depends on why the reply ended.
 
     Args:
-        result: the answer that was read, or why none was.
+        result: the cell that was read, or the reason why it is missing.
         reasoning: see `Parsed.reasoning`.
         text: the whole reply.
         finish: why the reply ended.

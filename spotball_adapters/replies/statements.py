@@ -1,4 +1,4 @@
-"""Find the places where a reply answers, takes an answer back, or says that a cell is not the answer."""
+"""Find the places where a reply gives an answer, withdraws one, or says that a cell is not the answer."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from spotball_core.grid import Grid
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What a reply says about the answer in one place.
+    """A statement about the answer at one place of a reply.
 
     Attributes:
-        token: number of its token.
-        weight: how clearly it is an answer; REJECTED if it says that `cell`, or any answer before it, does not hold.
-        cell: the cell; None if it is not a single cell of the grid.
+        token: index of its token.
+        weight: how clearly it is an answer; REJECTED if it denies `cell`, or withdraws all earlier answers.
+        cell: the cell, or None if it is not a single cell of the grid.
         problem: why the cell is missing.
-        start: offset in the text of its sentence.
-        end: offset in the text after its cell.
+        start: offset of its sentence in the text.
+        end: offset after its cell in the text.
     """
 
     token: int
@@ -38,13 +38,13 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class TokenizedReply:
-    """A reply that is prepared for reading.
+    """A reply that is prepared for parsing.
 
     Attributes:
-        text: in plain characters, see `readable_text.readable`.
-        tokens: of the text.
-        grid: whose cells are answered with.
-        unfinished: the reply broke off at the end of the text.
+        text: text in plain characters; see `readable_text.readable`.
+        tokens: the tokens of the text.
+        grid: the grid of the cells.
+        unfinished: whether the reply was cut off at the end of the text.
     """
 
     text: str
@@ -54,7 +54,7 @@ class TokenizedReply:
 
     @classmethod
     def of(cls, text: str, grid: Grid, *, unfinished: bool) -> TokenizedReply:
-        """Return the reply with a text in plain characters."""
+        """Return a tokenized reply for a text in plain characters."""
         return cls(text, tokenize(text, mentions(text, grid)), grid, unfinished)
 
     def cell(self, token: int) -> str | None:
@@ -63,11 +63,11 @@ class TokenizedReply:
 
 
 LONGEST_SENTENCE = 120
-"""Tokens. A longer sentence is split, which keeps the time proportional to the length."""
+"""Maximum number of tokens. Longer sentences are split, so that the time stays proportional to the length."""
 
 
 def statements(reply: TokenizedReply) -> Iterator[Statement]:
-    """Yield what a reply says about the answer, in no particular order."""
+    """Yield the statements about the answer, in no particular order."""
     lines = lines_of(reply.text, reply.tokens)
     lists = rankings(reply.text, reply.tokens, lines)
     yield from _of_lists(reply, lists)
@@ -88,13 +88,13 @@ def statements(reply: TokenizedReply) -> Iterator[Statement]:
             yield Statement(withdrawal.start(), Weight.REJECTED, None)
 
 
-# What brackets withdraw is a cell in them: "D5 (earlier I said D6, ignore that)".
+# Words in brackets withdraw only a cell in the same brackets: "D5 (earlier I said D6, ignore that)".
 _WITHDRAWAL = re.compile(r"\([^()\nd]{0,20}C[^()\nd]{0,9}d[^()\n]{0,9}\)|d")
 
 
 def _of_lists(reply: TokenizedReply, lists: Sequence[Ranking]) -> Iterator[Statement]:
     for ranking in lists:
-        # A list at the end of an unfinished reply may not be complete.
+        # A list at the end of an unfinished reply may be incomplete.
         if reply.unfinished and not reply.tokens.roles[ranking.last :].strip("\n"):
             continue
         if ranking.cell is None:
@@ -148,7 +148,7 @@ def _are_joined(roles: str, first: int, second: int) -> bool:
 
 
 _SECOND_AFTER = re.compile("z{1,4}_?l")
-# "Cell: D5 would be too high" talks about a cell.
+# "Cell: D5 would be too high" talks about a cell and does not choose it.
 _PREDICATE_AFTER = re.compile(r"[ \t]{1,3}(?:is|was|would|could|might|may|has|seems|looks|can't|cannot)\b", re.I)
 _NUMBERED = re.compile(r"\(?#[).:]$")
 _NOT_CANDIDATES = re.compile("[pvxejhn]")
@@ -161,13 +161,13 @@ _OR_AFTER = re.compile(rf"\s{{0,3}}(?:{_OR}){_CELL_OR_PART}")
 
 
 def _of_group(reply: TokenizedReply, sentence: Sentence, group: Sequence[int]) -> Iterator[Statement]:
-    """Yield what cells say that are listed together, such as "D4 or D5"."""
+    """Yield the statements of cells that are listed together, such as "D4 or D5"."""
     roles, stop = reply.tokens.roles, sentence.first + len(sentence.roles)
     before, after = roles[sentence.first : group[0]], roles[group[-1] + 1 : stop]
     gaps = dict(zip(group, ["", *(roles[a + 1 : b] for a, b in pairwise(group))], strict=True))
     if _PREDICATE_AFTER.match(reply.text, reply.tokens.cells[group[0]].end):
         sentence = replace(sentence, label=None)
-    # "D5, with D6 as the runner-up": only the last one is second.
+    # "D5, with D6 as the runner-up": only the last cell is second.
     shared_after = "" if _SECOND_AFTER.match(after) else after
     weights = {
         n: weigh(sentence, n, after if n == group[-1] else shared_after, loose=reply.tokens.cells[n].loose)
@@ -207,12 +207,12 @@ def _of_group(reply: TokenizedReply, sentence: Sentence, group: Sequence[int]) -
 
 
 def _is_second(gap: str, before: str) -> bool:
-    """Return whether a cell is less likely than the one before it: "D4 > D5", "D4 or, less likely, D5"."""
+    """Return whether a cell is less likely than the cell before it, as in "D4 > D5" or "D4 or, less likely, D5"."""
     return re.search("[l>]", gap) is not None or ("w" in gap and "w" not in before)
 
 
 def _checked(reply: TokenizedReply, token: int) -> tuple[str | None, Unread | None]:
-    """Return the cell at a token, or why it is none: `D1` at the end of an unfinished reply may stand for `D10`."""
+    """Return the cell at a token, or why it does not count: `D1` in an unfinished reply may be the start of `D10`."""
     cell = reply.cell(token)
     if cell is None:
         return None, "outside the grid"
@@ -237,7 +237,7 @@ _SHARE = re.compile(
 
 
 def _shares(reply: TokenizedReply, group: Sequence[int]) -> list[float]:
-    """Return the score that follows each cell, if all have one."""
+    """Return the score after each cell, or an empty list if one has no score."""
     matches = [_SHARE.match(reply.text, reply.tokens.cells[number].end) for number in group]
     if None in matches:
         return []

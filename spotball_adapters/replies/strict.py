@@ -1,7 +1,7 @@
-"""Policy `strict`: read only replies in the format that the prompts ask for.
+"""Policy `strict`: read only replies in the format that the prompts request.
 
-The answer is the last line that says `Cell:` and then one cell of the grid, or the cell of a JSON object; else a reply
-that consists of a cell. Everything else is unparsed.
+The answer is the last line with `Cell:` and exactly one cell of the grid, or the cell of a JSON object, or a reply that
+consists only of a cell. Everything else is unparsed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CELL_WORDS = {
     "Japanese": ("セル",),
     "Korean": ("셀",),
 }
-"""Words for a cell that a line may have in the place of `Cell`."""
+"""Translations of "cell" that may replace `Cell` in an answer line."""
 
 _OTHER_WORDS = ("the", "my", "final", "grid", "best", "chosen", "predicted", "likely", "guess", "answer", "label")
 
@@ -48,7 +48,7 @@ _SIGN = r"[ \t*_`~)\]]{0,6}[:=|\t]"
 _WORD = re.compile(_CELL, re.I)
 _LABEL_ONLY = re.compile(_LABEL, re.I)
 _AT_START = re.compile(rf"[\W_]{{0,20}}(?:[0-9]{{1,2}}[.)][\W_]{{0,6}})?{_LABEL}{_SIGN}", re.I)
-# After the end of a sentence, in a table, or after a line's end that was written out.
+# After the end of a sentence, in a table, or after a literal "\n".
 _WITHIN = re.compile(rf"(?:(?<=[.!?。:;|\t])|(?<=\\n))[\W_]{{0,9}}{_LABEL}{_SIGN}", re.I)
 _HEADING = re.compile(rf"[\W_]{{0,20}}{_LABEL}[\W_]{{0,20}}", re.I)
 _LINE = re.compile(r"[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]++")
@@ -57,7 +57,7 @@ _AFTER = re.compile(r"\b(?:reasoning|explanation|rationale|justification)[ \t*_]
 
 @dataclass(frozen=True, slots=True)
 class _StrictAnswer:
-    """One of the places where a reply answers."""
+    """One of the answers in a reply."""
 
     start: int
     end: int
@@ -66,7 +66,7 @@ class _StrictAnswer:
 
 
 def parse_strictly(text: str, grid: Grid, *, finish: Finish = "stop") -> Parsed:
-    """Read a reply under the policy `strict`, in time proportional to its length.
+    """Parse a reply under the policy `strict`. The time is proportional to the reply's length.
 
     Examples:
         >>> parse_strictly("Reasoning: They look left.\\nCell: **d-4**", Grid.standard())
@@ -98,14 +98,14 @@ def _is_label(name: str) -> bool:
 
 
 def _objects(text: str, grid: Grid) -> list[_StrictAnswer]:
-    """What JSON objects in the reply answer; they contradict each other where they differ."""
+    """Return the answers of JSON objects in the reply. If they differ, they contradict each other."""
     answers = json_answers(text, _is_label, lambda value: read_value(plain(value), grid))
     result = answers[0].result if len({answer.result for answer in answers}) == 1 else ReadCell(None, "several answers")
     return [_StrictAnswer(answer.start, answer.end, result, answer.reasoning) for answer in answers]
 
 
 def _lines(plain_text: str, grid: Grid, objects: list[_StrictAnswer], *, unfinished: bool) -> Iterator[_StrictAnswer]:
-    """What the lines outside of objects answer that say `Cell:`, or that follow one that says no more than that."""
+    """Yield the answers of lines outside of objects: lines with `Cell:`, or lines after a line with only this label."""
     awaited: int | None = None
     for line in _LINE.finditer(plain_text):
         start, end = line.span()

@@ -1,8 +1,9 @@
-"""Turn a text into a string of one-letter roles, so that rules can be regular expressions over roles.
+"""Convert a text to a string of one-letter roles, so that rules can be regular expressions over roles.
 
-Words have the letters of `vocabulary.toml`, and `_` if they are not there. `C` is a cell, `X` a cell outside the grid,
-`#` a number, `%` a share or a decimal, `.` and `?` the end of a sentence, `:` also an equals sign, `-` also an arrow,
-and `*` any other sign. Quotation marks are skipped. "The ball is in D5." is `bzzC.`, with one letter for "the ball".
+Words get the letters of `vocabulary.toml`, or `_` if they are not listed. `C` is a cell, `X` a cell outside the grid,
+`#` a number, `%` a share or a decimal, `.` and `?` the end of a sentence, `:` a colon or an equals sign, `-` a dash or
+an arrow, and `*` any other sign. Quotation marks are skipped. For example, "The ball is in D5." becomes `bzzC.`, with
+one letter for "the ball".
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from spotball_adapters.replies.cells import CellMention
 from spotball_adapters.replies.vocabulary import PHRASES, STEMS, UNSPACED, UNSPACED_SCRIPTS
 
-# Vowel signs and points of Hindi, Arabic and Hebrew belong to their words.
+# Vowel signs of Hindi, Arabic and Hebrew are part of their words.
 _MARKS = r"\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0903\u093a-\u094f\u0962\u0963"
 _LETTER = rf"(?:[^\W_0-9{UNSPACED_SCRIPTS}]|[{_MARKS}])"
 _PIECE = re.compile(
@@ -48,9 +49,9 @@ class Tokens:
     """The roles of a text's words, cells and signs.
 
     Attributes:
-        roles: one letter for each token.
-        starts: offset in the text of each token.
-        cells: the mention of each token `C` or `X`, by the token's number.
+        roles: one letter per token.
+        starts: offset of each token in the text.
+        cells: the mention at each token `C` or `X`, by the token's index.
     """
 
     roles: str
@@ -59,7 +60,7 @@ class Tokens:
 
 
 def tokenize(text: str, mentions: Sequence[CellMention]) -> Tokens:
-    """Return the tokens of a text, of which cells are known."""
+    """Return the tokens of a text, given the mentions of cells in it."""
     roles: list[str] = []
     starts: list[int] = []
     cells: dict[int, CellMention] = {}
@@ -103,7 +104,7 @@ def _roles(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
 
 
 def _is_abbreviated(word: str, text: str, end: int) -> bool:
-    """Return whether a full stop after a word belongs to it; "no." is an abbreviation only before a number."""
+    """Return whether the period after a word belongs to an abbreviation. "no." is one only before a number."""
     return word in _ABBREVIATIONS and (word != "no" or text[end : end + 2].strip().isdigit())
 
 
@@ -121,10 +122,10 @@ def _of_words(words: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
 
 
 def _resolve(roles: str) -> str:
-    """Decide what ambiguous words mean.
+    """Replace the roles of ambiguous words by their meaning in context.
 
     "No" (`N`) is a correction ("no, E5"), a negation ("no ball"), or Portuguese for "in the". "Top" (`Y`) introduces a
-    ranking ("top 3"), or is a place in the picture. "Wait" (`W`) is a correction, or what a player does.
+    ranking ("top 3"), or is a place in the image. "Wait" (`W`) is a correction, or an action of a player.
     """
     roles = re.sub("Y(?=z?[#La])", "D", roles).replace("Y", "_")
     roles = re.sub(r"^W|(?<=[.?!\n,:-])W|W(?=[,.:-])", "t", roles).replace("W", "v")

@@ -1,4 +1,4 @@
-"""The words that tell a reader which cell a reply answers with, by their role; `vocabulary.toml` lists them."""
+"""The words that indicate a reply's answer, with their roles. The list is in `vocabulary.toml`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from importlib.resources import files
 from types import MappingProxyType
 
 UNSPACED_SCRIPTS = r"\u0e00-\u0e7f\u2e80-\u2fff\u3040-\ud7af\uf900-\ufaff"
-"""Ranges of characters of scripts that put no blanks between words, for character classes."""
+"""Character ranges of scripts without blanks between words, for use in character classes."""
 
 _UNSPACED = re.compile(f"[{UNSPACED_SCRIPTS}]")
 
@@ -31,10 +31,10 @@ def _first(pairs: Iterable[tuple[str, str]]) -> Mapping[str, str]:
 _ALL = list(_phrases())
 
 PHRASES = _first((p, r) for p, r in _ALL if not p.endswith("*") and not _UNSPACED.search(p))
-"""Letters of the role of each phrase in scripts that put blanks between words."""
+"""The role letter of each phrase, for scripts with blanks between words."""
 
 STEMS = _first((p[:-1], r) for p, r in _ALL if p.endswith("*"))
-"""Letters of the role of every word that begins with a stem."""
+"""The role letter of all words that begin with a stem, by stem."""
 
 UNSPACED = _first((p, r) for p, r in _ALL if _UNSPACED.search(p))
-"""Letters of the role of each phrase in scripts without blanks, in which phrases are found anywhere."""
+"""The role letter of each phrase, for scripts without blanks, in which phrases can occur anywhere."""

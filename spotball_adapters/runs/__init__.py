@@ -1,1 +1,1 @@
-"""Ask models: the plan, the runner, limits, and the store of replies."""
+"""Runs: query a model about a dataset with retries and rate limits, and store every reply."""

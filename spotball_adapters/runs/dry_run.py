@@ -1,4 +1,4 @@
-"""What a run would send, and what that would cost, without sending anything."""
+"""Describe what a run would send and cost, without sending anything."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from spotball_adapters.runs.plan import ItemT, PromptOf, SamplePlan
 
 
 def describe(job: RunJob[ItemT], plan: SamplePlan[ItemT]) -> str:
-    """The settings, what is left to ask and its cost by prompt, and one conversation of each prompt word for word.
+    """Return the settings, the remaining requests and their cost per prompt, and one full conversation per prompt.
 
-    Requests are counted as if none failed and each was answered in full.
+    The number of requests assumes that none fails and that each returns all its replies.
     """
     return "\n".join([*_header(job), "", *_cost(job, plan), *_conversations(job)]) + "\n"
 
@@ -43,7 +43,7 @@ class _Cost:
     requests: int = 0
     pictures: int = 0
     tokens: float = 0
-    """Of the pictures; NaN where the provider has no rule."""
+    """Tokens of the images, or NaN if the provider has no rule."""
 
     def cells(self) -> tuple[str, ...]:
         tokens = "not known" if math.isnan(self.tokens) else f"{self.tokens:,.0f}"
@@ -51,7 +51,7 @@ class _Cost:
 
 
 def _cost(job: RunJob[ItemT], plan: SamplePlan[ItemT]) -> Iterator[str]:
-    """A line for each prompt, and one for all."""
+    """Yield one line per prompt and a line for the total."""
     costs = {prompt.name: _Cost(samples * len(plan.scenes)) for prompt, samples in plan.prompts}
     for ask in plan.asks(job.provider.max_samples):
         cost, n = costs[ask.prompt.name], len(ask.prompt.questions)

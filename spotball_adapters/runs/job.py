@@ -1,4 +1,4 @@
-"""Who is asked what: what runs of every kind have in common."""
+"""Base class of jobs: the items, prompts, provider and settings of a run."""
 
 from __future__ import annotations
 
@@ -17,19 +17,18 @@ from spotball_adapters.runs.store_schema import PROMPT
 
 @dataclass(frozen=True)
 class RunJob(ABC, Generic[ItemT]):
-    """Who is asked what.
+    """Items, prompts, provider and settings of a run.
 
     Attributes:
-        items: what is asked about, in order.
-        prompts: each with the number of its samples.
-        base_url: where the provider's server is; None for the provider's own.
-        respondent: the name that the answers bear.
+        items: the items to ask about, in order.
+        prompts: each prompt with its number of samples.
+        base_url: the server's address, or None for the provider's default.
+        respondent: the respondent's name in the responses.
         kept_file: name of the file that `keep` writes.
-        without_pictures: providers whose respondents are baselines: they answer from what the items are, and are shown
-            no picture.
+        without_pictures: providers that offer only baselines. They answer from the items' data, so no image is sent.
 
     Raises:
-        OptionError: for prompts or samples that make no plan.
+        OptionError: if the prompts or samples are invalid.
     """
 
     items: tuple[ItemT, ...]
@@ -47,46 +46,46 @@ class RunJob(ABC, Generic[ItemT]):
 
     @abstractmethod
     def pictures(self, cache: Path | None) -> PicturesOf[ItemT] | None:
-        """The pictures; None where nobody looks at them.
+        """Return the images, or None if the provider does not use images.
 
         Args:
-            cache: where they may be kept.
+            cache: folder that may store the drawn images.
         """
 
     @abstractmethod
     def size(self, item: ItemT) -> tuple[int, int]:
-        """Width and height of an item's picture, in pixels."""
+        """Return width and height of an item's image, in pixels."""
 
     @abstractmethod
     def about(self) -> Mapping[str, Any]:
-        """What makes the items and their pictures the same as before, by name. JSON values."""
+        """Return values that identify the items and their images, by name. The values are JSON values."""
 
     @abstractmethod
     def keep(self, out: Path) -> None:
-        """Write what is asked about into the run's folder."""
+        """Write the items into the run's folder."""
 
     @property
     def kind(self) -> str:
-        """The kind of respondent."""
+        """Return the kind of respondent: model or baseline."""
         return "model" if self.looks else "baseline"
 
     @property
     def looks(self) -> bool:
-        """Whether the provider is shown pictures."""
+        """Return whether the provider is sent images."""
         return self.provider.name not in self.without_pictures
 
     def plan(
         self, done: Mapping[tuple[str, str, str, int], int], skipped: Collection[tuple[str, str, str]] = ()
     ) -> SamplePlan[ItemT]:
-        """What is left to ask, given what is stored, without what is skipped."""
+        """Return the remaining samples, without those that are stored (`done`) or skipped."""
         return SamplePlan(self.items, self.prompts, done, skipped)
 
     def image_tokens(self, item: ItemT) -> int | None:
-        """What showing an item's picture costs; None where no rule is known."""
+        """Return the tokens of an item's image, or None if no rule is known."""
         return self.provider.image_tokens(*self.size(item))
 
     def identity(self) -> dict[str, Any]:
-        """What makes answers belong together: under another one of these, a run does not go on."""
+        """Return the values that all answers of a run must share. A run resumes only if they are unchanged."""
         prompts = {
             f"{PROMPT}{prompt.name}": {
                 "version": prompt.version,
@@ -108,7 +107,7 @@ class RunJob(ABC, Generic[ItemT]):
 
 
 def without_secrets(url: str | None) -> str | None:
-    """An address without what may be secret in it.
+    """Return an address without its user, query and fragment, which may contain secrets.
 
     Examples:
         >>> without_secrets("https://me:key@host:8000/v1?key=abc#d")

@@ -1,4 +1,4 @@
-"""A run from its settings to what is made of its replies."""
+"""Start or resume a run: request the missing replies, and process the stored ones."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ from spotball_core.service.sqlite_file import StoreError
 T = TypeVar("T")
 
 PICTURES = "pictures"
-"""The folder of a run that keeps the pictures as they were shown."""
+"""The run's subfolder that stores the images as they were sent."""
 
 INTERRUPTED = "interrupted"
-"""Why a run ended that was told to."""
+"""The reason of a run that the user interrupted."""
 
 NO_MEMORY = "not enough memory to go on"
-"""Why a run ended that had none left."""
+"""The reason of a run that ran out of memory."""
 
 
 @dataclass(frozen=True)
 class RunResult(Generic[T]):
-    """How a start of a run ended.
+    """The result of starting or resuming a run.
 
     Attributes:
-        why: it stopped before the end; None if it did not.
-        error: what stopped it, if an error did.
-        left: replies that are left to ask.
-        excluded: replies that are missing because the provider refuses the images, and are not left to ask.
-        refused: the provider's message for each image that it refuses to process with a prompt, of all starts.
-        output: of all replies that are stored.
+        why: why it stopped early, or None if it finished.
+        error: the error that stopped it, if one did.
+        left: how many replies are still missing.
+        excluded: how many replies are missing because the provider refuses the images. They are not counted in `left`.
+        refused: the provider's message for each image and prompt that it refused, in this or an earlier session.
+        output: the result of `make` for all stored replies.
     """
 
     tally: RunTally
@@ -67,19 +67,19 @@ def launch(
     on_progress: OnProgress = ignore_progress,
     quiet: bool = False,
 ) -> RunResult[T]:
-    """Ask what is missing, and make something of all that is stored.
+    """Request the missing replies, and return what `make` computes from all stored replies.
 
-    The first interrupt (Ctrl-C, or a request to terminate) lets what is under way be answered, the second does not.
+    After the first interrupt (Ctrl-C or SIGTERM), requests in progress may finish. A second interrupt cancels them.
 
     Args:
         out: the run's folder.
-        make: what is done with the replies once no more come.
-        on_progress: called with how many pictures are drawn, and of how many.
+        make: called with the store when no more replies come.
+        on_progress: called with the number of drawn images and their total.
 
     Raises:
-        OptionError: if the folder holds something else or answers given under other settings, or another process has
-            it.
-        PermanentError: if the provider is not ready to be asked what is left; nothing is written then.
+        OptionError: if the folder holds something else or answers given under other settings, or if another process
+            uses it.
+        PermanentError: if the provider cannot send requests, for example without a key. Nothing is written then.
         InputError: if an image cannot be used.
         StoreError: if the store cannot be read or written.
     """
@@ -93,7 +93,7 @@ def launch(
         pictures = job.pictures(out / PICTURES)
         digests = {}
         if pictures:
-            # All of them before the first request: what cannot be drawn should cost nothing.
+            # Draw all images before the first request, so that an image that cannot be drawn costs nothing.
             drawing = counted(job.items, len(job.items), on_progress)
             digests = {item.key: hashlib.sha256(pictures.of(item).data).hexdigest() for item in drawing}
             check_pictures(out, store.pictures(), digests)
@@ -109,7 +109,7 @@ def launch(
 
 
 def plan_of(job: RunJob[ItemT], out: Path, options: Options) -> SamplePlan[ItemT]:
-    """Return what a run has left to ask, without taking the run."""
+    """Return the remaining samples of a run, without locking the run."""
     done, refused = peek(out)
     return job.plan(done, refused if options.skip_refused else ())
 
@@ -123,7 +123,7 @@ def _ended(job: RunJob[ItemT], store: ReplyStore, runner: Runner[ItemT], options
     refused = {question: message for question, message in refused.items() if missing[question]}
     left, excluded = tally.total - tally.done, 0
     if options.skip_refused:
-        # Those of earlier starts are not among this one's replies.
+        # Samples that were refused in earlier sessions are not among this session's replies.
         left -= sum(missing[question] for question in refused if question in tally.refused)
         excluded = sum(missing[question] for question in refused)
     return RunResult(tally, runner.why, runner.error, left, excluded, refused, output)
@@ -134,7 +134,7 @@ async def _asking(runner: Runner[ItemT], provider: Provider, *, quiet: bool) -> 
         if not isinstance(context.get("exception"), MemoryError):
             loop.default_exception_handler(context)
             return
-        # In a callback, such as one that reads from a connection: nothing that waits for it would hear of it.
+        # The error is in a callback, for example one that reads from a connection, so no waiting task would receive it.
         runner.stop(NO_MEMORY, SpotballError(f"{NO_MEMORY}. Lower --concurrency or --max-response-mb"))
         runner.stop(NO_MEMORY)
 
@@ -151,7 +151,7 @@ async def _asking(runner: Runner[ItemT], provider: Provider, *, quiet: bool) -> 
 
 @contextlib.contextmanager
 def _interrupts(runner: Runner[ItemT]) -> Iterator[None]:
-    """Ctrl-C and requests to terminate stop the runner."""
+    """Stop the runner on Ctrl-C and SIGTERM."""
     loop = asyncio.get_running_loop()
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -167,15 +167,15 @@ def _interrupts(runner: Runner[ItemT]) -> Iterator[None]:
 
 
 def check_pictures(out: Path, before: Mapping[tuple[str, str], set[str]], now: Mapping[tuple[str, str], str]) -> None:
-    """See that the pictures are those that a run's answers were given to.
+    """Check that the images are those that were sent earlier in the run.
 
     Args:
         out: the run's folder.
-        before: digests of the pictures that were shown, by image.
-        now: digest of the picture that is to be shown, by image.
+        before: digests of the images that were sent, by image id.
+        now: digest of the image to send, by image id.
 
     Raises:
-        OptionError: naming images with another one.
+        OptionError: if an image differs. The message names the images.
     """
     changed = ["/".join(key) for key, digest in now.items() if before.get(key, {digest}) != {digest}]
     if changed:

@@ -1,4 +1,4 @@
-"""How fast may be asked: requests and tokens a minute, and pauses that a server asks for."""
+"""Rate limits: requests and tokens per minute, and pauses that a server requests."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Callable
 from spotball_core.service.progress import span
 
 LONG_WAIT = 10.0
-"""Seconds from which a wait is announced."""
+"""Waits of at least this many seconds are announced."""
 
 
 class Waits:
-    """Announces long waits, once for all requests that wait at the same time.
+    """Announce long waits, once for all requests that wait at the same time.
 
     Args:
-        tell: called with one line for each.
+        tell: called with one line of text per wait.
     """
 
     def __init__(self, tell: Callable[[str], None] = lambda line: None) -> None:
@@ -23,7 +23,7 @@ class Waits:
         self._until = float("-inf")
 
     def announce(self, seconds: float, why: str) -> None:
-        """Announce a wait that begins now, unless it is short or ends with one that was announced."""
+        """Announce a wait that begins now, unless it is short or ends together with an announced one."""
         end = asyncio.get_running_loop().time() + seconds
         if seconds >= LONG_WAIT and end >= self._until + LONG_WAIT:
             self._until = end
@@ -31,13 +31,13 @@ class Waits:
 
 
 class Pace:
-    """So much a minute, evenly spread, so that no minute has more, wherever it starts.
+    """A limit per minute, spread evenly, so that no period of one minute exceeds it.
 
-    Libraries' leaky buckets let through a whole minute's worth at once and then go on at the full rate, which is twice
-    as much in the first minute; and what they have let through cannot be put right once its true amount is known.
+    The leaky buckets of libraries admit the amount of a whole minute at once and then continue at the full rate, which
+    doubles the rate of the first minute. They also cannot correct an amount after its true value is known.
 
     Attributes:
-        free_at: the time, in seconds, from which more may go.
+        free_at: the time in seconds from which more may pass.
     """
 
     def __init__(self, per_minute: float | None) -> None:
@@ -45,16 +45,16 @@ class Pace:
         self.free_at = 0.0
 
     def take(self, now: float, amount: float = 1) -> None:
-        """Let this amount go; the next may go when it has drained."""
+        """Admit this amount. The next may pass when this amount has drained."""
         self.free_at = max(now, self.free_at) + amount * self._seconds
 
     def correct(self, more: float) -> None:
-        """What went turned out to be so much more, or less if negative."""
+        """Add to an amount that was admitted, or subtract from it if `more` is negative."""
         self.free_at += more * self._seconds
 
 
 class RateLimiter:
-    """Where every request waits until it may go, first come, first served."""
+    """Delay each request until it may be sent, in order of arrival."""
 
     def __init__(
         self,
@@ -70,10 +70,10 @@ class RateLimiter:
         self._turn = asyncio.Lock()
 
     async def enter(self, tokens: float = 0) -> None:
-        """Wait until a request of about so many tokens may go."""
+        """Wait until a request of about `tokens` tokens may be sent."""
         time = asyncio.get_running_loop().time
         async with self._turn:
-            # Looked at again after each sleep: a pause may have come, or tokens turned out to be more.
+            # Check again after each sleep, because a pause may have begun or the token count may have been corrected.
             while (wait := max(self._reasons()))[0] > time():
                 left = wait[0] - time()
                 self._waits.announce(left, wait[1])
@@ -82,20 +82,20 @@ class RateLimiter:
             self._tokens.take(time(), tokens)
 
     def correct(self, tokens: float) -> None:
-        """A request took so many tokens more than it was let in with, or less if negative."""
+        """Correct the token count of an admitted request. A negative number reduces it."""
         self._tokens.correct(tokens)
 
     def correct_requests(self, requests: int) -> None:
-        """So many requests were sent that were not let in."""
+        """Count requests that were sent without `enter`."""
         self._requests.correct(requests)
 
     def pause(self, seconds: float, why: str = "the server asks for it") -> None:
-        """Let nothing through for so long from now."""
+        """Send nothing for `seconds` from now."""
         until = asyncio.get_running_loop().time() + seconds
         self._paused_until, self._paused_for = max((self._paused_until, self._paused_for), (until, why))
 
     def _reasons(self) -> tuple[tuple[float, str], ...]:
-        """Until when nothing may go, and why."""
+        """Return the end of each current restriction, with its reason."""
         return (
             (self._requests.free_at, "the limit of requests per minute"),
             (self._tokens.free_at, "the limit of tokens per minute"),

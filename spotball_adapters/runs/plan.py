@@ -1,4 +1,4 @@
-"""What is still to ask, and in what order: any part of a run, from its start, is spread evenly over the images."""
+"""Compute the missing samples of a run, in an order that spreads every prefix of the run evenly over the images."""
 
 from __future__ import annotations
 
@@ -15,52 +15,52 @@ ItemT_contra = TypeVar("ItemT_contra", bound=RunItem, contravariant=True)
 
 
 class PromptOf(Protocol[ItemT_contra]):
-    """What items of a kind are asked with."""
+    """A prompt for one kind of item."""
 
     @property
     def name(self) -> str:
-        """As a run and its responses call it."""
+        """Return the name in the run and its responses."""
         ...
 
     @property
     def version(self) -> str:
-        """Of its text."""
+        """Return the version of the text."""
         ...
 
     @property
     def digest(self) -> str:
-        """Of its text."""
+        """Return the digest of the text."""
         ...
 
     @property
     def questions(self) -> Sequence[str]:
-        """What is asked one by one before the last message."""
+        """Return the questions that are asked one by one before the final message."""
         ...
 
     def question(self, index: int) -> tuple[Message, ...]:
-        """The conversation that asks question `index`, counted from 0."""
+        """Return the conversation that asks question `index` (zero-based)."""
         ...
 
     def last(self, item: ItemT_contra, sample: int, answers: Sequence[str] = ()) -> tuple[Message, ...]:
-        """The conversation that asks for the answer.
+        """Return the conversation that asks for the answer.
 
         Args:
-            sample: the first of those that it asks for.
-            answers: to the questions.
+            sample: the first of the requested samples.
+            answers: answers to the prompt's questions.
         """
         ...
 
 
 Done = Mapping[tuple[str, str, str, int], int]
-"""What is stored: for each (sport, image, prompt, step) a number whose bit `n` says whether sample `n` is there.
+"""Stored samples: for each (sport, image, prompt, step) an integer whose bit `n` is set if sample `n` is stored.
 
-Steps count the questions of a prompt from 0; the step after its last question asks for the answer.
+Steps number the questions of a prompt from 0. The step after the last question asks for the answer.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Ask(Generic[ItemT]):
-    """A step of a prompt, asked about an image for some samples."""
+    """One request: a step of a prompt about an image, for some samples."""
 
     item: ItemT
     prompt: PromptOf[ItemT]
@@ -70,7 +70,9 @@ class Ask(Generic[ItemT]):
 
 @dataclass(frozen=True, slots=True)
 class Chain(Generic[ItemT]):
-    """Samples of a prompt for an image that lack their answer; what their questions lack is asked first."""
+    """Samples of a prompt and an image without an answer. Missing answers to the prompt's questions are requested
+    first.
+    """
 
     item: ItemT
     prompt: PromptOf[ItemT]
@@ -79,16 +81,16 @@ class Chain(Generic[ItemT]):
 
 @dataclass(frozen=True)
 class SamplePlan(Generic[ItemT]):
-    """All samples of some prompts for some images, less what is stored.
+    """The samples of the given prompts and images that are not stored yet.
 
     Attributes:
-        scenes: the images, in the order to ask about them.
-        prompts: each with the number of its samples.
-        done: what is stored.
-        skipped: images and prompts that are not asked, as (sport, image, prompt).
+        scenes: the images, in the order of the requests.
+        prompts: each prompt with its number of samples.
+        done: the stored samples.
+        skipped: combinations to skip, as (sport, image, prompt).
 
     Raises:
-        OptionError: for no prompt, a prompt that is there twice, or less than one sample.
+        OptionError: if prompts are missing or repeated, or if a prompt has fewer than one sample.
     """
 
     scenes: tuple[ItemT, ...]
@@ -106,9 +108,9 @@ class SamplePlan(Generic[ItemT]):
             raise OptionError(f"--samples: found {', '.join(too_few)}, expected at least 1 per prompt")
 
     def chains(self, at_once: int) -> Iterator[Chain[ItemT]]:
-        """What is left, `at_once` samples of an image at a time: first of every prompt and image, then the next.
+        """Yield the missing samples, `at_once` per image: first for every prompt and image, then the next `at_once`.
 
-        Samples are numbered from 1. Nothing is worked out before it is wanted.
+        Samples are numbered from 1. The generator is lazy.
         """
         rounds = -(-max(samples for _, samples in self.prompts) // at_once)
         for number in range(rounds):
@@ -123,19 +125,19 @@ class SamplePlan(Generic[ItemT]):
                         yield Chain(scene, prompt, tuple(chunk))
 
     def asks(self, at_once: int) -> Iterator[Ask[ItemT]]:
-        """The requests that are left if none fails and each is answered in full."""
+        """Yield the remaining requests, assuming that none fails and that each returns all its replies."""
         for chain in self.chains(at_once):
             for step in range(len(chain.prompt.questions)):
                 if missing := self.missing(chain.item, chain.prompt, step, chain.samples):
                     yield Ask(chain.item, chain.prompt, step, missing)
             step = len(chain.prompt.questions)
-            # With questions, each sample's conversation is its own.
+            # With questions, each sample has its own conversation.
             together = 1 if step else at_once
             for start in range(0, len(chain.samples), together):
                 yield Ask(chain.item, chain.prompt, step, chain.samples[start : start + together])
 
     def missing(self, scene: ItemT, prompt: PromptOf[ItemT], step: int, samples: Iterable[int]) -> tuple[int, ...]:
-        """Those of the samples that are not stored."""
+        """Return those of the samples that are not stored."""
         stored = self.done.get((*scene.key, prompt.name, step), 0)
         return tuple(sample for sample in samples if not stored >> sample & 1)
 
@@ -143,7 +145,7 @@ class SamplePlan(Generic[ItemT]):
 def limited(
     items: Sequence[ItemT], limit: int | None, kind: Callable[[ItemT], Hashable] = lambda item: item.key[0]
 ) -> tuple[ItemT, ...]:
-    """The first items of each kind, by default of each sport, kinds in turn, `limit` in all; every item if it is None.
+    """Return the first `limit` items, taking sports (or kinds) in turn; all items without a limit.
 
     Examples:
         >>> from spotball_core.synthetic.scenes import synthetic_scenes

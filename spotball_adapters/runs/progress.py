@@ -1,4 +1,4 @@
-"""How far a run is, in a sentence."""
+"""Progress of a run, as one sentence."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from spotball_adapters.runs.runner import RunTally
 
 _WINDOW = 60.0
-"""Seconds over which the rate is taken."""
+"""Time window of the rate, in seconds."""
 
 
 class ReplyRate:
-    """Replies a second of late."""
+    """Recent number of replies per second."""
 
     def __init__(self) -> None:
         self._marks: deque[tuple[float, int]] = deque()
 
     def at(self, now: float, done: int) -> float:
-        """The rate once `done` replies are there, in a minute up to now or as much of it as there was."""
+        """Return the rate over the last minute, given that `done` replies are stored at time `now`."""
         self._marks.append((now, done))
         while now - self._marks[0][0] > _WINDOW:
             self._marks.popleft()
@@ -33,7 +33,7 @@ class ReplyRate:
 
 
 def line(tally: RunTally, rate: float) -> str:
-    """How far a run is, in one line.
+    """Return the progress of a run as one line.
 
     Examples:
         >>> from spotball_adapters.runs.runner import RunTally
@@ -51,7 +51,7 @@ def line(tally: RunTally, rate: float) -> str:
 
 
 async def show_progress(tally: RunTally, *, quiet: bool) -> None:
-    """Show how far a run is until cancelled."""
+    """Display the progress of a run until canceled."""
     on_terminal, rate, last_fault = sys.stderr.isatty(), ReplyRate(), ""
 
     def sentence() -> str:
@@ -59,7 +59,7 @@ async def show_progress(tally: RunTally, *, quiet: bool) -> None:
         text = line(tally, rate.at(time.monotonic(), tally.done))
         if on_terminal:
             return f"{text}\n{tally.last_fault}".rstrip()
-        # A line says it once; a bar keeps showing it.
+        # Plain lines show a failure once. A progress bar keeps showing it.
         new = tally.last_fault != last_fault
         last_fault = tally.last_fault
         return f"{text}; last fault: {last_fault}" if new else text

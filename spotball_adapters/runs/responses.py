@@ -1,4 +1,4 @@
-"""From stored replies to responses: read each reply again, and write the file that `spotball score` reads."""
+"""Convert stored replies to responses: parse each reply again, and write the file that `spotball score` reads."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FORMATS = ("jsonl", "parquet")
 
 @dataclass(frozen=True, slots=True)
 class ReparsedReply:
-    """A reply that is parsed differently than before. `before` and `after` are its cell, or why it has none."""
+    """A reply that is now parsed differently. `before` and `after` are its cell, or the reason why it has none."""
 
     sport: str
     image: str
@@ -36,14 +36,14 @@ class ReparsedReply:
 
 @dataclass(frozen=True)
 class ParsedReplies:
-    """What the replies of a run say.
+    """Parsed replies of a run.
 
     Attributes:
-        rows: with the columns of responses.
-        problems: how many are unparsed for each reason, the most frequent first.
-        changes: what is read otherwise than last time.
-        new: how many were never read before.
-        policy: the policy that they were parsed under.
+        rows: a table with the columns of responses.
+        problems: how many replies are unparsed for each reason, the most frequent first.
+        changes: replies that are parsed differently than last time.
+        new: how many replies were parsed for the first time.
+        policy: the policy used for parsing.
     """
 
     rows: pl.DataFrame
@@ -54,12 +54,12 @@ class ParsedReplies:
 
 
 def read_replies(store: ReplyStore, scenes: Sequence[Scene], policy: ParsePolicy | None = None) -> ParsedReplies:
-    """Read every sample's last reply, and keep what was read in the store.
+    """Parse the last reply of every sample, and store the results.
 
     Args:
-        scenes: of the run's dataset.
-        policy: how replies are parsed; None for the policy that the run's responses were last read under, or for the
-            default if there are none.
+        scenes: the scenes of the run's dataset.
+        policy: how to parse replies, or None for the policy of the existing responses, or for the default without
+            responses.
     """
     import polars as pl
 
@@ -93,7 +93,7 @@ def read_replies(store: ReplyStore, scenes: Sequence[Scene], policy: ParsePolicy
 def export(
     store: ReplyStore, scenes: Sequence[Scene], out: Path, format: str, policy: ParsePolicy | None = None
 ) -> tuple[ParsedReplies, Path | None]:
-    """Read all stored replies, and write the responses if there are any. See `read_replies` for the policy."""
+    """Parse all stored replies, and write the responses if there are any. See `read_replies` for the policy."""
     reading = read_replies(store, scenes, policy)
     return reading, write_reading(reading, out, format) if len(reading.rows) else None
 
@@ -101,10 +101,10 @@ def export(
 def write_reading(reading: ParsedReplies, folder: Path, format: str) -> Path:
     """Write `responses.FORMAT` and the record of its parse policy into the run's folder.
 
-    It replaces the responses in another format.
+    Responses in another format are deleted.
 
     Raises:
-        OptionError: for a format that is none of `FORMATS`.
+        OptionError: if the format is not in `FORMATS`.
     """
     if format not in FORMATS:
         raise OptionError(f"--format: {unknown_name('format', format, FORMATS)}")
@@ -113,7 +113,7 @@ def write_reading(reading: ParsedReplies, folder: Path, format: str) -> Path:
     write_parse_policy(path, reading.policy)
     for other_format in FORMATS:
         if other_format != format:
-            # Read together, they would give every sample twice.
+            # Otherwise, reading the folder would return every sample twice.
             (folder / f"responses.{other_format}").unlink(missing_ok=True)
     return path
 

@@ -1,4 +1,4 @@
-"""How patiently to try again what may pass."""
+"""Retry failed requests with increasing waits."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ except ImportError as error:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """How often to try, and how long to wait.
+    """How often to retry, and how long to wait.
 
     Attributes:
-        attempts: how often a request is tried.
-        first_wait: seconds before the second attempt, doubled before each further one, and a random part of a second.
-        longest_wait: seconds between attempts, at most.
-        longest_pause: seconds; a server that wants a longer one ends it all.
+        attempts: maximum number of attempts per request.
+        first_wait: seconds before the second attempt. The wait doubles before each further attempt, plus a random part
+            of a second.
+        longest_wait: maximum seconds between attempts.
+        longest_pause: if a server requests a longer pause in seconds, the run ends.
     """
 
     attempts: int = 8
@@ -33,17 +34,19 @@ class RetryPolicy:
         """Return the seconds before the next attempt, without the random part.
 
         Args:
-            attempt: the number of the one that failed, from 1.
+            attempt: the number of the failed attempt, from 1.
 
         Examples:
             >>> [RetryPolicy().wait_after(attempt) for attempt in (1, 2, 8)]
             [0.5, 1.0, 60.0]
         """
-        # An exponent without bound would overflow.
+        # A large exponent would overflow.
         return min(self.first_wait * 2.0 ** min(attempt - 1, 64), self.longest_wait)
 
     def tries(self, may_pass: Callable[[Exception], bool]) -> AsyncIterator[stamina.Attempt]:
-        """The attempts, each to be entered; after an error that may pass, another one comes while there is one."""
+        """Return the attempts as contexts to enter. After an error that may pass, another attempt follows up to the
+        limit.
+        """
         return stamina.retry_context(
             on=may_pass,
             attempts=self.attempts,

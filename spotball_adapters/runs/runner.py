@@ -1,4 +1,4 @@
-"""Asking: so many requests at a time, again where that may help, and every reply handed to the store as it comes."""
+"""Send requests concurrently, retry failures, and pass every reply to the store as it arrives."""
 
 from __future__ import annotations
 
@@ -31,25 +31,26 @@ from spotball_core.errors import SpotballError
 from spotball_core.service.sqlite_file import now
 
 STORM = 10
-"""So many requests in a row that failed on every attempt, or images in a row that were refused, end a run."""
+"""A run stops after this many consecutive requests that failed on every attempt, or consecutive refused images."""
 
 HELD = 64 * 2**20
-"""Bytes of pictures that are held in memory. All of the benchmark's are; of more, the first ones."""
+"""Maximum bytes of images in memory. All images of the benchmark fit. Of larger datasets, only the first images are
+held.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(RetryPolicy):
-    """How to ask, and how patiently; nothing here changes an answer.
+    """How to send requests and retry them. These options do not change answers.
 
     Attributes:
-        concurrency: requests at a time.
-        requests_per_minute: at most; None for as many as come.
-        tokens_per_minute: at most, input and output together; None for as many as come.
-        max_requests: requests after which to stop, failed ones among them; those under way may add a few, if providers
-            repeat them.
-        max_tokens: tokens after which to stop; what is under way is finished.
-        grace: seconds that requests under way are given when a run is to stop.
-        skip_refused: exclude images that the provider refuses, those of earlier starts too, which are not sent again.
+        concurrency: maximum number of simultaneous requests.
+        requests_per_minute: maximum request rate, or None for no limit.
+        tokens_per_minute: maximum rate of input and output tokens, or None for no limit.
+        max_requests: stop after this many requests, including failed ones. Requests in progress may exceed it by a few.
+        max_tokens: stop after this many tokens. Requests in progress are finished.
+        grace: seconds that requests in progress may take after the run starts to stop.
+        skip_refused: exclude images that the provider refused, also in earlier sessions. They are not sent again.
     """
 
     attempts: int = 12
@@ -64,19 +65,19 @@ class Options(RetryPolicy):
 
 @dataclass(slots=True)
 class RunTally:
-    """How far a run is. Replies count once they are stored.
+    """Counts of a run. A reply counts once it is stored.
 
     Attributes:
-        total: replies that were missing when it started.
-        done: of these, stored since.
-        lost: that came, and could not be stored.
-        requests: sent, failed ones among them, and those that a provider repeated for fewer samples.
-        faults: of these, failed.
-        input_tokens: as the provider counts them.
-        output_tokens: as the provider counts them.
-        last_fault: what the last one said.
-        given_up: the last fault of each image of which a request failed on every attempt.
-        refused: the provider's message for each image that it refused to process with a prompt, twice.
+        total: replies that were missing at the start.
+        done: how many of them have been stored.
+        lost: replies that arrived but could not be stored.
+        requests: sent requests, including failed ones and those that a provider repeated for fewer samples.
+        faults: how many of the requests failed.
+        input_tokens: input tokens that the provider reported.
+        output_tokens: output tokens that the provider reported.
+        last_fault: the message of the last failure.
+        given_up: the last failure for each image with a request that failed on every attempt.
+        refused: the provider's message for each image and prompt that it refused twice.
     """
 
     total: int
@@ -92,34 +93,34 @@ class RunTally:
 
     @property
     def tokens(self) -> int:
-        """Input and output together."""
+        """Return the sum of input and output tokens."""
         return self.input_tokens + self.output_tokens
 
 
 class StormError(SpotballError):
-    """Nothing that was asked was answered for too long."""
+    """Too many requests in a row failed."""
 
 
 class _HaltedError(Exception):
-    """The run is to stop, and a request was not sent."""
+    """The run is stopping, and a request was not sent."""
 
 
 class PicturesOf(Protocol[ItemT_contra]):
-    """Where the pictures of items are found."""
+    """A source of the items' images."""
 
     def of(self, item: ItemT_contra, /) -> Picture:
-        """An item's picture, as it is shown."""
+        """Return an item's image as it is sent."""
         ...
 
 
 class Runner(Generic[ItemT]):
-    """One start of a run, from what is missing to the end.
+    """One session of a run: sends requests until nothing is missing or something stops it.
 
     Args:
-        pictures: of the images; None for providers that look at none.
-        digests: of each picture's bytes, by image; to be kept with what was said about it.
-        session: the number under which the store knows this start.
-        tell: called with a line about each long wait.
+        pictures: the images, or None for providers that do not use images.
+        digests: digest of each image's bytes, to store with the replies about it.
+        session: the number of this session in the store.
+        tell: called with a line of text about each long wait.
     """
 
     def __init__(
@@ -139,13 +140,13 @@ class Runner(Generic[ItemT]):
         self._settings, self._options = settings, options
         self.tally = RunTally(total=sum(len(ask.samples) for ask in plan.asks(provider.max_samples)))
         self.why: str | None = None
-        """Why it stopped before the end, in a few words."""
+        """Why the run stopped early, in a few words."""
         self.error: BaseException | None = None
-        """The error that stopped it, if one did."""
+        """The error that stopped the run, if one did."""
         self._failed_in_row = self._refused_in_row = self._replies_counted = self._held_bytes = 0
         self._answered = bool(plan.done)
         self._postponed = {} if options.skip_refused else store.refused()
-        # Answers to questions of chains that were refused, since the store may not have them yet.
+        # Answers to the questions of refused chains, because the store may not have them yet.
         self._texts: dict[Question, dict[tuple[int, int], str]] = {}
         self._held: dict[tuple[str, str], Picture] = {}
         self._waits = Waits(tell)
@@ -155,13 +156,13 @@ class Runner(Generic[ItemT]):
             waits=self._waits,
         )
         self._queue: WorkQueue[ItemT] = WorkQueue(plan.chains(provider.max_samples))
-        # A disk that is slower than the answers come must not fill the memory with them.
+        # Limits the answers in memory if the disk is slower than the provider.
         self._unstored = asyncio.Semaphore(4 * options.concurrency)
         self._asking: set[asyncio.Task[None]] = set()
         self._workers: list[asyncio.Task[None]] = []
 
     async def run(self) -> RunTally:
-        """Ask all that is missing, or until something stops it; returns once all that came is stored."""
+        """Send all missing requests, or stop early. Returns after all received replies are stored."""
         loop = asyncio.get_running_loop()
 
         def stored(records: Sequence[AnswerRecord], failure: BaseException | None) -> None:
@@ -178,16 +179,16 @@ class Runner(Generic[ItemT]):
         finally:
             for worker in self._workers:
                 worker.cancel()
-            # Not in a thread of its own: without memory, none can be started.
+            # Called in this thread, because a new thread cannot start when memory is exhausted.
             self._writer.finish()
             await all_stored.wait()
         if self.tally.refused:
-            # After all answers, each of which removes what is noted of its image.
+            # After all answers, because storing an answer deletes the image's refusal.
             self._store.refuse(self.tally.refused)
         return self.tally
 
     def stop(self, why: str, error: BaseException | None = None) -> None:
-        """Send nothing more; requests under way have the options' grace to be answered. A second stop ends these."""
+        """Stop sending. Requests in progress may finish within the grace period. A second call cancels them."""
         first = self.why is None
         if first:
             self.why, self.error = why, error
@@ -206,7 +207,7 @@ class Runner(Generic[ItemT]):
             except _HaltedError:
                 return
             except Exception as error:
-                # Permanent faults, and whatever else: going on would only repeat it.
+                # Permanent failures and all other errors: further requests would fail in the same way.
                 self.stop("a fault that every further request would meet", error)
                 return
             finally:
@@ -230,7 +231,7 @@ class Runner(Generic[ItemT]):
         at_once = self._provider.max_samples
         samples, rest = item.samples[:at_once], item.samples[at_once:]
         if rest:
-            # The provider can do fewer at once than it seemed when the plan was made.
+            # The provider supports fewer samples per request than the plan assumed.
             self._queue.put_last(Chain(scene, prompt, rest))
         try:
             await self._do_chain(scene, prompt, samples)
@@ -250,7 +251,7 @@ class Runner(Generic[ItemT]):
     async def _answers(
         self, scene: ItemT, prompt: PromptOf[ItemT], samples: Sequence[int]
     ) -> dict[int, tuple[str, ...]]:
-        """The answers to a prompt's questions, stored ones and new ones, for the samples that have all."""
+        """Return the answers to a prompt's questions, stored and new, for the samples that have all of them."""
         steps = range(len(prompt.questions))
         texts = dict(self._texts.get((*scene.key, prompt.name), {}))
         if any(self._plan.done.get((*scene.key, prompt.name, step)) for step in steps):
@@ -265,7 +266,7 @@ class Runner(Generic[ItemT]):
                     self._texts.setdefault((*scene.key, prompt.name), {}).update(texts)
                     raise
                 if not replies:
-                    # Given up: the next start asks what is missing here.
+                    # This request failed on every attempt. The next session repeats it.
                     return {}
                 for sample, reply in zip(batch, replies, strict=False):
                     texts[step, sample] = storable(reply.text)
@@ -273,7 +274,7 @@ class Runner(Generic[ItemT]):
         return {sample: tuple(texts[step, sample] for step in steps) for sample in samples}
 
     async def _ask(self, ask: Ask[ItemT], messages: tuple[Message, ...]) -> tuple[Reply, ...]:
-        """The replies, which are then on their way to the store; none if every attempt failed."""
+        """Return the replies and pass them to the store; return none if every attempt failed."""
         request = Request(ask.item, self._picture(ask.item), messages, self._settings, ask.samples)
         digest = self._digests.get(ask.item.key) if any(message.picture for message in messages) else None
         await self._unstored.acquire()
@@ -294,7 +295,7 @@ class Runner(Generic[ItemT]):
         return answer.replies
 
     async def _send(self, request: Request, attempt: int) -> tuple[Answer, float]:
-        """One attempt: the answer and the seconds it took."""
+        """Make one attempt, and return the answer and its duration in seconds."""
         expected = self._expected_tokens(request)
         await self._limiter.enter(expected)
         most = self._options.max_requests
@@ -311,14 +312,14 @@ class Runner(Generic[ItemT]):
         try:
             answer = await self._provider.ask(request)
         except MemoryError:
-            # Its traceback holds what took the memory, so no other error may refer to it.
+            # Its traceback holds the objects that filled the memory, so no other error may refer to it.
             pass
         except TransientError as error:
             self._count_repeated(error.requests - 1)
             self.tally.faults += 1
             self.tally.last_fault = str(error)
             self._heed(error, attempt)
-            # Without what led to it, which holds the whole response for as long as the error is held.
+            # The cause is dropped, because it would keep the whole response in memory.
             error.__context__ = None
             raise error.with_traceback(None) from None
         except PermanentError as error:
@@ -335,7 +336,7 @@ class Runner(Generic[ItemT]):
         return answer, time.perf_counter() - start
 
     def _count_repeated(self, requests: int) -> None:
-        """Count requests that failed and were repeated by the provider."""
+        """Count failed requests that the provider itself repeated."""
         if requests:
             self.tally.requests += requests
             self.tally.faults += requests
@@ -356,12 +357,12 @@ class Runner(Generic[ItemT]):
             self._limiter.pause(error.retry_after, f"the server asks for it: {error}")
 
     def _refuse(self, item: Due[ItemT], error: RefusedError) -> None:
-        """Postpone what the provider refused; where all else is done with, give it up."""
+        """Postpone a refused request. If only refused requests are left, give it up."""
         question = _question(item)
         refusal = RefusedError(f"{'/'.join(question[:2])}: {error}")
         if self._queue.retrying:
             if not self._answered:
-                # As likely as not, the fault is not in the images.
+                # The images are probably not the cause.
                 self.stop("the provider refused every image", refusal)
             elif self.why is None:
                 self.tally.refused[question] = str(error)
@@ -385,7 +386,9 @@ class Runner(Generic[ItemT]):
             self.stop("too many faults", StormError(message))
 
     def _expected_tokens(self, request: Request) -> float:
-        """From what replies took so far; before any came, from the request."""
+        """Return the expected tokens: the average of earlier replies, or an estimate from the request before the first
+        reply.
+        """
         if self._options.tokens_per_minute is None:
             return 0
         if self.tally.tokens:
@@ -408,7 +411,7 @@ class Runner(Generic[ItemT]):
         if (cached := self._held.get(scene.key)) is not None:
             return cached
         picture = self._pictures.of(scene)
-        # Images come round in turn: to let go of the oldest for the newest would be to find none of them again.
+        # Images are requested in cyclic order, so evicting the oldest image would make the cache useless.
         if self._held_bytes + len(picture.data) <= HELD:
             self._held[scene.key] = picture
             self._held_bytes += len(picture.data)

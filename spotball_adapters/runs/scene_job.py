@@ -1,4 +1,4 @@
-"""What `spotball run` asks: a dataset's scenes, as images with their grids."""
+"""The job of `spotball run`: a dataset's scenes, as images with grids."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from spotball_core.schema.scene import Scene
 
 @dataclass(frozen=True)
 class SceneJob(RunJob[Scene]):
-    """Who is asked about which scenes.
+    """A job about scenes of a dataset.
 
     Attributes:
-        dataset: the folder.
-        scenes: all of the dataset's.
+        dataset: the dataset's folder.
+        scenes: all scenes of the dataset.
     """
 
     dataset: Path = field(kw_only=True)
@@ -32,18 +32,18 @@ class SceneJob(RunJob[Scene]):
     without_pictures: ClassVar[tuple[str, ...]] = ("baseline",)
 
     def pictures(self, cache: Path | None) -> ScenePictures | None:
-        """The images with their grids; None where nobody looks at them."""
+        """Return the images with their grids, or None if the provider does not use images."""
         return ScenePictures(self.dataset, cache) if self.looks else None
 
     def size(self, item: Scene) -> tuple[int, int]:
-        """Width and height of a scene's picture, in pixels."""
+        """Return width and height of a scene's image, in pixels."""
         return layout(item.layout).size
 
     def about(self) -> Mapping[str, Any]:
-        """The scenes' digest, without keypoints: no prompt shows them."""
+        """Return the digest of the scenes. Keypoints are excluded, because no prompt shows them."""
         scenes = sorted(scene.model_dump_json(exclude={"player_keypoints"}) for scene in self.scenes)
         return {"scenes": hashlib.sha256("\n".join(scenes).encode()).hexdigest()}
 
     def keep(self, out: Path) -> None:
-        """Write the scenes, so that the run is a dataset."""
+        """Write the scenes, so that the run's folder is a dataset."""
         write_scenes(self.scenes, out / SCENES)

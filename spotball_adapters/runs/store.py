@@ -1,8 +1,8 @@
-"""A run on disk: every reply as it came, in RUN/run.sqlite, which is the truth from which all else is made.
+"""The store of a run: every unchanged reply in RUN/run.sqlite. All other files of the run are derived from it.
 
-A reply is there once its transaction is, which outlives a kill and a power cut (write-ahead log, synchronous=FULL).
-The key (sport, image, prompt, step, sample) makes a second one impossible. One process at a time has a run, by a lock
-that the system lets go of when the process ends, however it ends.
+A reply is stored once its transaction is committed, which survives a kill and a power failure (write-ahead log,
+synchronous=FULL). The key (sport, image, prompt, step, sample) prevents duplicates. Only one process at a time can hold
+a run; the operating system releases the lock when the process ends for any reason.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from spotball_core.service.sqlite_store import LOCK, RunKind, RunStore, SqliteSt
 STORE, SCENES = "run.sqlite", "scenes.jsonl"
 
 Question = tuple[str, str, str]
-"""(sport, image, prompt)."""
+"""Identifies a question: (sport, image, prompt)."""
 
 _REFUSED_SINCE = 2
-"""The first version of the schema that has the table `refused`."""
+"""The first schema version with the table `refused`."""
 
 Settled = tuple[str, str, str, int]
-"""(sport, image, prompt, sample)."""
+"""Identifies a sample: (sport, image, prompt, sample)."""
 
 
 _KIND = RunKind(
@@ -43,12 +43,12 @@ _KIND = RunKind(
 
 
 class ReplyStore(RunStore):
-    """A run's store, held by this process; a context manager that lets go of it.
+    """A run's store, locked by this process. A context manager that releases it.
 
     Raises:
-        OptionError: if the folder holds something else, or another process has the run.
+        OptionError: if the folder holds something else, or if another process uses the run.
         DamagedStoreError: if the store is empty or damaged.
-        StoreError: if the store cannot be opened or is of a later version.
+        StoreError: if the store cannot be opened, or if a later version wrote it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -57,21 +57,21 @@ class ReplyStore(RunStore):
         super().__init__(folder, folder / STORE, SCHEMA, _KIND)
 
     def done(self) -> dict[tuple[str, str, str, int], int]:
-        """What is stored, as `plan.Done` has it."""
+        """Return the stored samples in the form of `plan.Done`."""
         return _done(self)
 
     def refused(self) -> dict[Question, str]:
-        """The provider's message for each image that it refused to process with a prompt."""
+        """Return the provider's message for each image and prompt that it refused."""
         return _refused(self)
 
     def refuse(self, refused: Mapping[Question, str]) -> None:
-        """Note the provider's message for each image that it refused to process with a prompt."""
+        """Store the provider's message for each image and prompt that it refused."""
         rows = [(*question, self.session, now(), storable(message)) for question, message in refused.items()]
         with self.transaction() as connection:
             connection.executemany("INSERT OR REPLACE INTO refused VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def texts(self, sport: str, image: str, prompt: str, samples: Iterable[int]) -> dict[tuple[int, int], str]:
-        """What was replied to a prompt about an image, by (step, sample)."""
+        """Return the texts of the replies to a prompt about an image, by (step, sample)."""
         numbers = list(samples)
         marks = ", ".join("?" * len(numbers))
         query = (
@@ -81,7 +81,7 @@ class ReplyStore(RunStore):
         return {(step, sample): text for step, sample, text in self.rows(query, sport, image, prompt, *numbers)}
 
     def finals(self, prompt: str, step: int) -> Iterator[tuple[str, str, int, str, Finish]]:
-        """Replies to a step of a prompt: sport, image, sample, text, finish; in the order of images' names."""
+        """Yield the replies to a step of a prompt as (sport, image, sample, text, finish), sorted by image."""
         query = (
             "SELECT sport, image, sample, text, finish FROM replies WHERE prompt = ? AND step = ? "
             "ORDER BY sport, image, sample"
@@ -89,18 +89,18 @@ class ReplyStore(RunStore):
         return self.stream(query, prompt, step)
 
     def parsed(self) -> dict[Settled, tuple[str | None, str | None]]:
-        """The cell and the problem that were last read from each sample's reply."""
+        """Return the cell and the problem that were last parsed from each sample's reply."""
         query = "SELECT sport, image, prompt, sample, cell, problem FROM parsed"
         return {row[:4]: row[4:] for row in self.stream(query)}
 
     def keep_parsed(self, readings: Mapping[Settled, tuple[str | None, str | None]]) -> None:
-        """Keep what was read from replies in place of what was."""
+        """Store parsed cells and problems, and replace earlier ones."""
         rows = [(*key, *read) for key, read in readings.items()]
         with self.transaction() as connection:
             connection.executemany("INSERT OR REPLACE INTO parsed VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def pictures(self) -> dict[tuple[str, str], set[str]]:
-        """The digests of the pictures that were shown of each image."""
+        """Return the digests of the image files that were sent for each image."""
         query = (
             "SELECT DISTINCT sport, image, picture FROM requests JOIN replies USING (request) WHERE picture NOT NULL"
         )
@@ -110,7 +110,7 @@ class ReplyStore(RunStore):
         return digests
 
     def tokens(self) -> tuple[int, int, int]:
-        """Requests answered, and the input and output tokens they took, of all sessions."""
+        """Return the numbers of answered requests, input tokens and output tokens, over all sessions."""
         query = "SELECT count(*), coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0) FROM requests"
         (row,) = self.rows(query)
         requests, input_tokens, output_tokens = row
@@ -118,7 +118,7 @@ class ReplyStore(RunStore):
 
 
 def peek(folder: Path) -> tuple[dict[tuple[str, str, str, int], int], dict[Question, str]]:
-    """Return `ReplyStore.done()` and `ReplyStore.refused()` of a run without taking it; both empty if there is none."""
+    """Return `ReplyStore.done()` and `ReplyStore.refused()` without locking the run; both empty without a run."""
     path = folder / STORE
     _check_folder(folder)
     if not path.exists():
@@ -147,7 +147,7 @@ def _check_folder(folder: Path) -> None:
         raise OptionError(f"--out: {folder} is a file. Name a folder")
     if not folder.is_dir() or (folder / STORE).exists():
         return
-    # A kill may leave a store that was not yet given its name.
+    # A killed process may leave a store under its temporary name.
     names = {path.name for path in folder.iterdir() if not path.name.startswith(f".{STORE}.")}
     if names - {LOCK, SCENES}:
         raise OptionError(f"--out: {folder} is not empty and is not a run. Name another folder")

@@ -1,4 +1,4 @@
-"""The tables of a run's store, and what their columns mean: said once, for SQLite and for the documentation."""
+"""Tables and columns of a run's store, with the descriptions that SQLite and the documentation use."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from spotball_core.service.sqlite_file import Column, Schema, Table
 from spotball_core.service.sqlite_store import run_tables
 
 PROMPT = "prompt "
-"""What the names of prompts start with in a run's identity."""
+"""Prefix of the prompts' names in a run's identity."""
 
 LATER_SETTINGS: Mapping[str, None] = MappingProxyType({"reasoning_effort": None, "extra_body": None})
-"""Settings that the identities of older runs lack: they were not set."""
+"""Settings that the identities of older runs lack, because they did not exist."""
 
 _SAMPLE = (
     Column("sport", "TEXT NOT NULL", "the image's sport; `gaze` in runs about gaze, `judge` in a judge's"),
@@ -27,55 +27,59 @@ SCHEMA = Schema(
             "answers",
             "`provider`, `model`, `temperature`, `prompt base`, `scenes`",
             "`spotball run` or `spotball gaze ask`",
-            Column("options", "TEXT NOT NULL", "what may differ from start to start, as JSON"),
-            "asking depends on",
+            Column("options", "TEXT NOT NULL", "options that may differ between sessions, as JSON"),
+            "requests depend on",
         ),
         "requests": Table(
-            "Each request that was answered. Its tokens are for all of its replies together.",
+            "Answered requests. Tokens are counted for all replies of a request together.",
             ("request",),
             (
-                Column("request", "INTEGER NOT NULL", "number, in the order in which the answers came"),
-                Column("session", "INTEGER NOT NULL", "the start that made it"),
-                Column("at", "TEXT NOT NULL", "when the answer came, UTC"),
-                Column("latency", "REAL NOT NULL", "seconds from asking to the answer, of the attempt that succeeded"),
-                Column("attempt", "INTEGER NOT NULL", "which attempt succeeded, from 1"),
-                Column("model", "TEXT", "the model's version as the provider reported it"),
-                Column("input_tokens", "INTEGER", "as the provider counted"),
-                Column("output_tokens", "INTEGER", "as the provider counted"),
-                Column("picture", "TEXT", "SHA-256 of the picture that was shown"),
+                Column("request", "INTEGER NOT NULL", "number of the request, in the order of the answers"),
+                Column("session", "INTEGER NOT NULL", "the session that sent it"),
+                Column("at", "TEXT NOT NULL", "time of the answer, UTC"),
+                Column("latency", "REAL NOT NULL", "seconds from request to answer, for the successful attempt"),
+                Column("attempt", "INTEGER NOT NULL", "number of the successful attempt, from 1"),
+                Column("model", "TEXT", "the model's version, as reported by the provider"),
+                Column("input_tokens", "INTEGER", "input tokens, as reported by the provider"),
+                Column("output_tokens", "INTEGER", "output tokens, as reported by the provider"),
+                Column("picture", "TEXT", "SHA-256 of the image that was sent"),
             ),
         ),
         "replies": Table(
-            "Each reply as it came.",
+            "The unchanged replies.",
             ("sport", "image", "prompt", "step", "sample"),
             (
                 *_SAMPLE,
-                Column("step", "INTEGER NOT NULL", "the prompt's question from 0; after the last one, the answer"),
+                Column(
+                    "step",
+                    "INTEGER NOT NULL",
+                    "number of the prompt's question, from 0; the number after the last question is the answer",
+                ),
                 Column("sample", "INTEGER NOT NULL", "from 1"),
-                Column("request", "INTEGER NOT NULL", "the request it answers"),
-                Column("text", "TEXT NOT NULL", "what was said"),
-                Column("finish", "TEXT NOT NULL", "why it ended: stop, length, filtered, refused, other"),
-                Column("finish_said", "TEXT NOT NULL", "the same in the provider's word"),
+                Column("request", "INTEGER NOT NULL", "number of its request"),
+                Column("text", "TEXT NOT NULL", "the unchanged text"),
+                Column("finish", "TEXT NOT NULL", "why the reply ended: stop, length, filtered, refused, other"),
+                Column("finish_said", "TEXT NOT NULL", "the reason in the provider's words"),
             ),
         ),
         "refused": Table(
-            "Each image that the provider refused to process with a prompt, twice. A later answer removes it.",
+            "Images and prompts that the provider refused twice. A later answer deletes the entry.",
             ("sport", "image", "prompt"),
             (
                 *_SAMPLE,
-                Column("session", "INTEGER NOT NULL", "the start in which it was refused last"),
-                Column("at", "TEXT NOT NULL", "when, UTC"),
-                Column("message", "TEXT NOT NULL", "the provider's"),
+                Column("session", "INTEGER NOT NULL", "the session of the last refusal"),
+                Column("at", "TEXT NOT NULL", "time of the last refusal, UTC"),
+                Column("message", "TEXT NOT NULL", "the provider's message"),
             ),
         ),
         "parsed": Table(
-            "What was last read from each sample's reply; `spotball reparse` writes it anew.",
+            "The last parsed result of each sample's reply. `spotball reparse` replaces it.",
             ("sport", "image", "prompt", "sample"),
             (
                 *_SAMPLE,
                 Column("sample", "INTEGER NOT NULL", "from 1"),
                 Column("cell", "TEXT", "the cell's label; null if unparsed"),
-                Column("problem", "TEXT", "why it is unparsed"),
+                Column("problem", "TEXT", "why the reply is unparsed"),
             ),
         ),
     },

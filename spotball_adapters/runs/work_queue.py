@@ -1,4 +1,4 @@
-"""What workers take up next, and when there is nothing left for any of them."""
+"""Queue of the work that the runner's tasks take next."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spotball_adapters.runs.plan import Ask, Chain, ItemT
 
 @dataclass(frozen=True, slots=True)
 class Final(Generic[ItemT]):
-    """The last step of one sample, with the answers to the questions before it."""
+    """The final step of one sample, with the answers to the questions before it."""
 
     ask: Ask[ItemT]
     answers: tuple[str, ...]
@@ -23,12 +23,12 @@ Due = Chain[ItemT] | Final[ItemT]
 
 
 class WorkQueue(Generic[ItemT]):
-    """First what completes a sample, then the plan in its order, then what had to be put off, then what was refused.
+    """Queue of work in this order: final steps, the plan, deferred items, refused items.
 
-    Only what workers have in hand is held in memory, and of the plan nothing.
+    The plan is read lazily, so memory holds only the items in progress.
 
     Attributes:
-        retrying: whether all but refused items is done with, so that these are sent again.
+        retrying: whether only refused items are left, which are now sent again.
     """
 
     def __init__(self, chains: Iterator[Chain[ItemT]]) -> None:
@@ -41,7 +41,7 @@ class WorkQueue(Generic[ItemT]):
         self._changed = asyncio.Event()
 
     async def take(self) -> Due[ItemT] | None:
-        """The next item; None once there is none and nobody has one in hand from which more could come."""
+        """Return the next item, or None if the queue is empty and no item in progress can add more."""
         while True:
             if (item := self._next()) is not None:
                 self._in_hand += 1
@@ -56,7 +56,7 @@ class WorkQueue(Generic[ItemT]):
             await self._changed.wait()
 
     def finish(self) -> None:
-        """An item that was taken is done with."""
+        """Mark a taken item as finished."""
         self._in_hand -= 1
         self._changed.set()
 
@@ -66,12 +66,12 @@ class WorkQueue(Generic[ItemT]):
         self._changed.set()
 
     def put_last(self, item: Due[ItemT]) -> None:
-        """Add an item to take when the plan is through."""
+        """Add an item to take after the plan."""
         self._last.append(item)
         self._changed.set()
 
     def postpone(self, item: Due[ItemT]) -> None:
-        """Add an item that was refused, to take when all others are done with."""
+        """Add a refused item, to take after all others."""
         self._refused.append(item)
         self._changed.set()
 

@@ -1,4 +1,4 @@
-"""Writing replies to the store beside the asking: one thread, and one transaction for all that wait."""
+"""Store replies in a background thread, with one transaction for all waiting replies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from spotball_core.service.sqlite_file import connect, sqlite_errors
 
 @dataclass(frozen=True, slots=True)
 class AnswerRecord:
-    """An answer as it is to be stored: its replies are for the first samples of what was asked."""
+    """An answer to store. Its replies belong to the first of the requested samples."""
 
     ask: Ask[Any]
     answer: Answer
@@ -28,15 +28,15 @@ class AnswerRecord:
 
 
 OnStored = Callable[[Sequence[AnswerRecord], BaseException | None], object]
-"""Called with records that are stored, or with records that are not and why."""
+"""Called with stored records, or with records that could not be stored and the error."""
 
 
 class ReplyWriter(BatchThread[AnswerRecord]):
-    """Stores records in the order they are put; once one fails, none after it is stored.
+    """Store records in the order in which they are added. After a failure, no further record is stored.
 
     Args:
-        on_stored: called in the writer's thread with records that are stored, or with why they are not.
-        on_end: called in the writer's thread once it has stored all and ends.
+        on_stored: called in the writer's thread with stored records, or with failed records and the error.
+        on_end: called in the writer's thread when it has stored all records and ends.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class ReplyWriter(BatchThread[AnswerRecord]):
         self._path, self._session, self._on_stored, self._on_end = path, session, on_stored, on_end
         self._failure: BaseException | None = None
         self._connection: sqlite3.Connection | None = None
-        # A daemon, so that a program that cannot close it, such as one without memory, ends all the same.
+        # A daemon thread, so that a program that cannot close it (for example without memory) still ends.
         super().__init__("spotball-store", daemon=True)
 
     def _run(self) -> None:
@@ -54,7 +54,7 @@ class ReplyWriter(BatchThread[AnswerRecord]):
             if self._connection:
                 self._connection.close()
         except BaseException as error:
-            # Such as no memory: the thread that asks must not wait for a thread that has ended.
+            # For example, no memory: the main thread must not wait for a thread that has ended.
             self._on_stored((), error)
         finally:
             self._on_end()
@@ -67,7 +67,7 @@ class ReplyWriter(BatchThread[AnswerRecord]):
                     for record in batch:
                         self._insert(connection, record)
             except Exception as error:
-                # Whatever it is, the thread that asks must hear of it: nothing more can be kept.
+                # Any error must reach the main thread, because nothing more can be stored.
                 self._failure = error
         self._on_stored(batch, self._failure)
 
@@ -91,7 +91,7 @@ class ReplyWriter(BatchThread[AnswerRecord]):
         connection.execute(
             "DELETE FROM refused WHERE sport = ? AND image = ? AND prompt = ?", (sport, image, ask.prompt.name)
         )
-        # Fewer replies than samples are for the first of them.
+        # If there are fewer replies than samples, they belong to the first samples.
         pairs = zip(ask.samples, answer.replies, strict=False)
         key = (*ask.item.key, ask.prompt.name, ask.step)
         connection.executemany(
@@ -105,7 +105,7 @@ class ReplyWriter(BatchThread[AnswerRecord]):
 
 
 def storable(text: str) -> str:
-    """Text with halves of surrogate pairs, which JSON allows and UTF-8 does not, joined or replaced by U+FFFD.
+    """Return the text with surrogate pairs joined and lone surrogates replaced by U+FFFD, so that UTF-8 can encode it.
 
     Examples:
         >>> storable("D5 \\ud83d\\udc4d \\ud800") == "D5 \\U0001f44d \\ufffd"

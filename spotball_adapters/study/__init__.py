@@ -1,1 +1,1 @@
-"""The human study: the benchmark put in front of people, in a browser."""
+"""The human study: people answer the benchmark's items in a browser."""

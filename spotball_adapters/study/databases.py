@@ -1,4 +1,4 @@
-"""Databases of a study: what a store must be able to do, and PostgreSQL as an alternative to SQLite's files."""
+"""Database interface of a study, and PostgreSQL as an alternative to SQLite files."""
 
 from __future__ import annotations
 
@@ -18,48 +18,48 @@ from spotball_core.service.toml_file import read_toml
 
 STUDY_FILE = "study.toml"
 PILOT = "pilot-"
-"""What the names of pilots' folders begin with."""
+"""Prefix of the names of pilots' folders."""
 
 _TYPES = {"INTEGER": "BIGINT", "REAL": "DOUBLE PRECISION", "BLOB": "BYTEA", "TEXT": 'TEXT COLLATE "C"'}
-"""Types of columns. Texts are compared by code point, as SQLite does it."""
+"""PostgreSQL types of the columns. Texts are compared by code point, as in SQLite."""
 
 T = TypeVar("T")
 
 
 class Connection(Protocol):
-    """What statements are run on; values are marked by ?."""
+    """A database connection. Statements mark values by ?."""
 
     @property
     def in_transaction(self) -> bool:
-        """Whether a transaction is open."""
+        """Return whether a transaction is open."""
 
     def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> Any:
-        """Run a statement; returns its rows as a cursor."""
+        """Run a statement, and return its rows as a cursor."""
 
     def executemany(self, sql: str, parameters: Iterable[Sequence[Any]], /) -> Any:
         """Run a statement once for each row of values."""
 
 
 class Store(Protocol):
-    """A file of SQLite, or a schema of PostgreSQL."""
+    """A store: an SQLite file or a schema of PostgreSQL."""
 
     @property
     def path(self) -> Path | str:
-        """Where it is, for messages."""
+        """Return the store's location, for messages."""
 
     def rows(self, query: str, *values: object) -> list[Any]:
         """Return the rows of a query."""
 
     def transaction(self) -> Any:
-        """Return a context manager of a `Connection`, in which all is stored, or nothing if the block raises."""
+        """Return a context manager of a `Connection`. All changes are stored, or none if the block raises."""
 
 
 class DatabaseConfig(Record):
-    """A PostgreSQL database, in which several server processes may serve a study.
+    """A PostgreSQL database, which allows several server processes to serve a study.
 
     Attributes:
-        url: such as postgresql://study@db.example.org/studies, without a password.
-        schema_name: of the study's tables; platform IDs are in another, with _identities at its end.
+        url: address such as postgresql://study@db.example.org/studies, without a password.
+        schema_name: schema of the study's tables. Platform IDs are in a second schema, with _identities appended.
     """
 
     url: Annotated[str, StringConstraints(pattern=r"^postgres(ql)?://[^\s]*$")]
@@ -67,18 +67,18 @@ class DatabaseConfig(Record):
 
     @property
     def has_password(self) -> bool:
-        """Whether the address contains a password."""
+        """Return whether the address contains a password."""
         return bool(re.match(r"^[a-z]+://[^/@]*:[^/@]+@|.*[?&]password=", self.url))
 
     @property
     def place(self) -> str:
-        """The database and the schema, for messages, without a password."""
+        """Return the database and the schema for messages, without a password."""
         url = re.sub(r"^([a-z]+://)[^/@]*@", r"\1", self.url).partition("?")[0]
         return f"{url}, schema {self.schema_name}"
 
 
 def database_of(folder: Path) -> DatabaseConfig | None:
-    """Return the database that the study.toml of a study's folder names, or of a pilot's folder in it; None for SQLite.
+    """Return the database in the study.toml of a study's or pilot's folder, or None for SQLite.
 
     Raises:
         InputError: if the file cannot be read.
@@ -98,7 +98,7 @@ def database_of(folder: Path) -> DatabaseConfig | None:
 
 
 class PostgresConnection:
-    """Runs statements as they are written for SQLite, and raises StoreError."""
+    """A PostgreSQL connection for statements in SQLite's syntax. Errors are raised as StoreError."""
 
     def __init__(self, raw: Any, place: str) -> None:
         self.raw, self._place = raw, place
@@ -106,7 +106,7 @@ class PostgresConnection:
     @property
     def in_transaction(self) -> bool:
         """See `Connection`."""
-        # Idle, or unknown since the connection is lost.
+        # 0 is idle; 4 is unknown because the connection is lost.
         return self.raw.info.transaction_status not in (0, 4)
 
     def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> Any:
@@ -128,19 +128,19 @@ class PostgresConnection:
 
 
 class PostgresStore:
-    """Tables in a schema of a PostgreSQL database; a context manager that disconnects. Threads may share it.
+    """Tables in a schema of a PostgreSQL database. A context manager that disconnects. Threads may share it.
 
-    One transaction at a time writes to a schema, whichever process it is of, as with an SQLite file.
+    Only one transaction at a time writes to a schema, across all processes, as with an SQLite file.
 
     Args:
-        config: where it is.
+        config: the database.
         schema: the tables, which are created if they are missing.
-        name: of the schema in the database.
-        read: only read, without waiting for transactions; the tables must exist.
+        name: name of the schema in the database.
+        read: only read, without waiting for transactions. The tables must exist.
 
     Raises:
-        StoreError: if there is no connection, the tables are missing, or a later version of the package made them.
-        MissingExtraError: without psycopg.
+        StoreError: if the connection fails, if the tables are missing, or if a later version of the package made them.
+        MissingExtraError: if psycopg is not installed.
     """
 
     def __init__(self, config: DatabaseConfig, schema: Schema, name: str, *, read: bool = False) -> None:
@@ -179,7 +179,7 @@ class PostgresStore:
 
     @contextmanager
     def transaction(self) -> Iterator[PostgresConnection]:
-        """Run the block in a transaction: all of it is stored, or nothing if it raises."""
+        """Run the block in a transaction. All changes are stored, or none if the block raises."""
         with self._turn:
             connection = self._alive()
             connection.execute("BEGIN")
@@ -193,12 +193,12 @@ class PostgresStore:
                 raise
 
     def drop(self) -> None:
-        """Delete the schema with everything in it."""
+        """Delete the schema and its contents."""
         with self.transaction() as connection:
             connection.execute(f"DROP SCHEMA {self._name} CASCADE")
 
     def scrub(self) -> None:
-        """Write the tables anew without what was deleted. The database's own log and backups may still have it."""
+        """Rewrite the tables without deleted data. The database's log and backups may still contain it."""
         with self._turn:
             for table in self._schema.tables:
                 self._alive().execute(f"VACUUM (FULL) {table}")
@@ -211,7 +211,7 @@ class PostgresStore:
     def _connected(self) -> PostgresConnection:
         connection = _connect(self._config, self.path)
         connection.execute(f"SET search_path TO {self._name}")
-        # What is acknowledged is on disk, whatever the database's default is.
+        # Acknowledged transactions must be on disk, independent of the database's default.
         connection.execute("SET synchronous_commit TO on")
         if self._read:
             connection.execute("SET default_transaction_read_only TO on")
@@ -236,8 +236,8 @@ def has_schema(config: DatabaseConfig, name: str) -> bool:
     """Return whether a database has a schema with the tables of a study.
 
     Raises:
-        StoreError: if there is no connection.
-        MissingExtraError: without psycopg.
+        StoreError: if the connection fails.
+        MissingExtraError: if psycopg is not installed.
     """
     connection = _connect(config, config.place)
     try:
@@ -258,7 +258,7 @@ def _connect(config: DatabaseConfig, place: str) -> PostgresConnection:
         raise MissingExtraError("a study in PostgreSQL", "postgres") from error
 
     try:
-        # Prepared statements do not survive poolers such as PgBouncer.
+        # Prepared statements do not work with connection poolers such as PgBouncer.
         raw = psycopg.connect(config.url, autocommit=True, prepare_threshold=None, connect_timeout=10)
     except psycopg.Error as error:
         raise StoreError(f"{place}: no connection ({' '.join(str(error).split())})") from error

@@ -1,4 +1,4 @@
-"""What a participant is to do, and what they did: the two records from which everything else follows."""
+"""Records of a study: trials (what a participant is shown) and events (what they do)."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ Viewport = tuple[float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class StudyTrial:
-    """One item as one participant meets it.
+    """One item, as shown to one participant.
 
     Attributes:
-        trial: its number: trials count from 0 in the order they are shown, practice is -1, -2, ...
-        sport: with `image`, the image's identity.
-        check: an attention check.
-        explain: the participant is asked to explain the answer.
-        options: of a choice, in the order they are shown; empty elsewhere.
+        trial: its number. Trials count from 0 in the order in which they are shown; practice trials are -1, -2, ...
+        sport: sport of the image. Sport and image together identify the image.
+        check: whether it is an attention check.
+        explain: whether the participant is asked to explain the answer.
+        options: options of a choice, in the order in which they are shown; empty for other items.
     """
 
     trial: int
@@ -47,21 +47,21 @@ class StudyTrial:
 
     @property
     def key(self) -> tuple[str, str]:
-        """The image's identity: (sport, image)."""
+        """Return the image's identity: (sport, image)."""
         return self.sport, self.image
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing that a participant did.
+    """One action of a participant.
 
     Attributes:
-        seq: counts a participant's events from 1, without gaps.
-        event: the id that the browser gave it, a UUID.
-        trial: which it belongs to; None for a stage, a questionnaire or the quiz.
-        value: what was done; its fields depend on the kind.
-        elapsed_ms: since the trial was shown, by the browser's clock.
-        received_at: when the server had it, ISO 8601 in UTC.
+        seq: number of the event, from 1, without gaps.
+        event: the UUID that the browser assigned.
+        trial: number of its trial, or None for a stage, a questionnaire or the quiz.
+        value: details of the action. The fields depend on the kind.
+        elapsed_ms: milliseconds since the trial was shown, by the browser's clock.
+        received_at: time when the server received it, ISO 8601 in UTC.
     """
 
     seq: int
@@ -75,7 +75,7 @@ class Event:
 
 
 def trials_to_json(trials: tuple[StudyTrial, ...]) -> str:
-    """Trials as they are stored.
+    """Return trials as JSON, in the stored form.
 
     Examples:
         >>> trials_to_json((StudyTrial(0, "soccer", "163"),))
@@ -89,7 +89,7 @@ def trials_to_json(trials: tuple[StudyTrial, ...]) -> str:
 
 
 def trials_from_json(text: str) -> tuple[StudyTrial, ...]:
-    """The inverse of `trials_to_json`.
+    """Return the trials in JSON from `trials_to_json`.
 
     Examples:
         >>> trials = (StudyTrial(-1, "gaze", "7", options=("cup", "vase")), StudyTrial(0, "gaze", "8", check=True))

@@ -1,7 +1,7 @@
-"""What a study shows and asks: an image to click on, or a choice among options, behind one small protocol.
+"""Item types of a study: an image to click on, or a choice among options, behind one small protocol.
 
-A type says what the browser may know of an item, which events are allowed and what they come to, whether a check is
-passed, and what a practice item tells. Where the ball is, or which option is right, leaves it by feedback alone.
+A type defines what the browser may know about an item, which events are allowed and their effects, whether a check is
+passed, and the feedback of a practice item. The correct answer is sent to the browser only as feedback.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ Key = tuple[str, str]
 """An image's identity: (sport, image)."""
 
 _EDGE = 0.01
-"""How far, in cells, a point may lie outside the cell that goes with it: browsers round at the edges."""
+"""Tolerance in cells for a point outside the clicked cell, because browsers round at the edges."""
 
 
 class NotAllowedError(ValueError):
-    """An event that the study's rules do not allow at this point."""
+    """The study's rules do not allow an event in the current state."""
 
 
 @dataclass(frozen=True, slots=True)
 class Click:
-    """A cell that was clicked.
+    """A click on a cell.
 
     Attributes:
-        row: counted from 1.
-        col: counted from 1.
-        x: where in the image, as a share of its width.
-        y: the same of its height.
+        row: row, from 1.
+        col: column, from 1.
+        x: horizontal position as a fraction of the image's width.
+        y: vertical position as a fraction of the image's height.
         by: mouse, touch, pen or keyboard.
-        elapsed_ms: since the trial was shown, by the browser's clock.
+        elapsed_ms: milliseconds since the trial was shown, by the browser's clock.
     """
 
     row: int
@@ -47,13 +47,13 @@ class Click:
 
     @property
     def cell(self) -> tuple[int, int]:
-        """Row and column."""
+        """Return row and column."""
         return self.row, self.col
 
 
 @dataclass(frozen=True, slots=True)
 class ItemAnswer:
-    """What a participant answered to an item: the clicks, or the number of an option as it was shown."""
+    """A participant's answer to an item: the clicks, or the index of an option as shown."""
 
     clicks: tuple[Click, ...] = ()
     option: int | None = None
@@ -61,38 +61,39 @@ class ItemAnswer:
 
 @dataclass(frozen=True, slots=True)
 class TrialState:
-    """What an event comes to: the clicks that are not confirmed, and the answer once it is given."""
+    """The state of a trial: the unconfirmed clicks, and the answer once it is given."""
 
     pending: tuple[Click, ...] = ()
     answer: ItemAnswer | None = None
 
 
 class ItemType(Protocol):
-    """A kind of item. Trials are of images that it knows."""
+    """A type of item. Its trials must show images that it knows."""
 
     @property
     def name(self) -> str:
-        """As the browser is told."""
+        """Return the type's name for the browser."""
 
     def public(self, trial: StudyTrial) -> dict[str, Any]:
-        """What the browser may know of an item, beside its number, the address of its image, and its size."""
+        """Return what the browser may know about an item, in addition to its number, image address and size."""
 
     def step(self, trial: StudyTrial, pending: tuple[Click, ...], event: Event) -> TrialState:
-        """What an event on the current trial comes to; NotAllowedError if it is not allowed."""
+        """Return the state after an event on the current trial. Raise NotAllowedError if the event is not allowed."""
 
     def passes(self, trial: StudyTrial, answer: ItemAnswer) -> bool:
-        """Whether an answer is right throughout, as an attention check wants it."""
+        """Return whether an answer is fully correct, as an attention check requires."""
 
     def feedback(self, trial: StudyTrial, answer: ItemAnswer) -> dict[str, Any]:
-        """What a practice item tells once it is answered."""
+        """Return the feedback on an answered practice item."""
 
 
 class Clicks:
-    """An image with a grid; so many cells are clicked and then confirmed. A cell may be clicked more than once.
+    """An image with a grid. The participant clicks a fixed number of cells, then confirms. A cell may be clicked
+    repeatedly.
 
     Args:
-        scenes: by identity.
-        per_image: how many clicks an answer has.
+        scenes: scenes by identity.
+        per_image: clicks per answer.
     """
 
     name = "clicks"
@@ -124,7 +125,7 @@ class Clicks:
         raise NotAllowedError(f"{event.kind} is not an event of this item")
 
     def passes(self, trial: StudyTrial, answer: ItemAnswer) -> bool:
-        """See `ItemType`: every click in a cell that holds the ball."""
+        """See `ItemType`. An answer passes if every click is in a cell that holds the ball."""
         ball = self._ball(trial)
         return all(click.cell in ball for click in answer.clicks)
 
@@ -148,14 +149,14 @@ class Clicks:
 
 
 class ObjectChoice:
-    """A photo with a question; one of its objects is chosen, and that is the answer.
+    """A photo with a question. The participant answers by choosing one of its objects.
 
-    Each participant gets the objects in an order of their own.
+    Each participant sees the objects in a different random order.
 
     Args:
-        stimuli: by identity.
-        question: what is asked about each.
-        feedback: whether a practice item tells what is right.
+        stimuli: stimuli by identity.
+        question: the question about each photo.
+        feedback: whether practice items show the correct object.
     """
 
     name = "choice"

@@ -1,7 +1,7 @@
-"""Remove metadata from images before they are sent: EXIF, comments, and whatever follows the image in its file.
+"""Remove metadata from images before they are sent: EXIF, comments, and data after the image in its file.
 
-A thumbnail in EXIF may show the ball that was removed from the image, and comments may name it. Pixels and color
-profiles are not touched, and the EXIF field that says how to turn the image is written anew.
+A thumbnail in EXIF may show the ball that was removed from the image, and comments may mention it. Pixels and color
+profiles are unchanged. The EXIF orientation is written anew.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator
 
 _JPEG_KEPT = {0xE0, 0xE2, 0xEE}
-"""JPEG's application segments that say how to show the pixels: JFIF, the color profile, Adobe's color transform."""
+"""JPEG application segments that affect how pixels are shown: JFIF, the color profile, Adobe's color transform."""
 
 _PNG_REMOVED = {b"eXIf", b"tEXt", b"zTXt", b"iTXt", b"tIME"}
 _PNG_START = b"\x89PNG\r\n\x1a\n"
@@ -23,10 +23,10 @@ def without_metadata(data: bytes, media_type: str, orientation: int = 1) -> byte
     Args:
         data: a JPEG, PNG or WebP file.
         media_type: image/jpeg, image/png or image/webp.
-        orientation: EXIF's, from 1 (upright) to 8; kept.
+        orientation: the EXIF orientation to keep, from 1 (upright) to 8.
 
     Raises:
-        ValueError: if the file is cut off or is not of this type.
+        ValueError: if the file is cut off or has another type.
     """
     try:
         if media_type == "image/jpeg":
@@ -39,7 +39,7 @@ def without_metadata(data: bytes, media_type: str, orientation: int = 1) -> byte
 
 
 def _exif(orientation: int) -> bytes:
-    """A TIFF header with one entry, the orientation, in little-endian order."""
+    """Return a TIFF header with one entry, the orientation, in little-endian order."""
     entry = struct.pack("<HHIHH", 0x0112, 3, 1, orientation, 0)
     return b"II*\0" + struct.pack("<IH", 8, 1) + entry + struct.pack("<I", 0)
 
@@ -63,7 +63,7 @@ def _jpeg(data: bytes, orientation: int) -> Iterator[bytes]:
             return
         end = at + 2 + struct.unpack_from(">H", data, at + 2)[0]
         is_metadata = (0xE0 <= marker <= 0xEF and marker not in _JPEG_KEPT) or marker == 0xFE
-        # APP2 holds the color profile, and also the index of further images.
+        # APP2 holds the color profile, but also the index of further images.
         is_metadata |= marker == 0xE2 and data[at + 4 : at + 16] != b"ICC_PROFILE\0"
         if marker == 0xDA:
             end = _end_of_scan(data, end)
@@ -73,7 +73,7 @@ def _jpeg(data: bytes, orientation: int) -> Iterator[bytes]:
 
 
 def _end_of_scan(data: bytes, at: int) -> int:
-    """Where the marker after a scan's compressed pixels is."""
+    """Return the offset of the marker after a scan's compressed pixels."""
     while True:
         at = data.index(b"\xff", at)
         if data[at + 1] != 0 and not 0xD0 <= data[at + 1] <= 0xD7:
@@ -115,7 +115,7 @@ def _webp(data: bytes, orientation: int) -> bytes:
             raise ValueError("the image's file is cut off")
         chunk = data[at:end]
         if kind == b"VP8X":
-            # Its flags say which metadata there is: 8 for EXIF, 4 for XMP.
+            # The flags state which metadata exist: 8 for EXIF, 4 for XMP.
             flags = chunk[8] & ~0b1100 | (0b1000 if orientation != 1 else 0)
             chunk = chunk[:8] + bytes([flags]) + chunk[9:]
         if kind not in (b"EXIF", b"XMP "):

@@ -1,6 +1,7 @@
-"""Where a participant is: a pure function of their trials and of what they did.
+"""Compute a participant's progress from their trials and events, as a pure function.
 
-The server, the admin page and the export all read stored events by `replay`; nothing of it is stored beside them.
+The server, the admin page and the export all compute progress from stored events by `replay`. Progress itself is not
+stored.
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ from spotball_adapters.study.surveys import NO_SURVEYS, Questionnaire, Surveys, 
 Stage = Literal["consent", "before", "instructions", "quiz", "screened", "practice", "trials", "after", "finished"]
 
 STAGES: tuple[Stage, ...] = get_args(Stage)
-"""In their order. `before` and `after` are questionnaires; `screened` ends the participation of who fails the quiz."""
+"""The stages in order. `before` and `after` are questionnaires. `screened` ends the participation after a failed quiz.
+"""
 
 ENDS: tuple[Stage, ...] = ("screened", "finished")
-"""Stages after which a participant does nothing more."""
+"""Stages in which a participant cannot do anything more."""
 
 MOUSE_PATHS = 5
-"""Mouse paths that are stored of one trial: one each time it is shown."""
+"""Maximum number of stored mouse paths per trial. There is one path per display of the trial."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +33,16 @@ class AnsweredTrial:
     """A trial with its answer.
 
     Attributes:
-        trial: what was shown.
-        answer: what was answered.
-        response_ms: how long the trial was on the screen until then; time away, as between closing the page and
-            opening it again, is left out.
-        shown_at: when the server received that it was first shown, ISO 8601 in UTC.
-        answered_at: when the server received the answer.
-        viewport: in which it was answered.
-        explanation: in the participant's words; None where none was asked for or given yet.
-        explanation_ms: how long the trial was on the screen until the explanation came.
-        explained_at: when the server received the explanation.
+        trial: the trial.
+        answer: the answer.
+        response_ms: how long the trial was on the screen before the answer. Time between closing and reopening the page
+            is excluded.
+        shown_at: time when the server was first notified that the trial was shown, ISO 8601 in UTC.
+        answered_at: time when the server received the answer.
+        viewport: the browser's window at the answer.
+        explanation: the participant's text, or None if none was requested or given yet.
+        explanation_ms: how long the trial was on the screen before the explanation.
+        explained_at: time when the server received the explanation.
     """
 
     trial: StudyTrial
@@ -55,29 +57,29 @@ class AnsweredTrial:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing of the trial is left to do."""
+        """Return whether the trial is finished."""
         return self.explanation is not None or not self.trial.explain
 
 
 @dataclass(frozen=True, slots=True)
 class QuizAttempt:
-    """Answers to the comprehension quiz, and the names of the questions that are not answered right."""
+    """An attempt at the comprehension quiz: the answers, and the names of the questions with wrong answers."""
 
     answers: Answers
     wrong: tuple[str, ...]
 
 
 class ParticipantProgress:
-    """What one participant has done so far, and what comes next.
+    """The progress of one participant.
 
     Attributes:
-        stage: where they are.
+        stage: the current stage.
         seq: number of the last event.
-        answered: by trial number, practice too, in the order of answering.
-        pending: clicks on the current trial that are not confirmed.
-        over: when each stage was over, ISO 8601 in UTC.
-        ended_at: when the participation ended, with all done or screened out; None before.
-        survey: answers to questionnaires, by the name of the question.
+        answered: answered trials by number, including practice, in the order of the answers.
+        pending: unconfirmed clicks on the current trial.
+        over: time at which each stage ended, ISO 8601 in UTC.
+        ended_at: time at which the participation ended (finished or screened out), or None before.
+        survey: answers to questionnaires, by question name.
         quiz: attempts at the comprehension quiz.
     """
 
@@ -103,7 +105,7 @@ class ParticipantProgress:
 
     @property
     def current(self) -> StudyTrial | None:
-        """The trial to do now; one that is confirmed but not explained yet is. None if there is none."""
+        """Return the current trial, which may be answered but not yet explained, or None."""
         if self.stage == "practice":
             return next((trial for trial in self._practice if trial.trial not in self.answered), None)
         if self.stage == "trials":
@@ -112,25 +114,32 @@ class ParticipantProgress:
 
     @property
     def answers(self) -> tuple[AnsweredTrial, ...]:
-        """Trials with their answers in the order they were shown, without practice."""
+        """Return the answered trials in the order in which they were shown, without practice."""
         return tuple(answer for number, answer in self.answered.items() if number >= 0)
 
     @property
     def questionnaire(self) -> Questionnaire | None:
-        """The questionnaire to fill in now; None if there is none."""
-        return next((one for one in self._surveys.at(self.stage) if one.name not in self._filled_in), None)
+        """Return the current questionnaire, or None."""
+        return next(
+            (
+                questionnaire
+                for questionnaire in self._surveys.at(self.stage)
+                if questionnaire.name not in self._filled_in
+            ),
+            None,
+        )
 
     @property
     def attempts_left(self) -> int | None:
-        """How many attempts at the quiz are left; None without a quiz."""
+        """Return how many attempts at the quiz are left, or None without a quiz."""
         quiz = self._surveys.quiz
         return None if quiz is None else quiz.attempts - len(self.quiz) % quiz.attempts
 
     def take(self, event: Event) -> None:
-        """Go on by one event; nothing changes if it is refused.
+        """Apply one event. Nothing changes if the event is not allowed.
 
         Raises:
-            NotAllowedError: for an event that is not the next one, or that the rules do not allow here.
+            NotAllowedError: if the event is not the next one, or if the rules do not allow it in the current state.
         """
         if event.seq != self.seq + 1:
             raise NotAllowedError(f"event {event.seq} does not follow event {self.seq}")
@@ -156,10 +165,10 @@ class ParticipantProgress:
         self._go_on(event)
 
     def _go_on(self, event: Event) -> None:
-        """Enter the next stage in which there is something to do."""
+        """Enter the next stage that has content."""
         self.over[self.stage] = event.received_at
         quiz = self._surveys.quiz
-        there: dict[Stage, bool] = {
+        has_content: dict[Stage, bool] = {
             "before": bool(self._surveys.at("before")),
             "quiz": quiz is not None and not any(not attempt.wrong for attempt in self.quiz),
             "screened": False,
@@ -167,7 +176,7 @@ class ParticipantProgress:
             "after": bool(self._surveys.at("after")),
         }
         following = STAGES[STAGES.index(self.stage) + 1 :]
-        self.stage = next(stage for stage in following if there.get(stage, True))
+        self.stage = next(stage for stage in following if has_content.get(stage, True))
         if self.stage == "finished":
             self.ended_at = event.received_at
 
@@ -251,10 +260,10 @@ class ParticipantProgress:
 def replay(
     trials: Sequence[StudyTrial], events: Iterable[Event], item_type: ItemType, surveys: Surveys = NO_SURVEYS
 ) -> ParticipantProgress:
-    """Where a participant is after some events, in their order.
+    """Return the progress after the events, in order.
 
     Raises:
-        NotAllowedError: for an event that the rules do not allow; no stored one is.
+        NotAllowedError: if the rules do not allow an event. This cannot happen for stored events of an unchanged study.
     """
     progress = ParticipantProgress(trials, item_type, surveys)
     for event in events:

@@ -1,6 +1,6 @@
-"""Types of questions: which fields they have, when they are shown, and which answers are valid.
+"""Question types: their fields, when they are shown, and which answers are valid.
 
-The page has the same rules in `server/page/questions.js`; the server applies them to whatever it receives.
+The page applies the same rules in `server/page/questions.js`. The server checks every answer that it receives.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 from spotball_core.schema.record import Record
 
 Answer = str | float | Sequence[str]
-"""A value of an option, a number, a text, or the values of several options."""
+"""The value of an option, a number, a text, or the values of several options."""
 
 Answers = Mapping[str, Answer]
-"""Answers by the name of the question; a question without an answer is missing."""
+"""Answers by question name. A question without an answer is missing."""
 
 MAX_TEXT = 2000
-"""Characters of a text."""
+"""Maximum characters of a text."""
 
 SEPARATOR = " | "
-"""Joins the values of several options in an export."""
+"""Separator between the values of several options in an export."""
 
 _Sentence = Annotated[str, StringConstraints(min_length=1, max_length=2000, strip_whitespace=True)]
 Wording = _Sentence | Annotated[dict[str, _Sentence], Field(min_length=1)]
-"""A text in the study's language, or one for each language by its code, such as {en = "Age", de = "Alter"}."""
+"""A text in the study's language, or one text per language code, such as {en = "Age", de = "Alter"}."""
 
 QuestionName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,49}$")]
 Value = Annotated[
@@ -36,10 +36,10 @@ Value = Annotated[
 
 
 def worded(wording: str | Mapping[str, str], language: str) -> str:
-    """Return a text in a language.
+    """Return a text in the given language.
 
     Raises:
-        ValueError: if there is none.
+        ValueError: if the text is missing in this language.
 
     Examples:
         >>> worded({"en": "Age", "de": "Alter"}, "de-AT")
@@ -59,12 +59,12 @@ def as_list(value: Any) -> Any:
 
 
 class ShowIf(Record):
-    """Show a question only if an earlier one was answered like this.
+    """Show a question only if an earlier question has a certain answer.
 
     Attributes:
-        question: the earlier question's name.
-        equals: values of options, one of which was chosen.
-        differs: values of options, none of which was chosen.
+        question: name of the earlier question.
+        equals: values of options, one of which must be chosen.
+        differs: values of options, none of which may be chosen.
         at_least: the smallest number.
         at_most: the largest number.
     """
@@ -82,7 +82,7 @@ class ShowIf(Record):
         return self
 
     def holds(self, answers: Answers) -> bool:
-        """Return whether the earlier answer is like this; not if there is none."""
+        """Return whether the earlier answer exists and meets the condition."""
         answer = answers.get(self.question)
         if answer is None:
             return False
@@ -95,7 +95,7 @@ class ShowIf(Record):
 
 
 class Option(Record):
-    """An option: the value that is stored, and what participants read; the value itself if nothing else is given."""
+    """An option: the stored value, and the text that participants read (by default the value)."""
 
     value: Value
     text: Wording | None = None
@@ -109,7 +109,7 @@ Options = Annotated[tuple[Annotated[Option, BeforeValidator(_option)], ...], Fie
 
 
 class _Question(Record):
-    """What all questions have."""
+    """Fields of all question types."""
 
     name: QuestionName
     text: Wording
@@ -122,10 +122,10 @@ class _Question(Record):
 
     @abstractmethod
     def check(self, answer: Answer) -> None:
-        """Raise ValueError, with what is expected, for an answer that is not valid."""
+        """Check an answer. Raise ValueError with the expected values if it is invalid."""
 
     def public(self, language: str) -> dict[str, Any]:
-        """Return what the page is sent, as JSON values."""
+        """Return the question as JSON values for the page."""
         shown = self.model_dump(mode="json", include={"name", "type", "required", "show_if"})
         return {**shown, "text": worded(self.text, language)}
 
@@ -142,7 +142,7 @@ class _WithOptions(_Question):
 
     @property
     def values(self) -> tuple[str, ...]:
-        """The values of the options."""
+        """Return the values of the options."""
         return tuple(option.value for option in self.options)
 
     def words(self) -> Iterator[str | dict[str, str]]:
@@ -152,12 +152,14 @@ class _WithOptions(_Question):
 
     def public(self, language: str) -> dict[str, Any]:
         """See `_Question`."""
-        options = [{"value": one.value, "text": worded(one.text or one.value, language)} for one in self.options]
+        options = [
+            {"value": option.value, "text": worded(option.text or option.value, language)} for option in self.options
+        ]
         return {**super().public(language), "options": options}
 
 
 class SingleChoice(_WithOptions):
-    """One of several options."""
+    """A choice of one option."""
 
     type: Literal["choice"] = "choice"
 
@@ -168,20 +170,20 @@ class SingleChoice(_WithOptions):
 
 
 class MultipleChoice(_WithOptions):
-    """Any number of several options; at least one if an answer is required."""
+    """A choice of any number of options; at least one if an answer is required."""
 
     type: Literal["choices"] = "choices"
 
     def check(self, answer: Answer) -> None:
         """See `_Question`."""
         chosen = () if isinstance(answer, str | int | float) else tuple(answer)
-        # In the order of the options, so that equal answers are stored alike.
+        # In the order of the options, so that equal answers are stored in the same way.
         if not chosen or list(chosen) != [value for value in self.values if value in chosen]:
             raise ValueError(f"some of {', '.join(self.values)}, in this order")
 
 
 class Scale(_Question):
-    """A whole number between two ends that have labels."""
+    """A whole number between two labeled ends."""
 
     type: Literal["scale"] = "scale"
     min: Annotated[int, Field(ge=-100, le=100)] = 1
@@ -211,7 +213,7 @@ class Scale(_Question):
 
 
 class Number(_Question):
-    """A number that is typed."""
+    """A typed number."""
 
     type: Literal["number"] = "number"
     min: float | None = None
@@ -240,7 +242,7 @@ class Number(_Question):
 
 
 class ShortText(_Question):
-    """A text that is typed."""
+    """A typed text."""
 
     type: Literal["text"] = "text"
     max_length: Annotated[int, Field(ge=1, le=MAX_TEXT)] = 200

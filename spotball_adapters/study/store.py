@@ -1,8 +1,8 @@
-"""A study on disk: who takes part and what they did, in STUDY/study.sqlite; platform IDs apart, in identities.sqlite.
+"""The store of a study: participants and events in STUDY/study.sqlite, platform IDs separately in identities.sqlite.
 
-Events are never changed. They are there once their transaction is, which outlives a kill and a power cut. One process
-at a time has a study; others may look. If study.toml names a PostgreSQL database, both are schemas of it instead, and
-several processes may serve the study.
+Events are never changed. They are stored once their transaction is committed, which survives a kill and a power
+failure. Only one process at a time can hold a study; others may read it. If study.toml names a PostgreSQL database, two
+schemas replace the files, and several processes may serve the study.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from spotball_core.service.folder_lock import locked
 from spotball_core.service.sqlite_store import SqliteStore
 
 _PART = "part "
-"""What the keys begin with under which parts of study.toml are kept."""
+"""Prefix of the keys under which parts of study.toml are stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Participant:
-    """Somebody who takes part. Times are ISO 8601 in UTC.
+    """A participant. Times are ISO 8601 in UTC.
 
     Attributes:
-        participant: a random label, which exports name them by.
-        seed: what their order was drawn from.
-        seen_at: when their last event came.
-        version: of this package, when they began.
+        participant: a random label, used in exports.
+        seed: seed of their trials' order.
+        seen_at: time of their last event.
+        version: version of this package when they began.
     """
 
     id: int
@@ -50,7 +50,7 @@ class Participant:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a platform calls a participant."""
+    """A platform's IDs of a participant."""
 
     participant: str
     platform: str
@@ -64,10 +64,10 @@ _EVENT = "SELECT seq, event, kind, trial, value, elapsed_ms, viewport, received_
 
 
 class StudyReader:
-    """A study's two files, or schemas of a database, to read from.
+    """Read access to a study's two files, or to two schemas of a database.
 
     Attributes:
-        shared: other processes may store events meanwhile.
+        shared: whether other processes may store events at the same time.
     """
 
     def __init__(self, folder: Path, study: Store, identities: Store) -> None:
@@ -76,26 +76,26 @@ class StudyReader:
 
     @property
     def path(self) -> Path | str:
-        """Where it is stored what participants did."""
+        """Return the location of the stored events."""
         return self.study.path
 
     def participants(self) -> list[Participant]:
-        """All who began, in the order they did."""
+        """Return all participants, in the order in which they began."""
         return [_participant(row) for row in self.study.rows(f"{_PARTICIPANT} ORDER BY id")]
 
     def id_of(self, token_hash: bytes) -> int | None:
-        """Whose token this is."""
+        """Return the id of the participant with this token, or None if it is unknown."""
         rows = self.study.rows("SELECT id FROM participants WHERE token_hash = ?", token_hash)
         return next((identity for (identity,) in rows), None)
 
     def participant(self, participant_id: int) -> Participant:
-        """Somebody who is there."""
+        """Return the participant with this id, who must exist."""
         participant = self._one("id", participant_id)
         assert participant is not None
         return participant
 
     def by_label(self, participant: str) -> Participant | None:
-        """Who has this label."""
+        """Return the participant with this label, or None."""
         return self._one("participant", participant)
 
     def _one(self, column: str, value: object) -> Participant | None:
@@ -103,11 +103,11 @@ class StudyReader:
         return next((_participant(row) for row in rows), None)
 
     def seen(self) -> dict[int, str]:
-        """Return when each participant was seen last, by id, in the order they began."""
+        """Return the time of each participant's last event by id, in the order in which they began."""
         return dict(self.study.rows("SELECT id, seen_at FROM participants ORDER BY id"))
 
     def events(self, participant_id: int, *, after: int = 0) -> list[Event]:
-        """Return what a participant did, in order: the events that follow the one of this number."""
+        """Return a participant's events after the event number `after`, in order."""
         rows = self.study.rows(f"{_EVENT} WHERE participant_id = ? AND seq > ? ORDER BY seq", participant_id, after)
         return [_event(row) for row in rows]
 
@@ -117,16 +117,16 @@ class StudyReader:
         return int(seq)
 
     def identities(self) -> list[Identity]:
-        """What platforms call participants."""
+        """Return the platforms' IDs of participants."""
         rows = self.identities_file.rows("SELECT participant, platform, person, study, session FROM identities")
         return [Identity(*row) for row in rows]
 
     def meta(self) -> dict[str, str]:
-        """What is kept about the study itself."""
+        """Return the stored properties of the study."""
         return dict(self.study.rows("SELECT key, value FROM meta"))
 
     def changed(self, parts: Mapping[str, Any]) -> list[str]:
-        """Which parts of a study are not what they were when the first participant began; see `StudyStore.claim`."""
+        """Return the parts of a study that have changed since the first participant began; see `StudyStore.claim`."""
         if not self.study.rows("SELECT EXISTS (SELECT * FROM participants)")[0][0]:
             return []
         new, old = _as_meta(parts), {key: value for key, value in self.meta().items() if key.startswith(_PART)}
@@ -134,11 +134,12 @@ class StudyReader:
 
 
 class StudyStore(StudyReader):
-    """A study held by this process; a context manager that lets go of it.
+    """A study's store, locked by this process. A context manager that releases it.
 
     Raises:
-        OptionError: if the folder is no study's, or another process has it.
-        StoreError: if a file cannot be opened, a database cannot be reached, or one is of a later version.
+        OptionError: if the folder is not a study's, or if another process uses it.
+        StoreError: if a file cannot be opened, if a database cannot be reached, or if a later version wrote one of
+            them.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -146,14 +147,14 @@ class StudyStore(StudyReader):
             raise OptionError(f"{folder} is not the folder of a study. Name the --out folder of `spotball study init`")
         if (database := database_of(folder)) is not None:
             with ExitStack() as stack:
-                super().__init__(folder, *(stack.enter_context(one) for one in _schemas(database)))
+                super().__init__(folder, *(stack.enter_context(store) for store in _schemas(database)))
                 self._opened = stack.pop_all()
             return
         message = f"{folder} is in use by another process, such as `spotball study serve`; one at a time has a study"
         lock = locked(folder / LOCK, lambda: message, what="the human study", extra="study")
         with ExitStack() as stack:
             stack.callback(lock.release)
-            # For this user alone; SQLite gives its -wal and -shm the same permissions.
+            # Only this user can read the files. SQLite gives its -wal and -shm files the same permissions.
             files = (stack.enter_context(SqliteStore(folder / name, schema, mode=0o600)) for name, schema in FILES)
             super().__init__(folder, *files)
             self._opened = stack.pop_all()
@@ -165,13 +166,13 @@ class StudyStore(StudyReader):
         self._opened.close()
 
     def claim(self, parts: Mapping[str, Any]) -> None:
-        """Say what the study is, or see that it is as it was when the first participant began.
+        """Store the fixed parts of the study. After the first participant began, check that they are unchanged.
 
         Args:
-            parts: by name, what may not change once somebody took part; JSON values.
+            parts: by name, the parts that may not change after the first participant began, as JSON values.
 
         Raises:
-            OptionError: naming each part that was changed.
+            OptionError: if parts were changed. The message names them.
         """
         if changed := self.changed(parts):
             raise OptionError(
@@ -183,13 +184,13 @@ class StudyStore(StudyReader):
             connection.executemany("INSERT INTO meta VALUES (?, ?)", _as_meta(parts).items())
 
     def drop(self) -> None:
-        """Delete everything that a database stores of the study; files are left to the caller."""
+        """Delete the study's data from a database. Files are left to the caller."""
         for store in (self.identities_file, self.study):
             if isinstance(store, PostgresStore):
                 store.drop()
 
     def secret(self) -> bytes:
-        """The study's own key, from which addresses of images are made; drawn once."""
+        """Return the study's secret key, from which image addresses are derived. It is generated once."""
         with self.study.transaction() as connection:
             new = secrets.token_hex(32)
             connection.execute("INSERT INTO meta VALUES ('secret', ?) ON CONFLICT DO NOTHING", (new,))
@@ -198,11 +199,11 @@ class StudyStore(StudyReader):
 
 @contextmanager
 def reading(folder: Path) -> Iterator[StudyReader]:
-    """A study to look at, also while a server has it.
+    """Yield a study's store for reading, also while a server uses it.
 
     Raises:
-        OptionError: if nobody took part yet, so that there is nothing.
-        StoreError: if a file cannot be opened or is of a later version.
+        OptionError: if nothing is stored yet.
+        StoreError: if a file cannot be opened, or if a later version wrote it.
     """
     with ExitStack() as stack:
         if (database := database_of(folder)) is not None:
@@ -223,14 +224,14 @@ def reading(folder: Path) -> Iterator[StudyReader]:
 
 
 def has_data(folder: Path) -> bool:
-    """Return whether anything is stored of a study, or of a pilot whose folder this is."""
+    """Return whether data are stored for a study or for the pilot in this folder."""
     if (database := database_of(folder)) is None:
         return (folder / STUDY).is_file()
     return all(has_schema(database, name) for name in _schema_names(database))
 
 
 def insert_identity(connection: Connection, identity: Identity) -> None:
-    """Store what a platform calls a participant, in place of what was stored; within the caller's transaction."""
+    """Store a platform's IDs of a participant, and replace earlier ones, within the caller's transaction."""
     connection.execute(
         "DELETE FROM identities WHERE participant = ? OR (platform = ? AND person = ?)",
         (identity.participant, identity.platform, identity.person),
@@ -242,7 +243,7 @@ def insert_identity(connection: Connection, identity: Identity) -> None:
 
 
 def insert_participant(connection: Connection, participant: Participant, token_hash: bytes) -> int:
-    """Store who begins, within the caller's transaction; returns the id, whatever the one given."""
+    """Store a new participant within the caller's transaction, and return the assigned id."""
     row = (
         participant.participant,
         token_hash,

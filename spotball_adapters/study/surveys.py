@@ -1,4 +1,4 @@
-"""Questionnaires and the comprehension quiz: pages of questions, and what of a study's questions cannot be."""
+"""Questionnaires and the comprehension quiz: pages of questions, and checks of their definitions."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from spotball_adapters.study.questions import (
 from spotball_core.schema.record import Record
 
 PARTICIPANT = "participant"
-"""The first column of questionnaires.csv."""
+"""Name of the first column of questionnaires.csv."""
 
 
 class Questionnaire(Record):
-    """Questions on one page, before the instructions or after the images.
+    """A page of questions, before the instructions or after the images.
 
     Attributes:
-        name: which it is, in the stored events.
+        name: its name in stored events.
         when: before the instructions, or after the images.
-        text: above the questions.
+        text: text above the questions.
     """
 
     name: QuestionName
@@ -54,13 +54,13 @@ class Questionnaire(Record):
 
 
 class QuizChoice(SingleChoice):
-    """A question with one right option."""
+    """A question with one correct option."""
 
     right: Value
 
 
 class QuizChoices(MultipleChoice):
-    """A question with several right options, all of which are to be chosen and no other."""
+    """A question with several correct options. All of them and no other must be chosen."""
 
     right: Annotated[tuple[Value, ...], BeforeValidator(as_list), Field(min_length=1)]
 
@@ -69,12 +69,12 @@ QuizQuestion = Annotated[QuizChoice | QuizChoices, Field(discriminator="type")]
 
 
 class Quiz(Record):
-    """Questions about the instructions, all of which must be answered right before the images.
+    """Questions about the instructions, all of which must be answered correctly before the images.
 
     Attributes:
-        attempts: how many a participant has.
-        failure: what follows the last of them: the instructions and new attempts, or the end of the participation.
-        text: above the questions.
+        attempts: number of attempts.
+        failure: what follows the last attempt: the instructions and new attempts, or the end of the participation.
+        text: text above the questions.
     """
 
     attempts: Annotated[PositiveInt, Field(le=20)] = 2
@@ -93,11 +93,11 @@ class Quiz(Record):
         return self
 
     def is_right(self, answers: Answers) -> bool:
-        """Return whether all answers are right."""
+        """Return whether all answers are correct."""
         return not self.wrong(answers)
 
     def wrong(self, answers: Answers) -> list[str]:
-        """Return the names of the questions that are not answered right."""
+        """Return the names of the questions with wrong answers."""
         return [
             question.name
             for question in self.questions
@@ -109,7 +109,7 @@ class Quiz(Record):
         ]
 
     def public(self, language: str) -> dict[str, Any]:
-        """Return what the page is sent, as JSON values: without the right answers."""
+        """Return the quiz as JSON values for the page, without the correct answers."""
         return {
             "attempts": self.attempts,
             "failure": self.failure,
@@ -120,29 +120,29 @@ class Quiz(Record):
 
 @dataclass(frozen=True, slots=True)
 class Surveys:
-    """All that a study asks in addition to its images."""
+    """All questionnaires and the quiz of a study."""
 
     questionnaires: tuple[Questionnaire, ...] = ()
     quiz: Quiz | None = None
 
     def at(self, when: str) -> tuple[Questionnaire, ...]:
         """Return the questionnaires before the instructions, or after the images."""
-        return tuple(one for one in self.questionnaires if one.when == when)
+        return tuple(questionnaire for questionnaire in self.questionnaires if questionnaire.when == when)
 
 
 NO_SURVEYS = Surveys()
 
 
 def check_answers(questions: Sequence[Question], answers: Answers, earlier: Answers) -> None:
-    """Check one page of answers.
+    """Check the answers to one page.
 
     Args:
-        questions: of the page.
-        answers: to them.
-        earlier: to the pages before.
+        questions: questions of the page.
+        answers: answers to them.
+        earlier: answers to earlier pages.
 
     Raises:
-        ValueError: naming the question, for an answer that is missing, not valid, or to a question that is not shown.
+        ValueError: if an answer is missing or invalid, or if its question is not shown. The message names the question.
     """
     known = dict(earlier)
     for question in questions:
@@ -163,18 +163,19 @@ def check_answers(questions: Sequence[Question], answers: Answers, earlier: Answ
 
 
 def faults(surveys: Surveys, language: str) -> Iterator[tuple[str, str, str]]:
-    """Yield what a study cannot ask: field, found, expected."""
+    """Yield the problems of a study's questions: field, value found, value expected."""
     pages: list[tuple[str, Questionnaire | Quiz]] = [
-        (f"questionnaires.{number}", one) for number, one in enumerate(surveys.questionnaires, start=1)
+        (f"questionnaires.{number}", questionnaire)
+        for number, questionnaire in enumerate(surveys.questionnaires, start=1)
     ]
     pages += [("quiz", surveys.quiz)] if surveys.quiz else []
-    names = [one.name for one in surveys.questionnaires]
+    names = [questionnaire.name for questionnaire in surveys.questionnaires]
     for name in dict.fromkeys(name for name in names if names.count(name) > 1):
         yield "questionnaires", f"{name} twice", "a name for each questionnaire"
-    # Participants see those before the instructions first, in whatever order the file has them.
+    # Participants see the questionnaires before the instructions first, in any order of the file.
     shown = [*surveys.at("before"), *surveys.at("after")]
     before: dict[str, Question] = {}
-    places = {one.name: place for place, one in pages if isinstance(one, Questionnaire)}
+    places = {page.name: place for place, page in pages if isinstance(page, Questionnaire)}
     for questionnaire in shown:
         for number, question in enumerate(questionnaire.questions, start=1):
             place = f"{places[questionnaire.name]}.questions.{number}"

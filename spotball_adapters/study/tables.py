@@ -1,4 +1,4 @@
-"""The tables of a study: their columns and what these mean."""
+"""Tables of a study's store, with descriptions of the columns."""
 
 from __future__ import annotations
 
@@ -12,61 +12,63 @@ STUDY_TABLES = Schema(
     version=1,
     tables={
         "participants": Table(
-            "Each person who takes part.",
+            "Participants of the study.",
             ("id",),
             (
                 Column("id", "INTEGER", "joins with `events`"),
-                Column("participant", "TEXT UNIQUE NOT NULL", "a random label, by which exports name them"),
-                Column("token_hash", "BLOB UNIQUE NOT NULL", "SHA-256 of the token that their browser has"),
-                Column("list", "TEXT NOT NULL", "the list they see"),
-                Column("seed", "INTEGER NOT NULL", "from which their order was drawn"),
+                Column("participant", "TEXT UNIQUE NOT NULL", "a random label, used in exports"),
+                Column("token_hash", "BLOB UNIQUE NOT NULL", "SHA-256 of the token in their browser"),
+                Column("list", "TEXT NOT NULL", "the list that they see"),
+                Column("seed", "INTEGER NOT NULL", "the seed of their order"),
                 Column(
                     "trials",
                     "TEXT NOT NULL",
-                    "JSON: what they see, in order: `trial` (negative for practice), `sport`, `image`, `check`, "
+                    "their trials in order, as JSON: `trial` (negative for practice), `sport`, `image`, `check`, "
                     "`explain`, `options`",
                 ),
-                Column("started_at", "TEXT NOT NULL", "consent, UTC"),
-                Column("seen_at", "TEXT NOT NULL", "their last event, UTC"),
-                Column("finished_at", "TEXT", "when they finished or were screened out, UTC; null before"),
-                Column("version", "TEXT NOT NULL", "of spotball-core, when they began"),
+                Column("started_at", "TEXT NOT NULL", "time of consent, UTC"),
+                Column("seen_at", "TEXT NOT NULL", "time of their last event, UTC"),
+                Column("finished_at", "TEXT", "time at which they finished or were screened out, UTC; null before"),
+                Column("version", "TEXT NOT NULL", "version of spotball-core when they began"),
             ),
             strict=True,
         ),
         "events": Table(
-            "What participants did.",
+            "Events: the actions of participants.",
             ("participant_id", "seq"),
             (
-                Column("participant_id", "INTEGER NOT NULL REFERENCES participants ON DELETE CASCADE", "whose it is"),
-                Column("seq", "INTEGER NOT NULL", "counts a participant's events from 1, without gaps"),
+                Column(
+                    "participant_id", "INTEGER NOT NULL REFERENCES participants ON DELETE CASCADE", "the participant"
+                ),
+                Column("seq", "INTEGER NOT NULL", "number of the participant's event, from 1, without gaps"),
                 Column(
                     "event",
                     "TEXT NOT NULL",
-                    "the id that the browser gave it: the same event sent twice is stored once",
+                    "the id that the browser assigned; an event that is sent twice is stored once",
                 ),
-                Column("kind", "TEXT NOT NULL", "see below"),
-                Column("trial", "INTEGER", "which trial it belongs to; null for a stage"),
-                Column("value", "TEXT NOT NULL", "JSON, see below"),
+                Column("kind", "TEXT NOT NULL", "the kind of event, see below"),
+                Column("trial", "INTEGER", "number of its trial; null for a stage"),
+                Column("value", "TEXT NOT NULL", "details of the event as JSON, see below"),
                 Column("elapsed_ms", "REAL NOT NULL", "milliseconds since the trial was shown, by the browser's clock"),
                 Column(
                     "viewport",
                     "TEXT NOT NULL",
-                    "JSON: width and height of the window in CSS pixels, and device pixels per CSS pixel",
+                    "width and height of the window in CSS pixels, and device pixels per CSS pixel, as JSON",
                 ),
-                Column("received_at", "TEXT NOT NULL", "when the server had it, UTC"),
+                Column("received_at", "TEXT NOT NULL", "time at which the server received it, UTC"),
             ),
             unique=("participant_id", "event"),
             strict=True,
         ),
         "meta": Table(
-            "Facts about the study itself.",
+            "Properties of the study.",
             ("key",),
             (
                 Column(
                     "key",
                     "TEXT",
-                    "`part ...`: what may not change once somebody took part, or a digest of it; `secret`: from which "
-                    "addresses of images are made",
+                    "`part ...`: a part of the study that may not change after the first participant began, or its "
+                    "digest; `secret`: the key from which addresses of images are derived",
                 ),
                 Column("value", "TEXT NOT NULL", "its value"),
             ),
@@ -79,7 +81,7 @@ IDENTITY_TABLES = Schema(
     version=1,
     tables={
         "identities": Table(
-            "What a platform calls each participant.",
+            "A platform's IDs of each participant.",
             ("participant",),
             (
                 Column("participant", "TEXT", "the label"),

@@ -1,1 +1,1 @@
-"""Boxes that were found or drawn elsewhere, read from the files that other tools write."""
+"""Read bounding boxes from the files of other tools."""

@@ -1,4 +1,4 @@
-"""What is read of a box, whatever the format, and how it gets into an item's image."""
+"""Boxes as read from a file of any format, and their conversion to an item's image."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spotball_core.schema.keypoints import Keypoint
 from spotball_gen.items.item import Box, Label
 
 MOST_PROBLEMS = 10_000
-"""A file with more is probably not of boxes, and is not read to its end."""
+"""Reading stops after this many problems, because such a file probably contains no boxes."""
 
 EXPECTED_SCORE = "a number from 0 to 1"
 
@@ -23,11 +23,11 @@ class FileBox:
 
     Attributes:
         corners: (x1, y1, x2, y2).
-        category: what is in it, as the file calls it.
-        score: from 0 to 1.
-        of: width and height of the picture, in the same unit; None: in pixels of what it was found in.
-        outline: the polygons whose union is its outline, in the same unit; None where only the box is known.
-        keypoints: COCO's 17 keypoints (x, y, confidence), in the same unit; None where the pose is not known.
+        category: its category, as named in the file.
+        score: confidence, from 0 to 1.
+        of: width and height of the picture in the unit of the coordinates, or None for pixels of the picture.
+        outline: polygons whose union is the outline, in the same unit, or None if only the box is known.
+        keypoints: COCO's 17 keypoints (x, y, confidence), in the same unit, or None if the pose is unknown.
     """
 
     corners: tuple[float, float, float, float]
@@ -40,12 +40,12 @@ class FileBox:
 
 @dataclass(frozen=True, slots=True)
 class ImageView:
-    """What of a picture is in an item's image.
+    """The part of a picture that an item's image shows.
 
     Attributes:
-        size: the picture's width and height, in pixels.
-        window: (x1, y1, x2, y2) of it is in the image; it may be larger than the picture.
-        image: the image's width and height.
+        size: width and height of the picture in pixels.
+        window: the part (x1, y1, x2, y2) of the picture that the image shows. It may extend beyond the picture.
+        image: width and height of the image.
     """
 
     size: tuple[float, float]
@@ -53,7 +53,7 @@ class ImageView:
     image: tuple[float, float]
 
     def box(self, box: FileBox, label: Label) -> Box | None:
-        """The box in the image, cut at its edges; None if nothing of it is there.
+        """Return the box in the image, clipped at its edges, or None if it is outside.
 
         Examples:
             >>> view = ImageView((1920, 1080), (240, 0, 1680, 1080), (640, 480))
@@ -72,7 +72,7 @@ class ImageView:
         return Box(x1, y1, x2, y2, box.score, label, outline or None, keypoints)
 
     def _keypoint(self, point: Keypoint, box: FileBox) -> Keypoint:
-        """The keypoint in the image; not detected if it is outside."""
+        """Return the keypoint in the image. A keypoint outside counts as not detected."""
         x, y, confidence = self._place(0, point[0], box), self._place(1, point[1], box), point[2]
         is_inside = 0 <= x <= self.image[0] and 0 <= y <= self.image[1]
         return (x, y, confidence) if is_inside and confidence > 0 else (0.0, 0.0, 0.0)
@@ -82,14 +82,14 @@ class ImageView:
         return tuple(min(max(edge, 0.0), self.image[axis]) for edge in edges)
 
     def _place(self, axis: int, value: float, box: FileBox) -> float:
-        """A coordinate of the file as one of the image, which may be beyond its edges."""
+        """Return a coordinate of the file as a coordinate of the image. It may be outside."""
         unit = self.size[axis] / box.of[axis] if box.of else 1.0
         start, end = self.window[axis], self.window[axis + 2]
         return (value * unit - start) * self.image[axis] / (end - start)
 
 
 def number(text: str) -> float | None:
-    """The number that a text is; None for anything else, and for one that is not finite.
+    """Return the number in a text, or None if it is not a finite number.
 
     Examples:
         >>> number(" 1.5 "), number("1e400"), number("one")
@@ -103,10 +103,10 @@ def number(text: str) -> float | None:
 
 
 def read_lines(path: Path) -> list[str]:
-    """The lines of a text file.
+    """Return the lines of a text file.
 
     Raises:
-        InputError: if there is none that can be read.
+        InputError: if the file does not exist or cannot be read.
     """
     try:
         return path.read_text(encoding="utf-8-sig").split("\n")

@@ -1,6 +1,6 @@
-"""COCO's JSON: `images`, `categories` and `annotations` with `bbox` (left, top, width, height).
+"""Read boxes from COCO JSON: `images`, `categories` and `annotations` with `bbox` (left, top, width, height).
 
-`segmentation` becomes the outline, and `keypoints` the pose if they are COCO's 17.
+`segmentation` becomes the outline. `keypoints` become the pose if they are COCO's 17.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _Length = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 def _outline(value: object) -> tuple[Polygon, ...] | None:
-    # Files that have boxes alone often say so by an empty list.
+    # Files with boxes only often contain an empty list.
     return polygons_of(value) if value else None
 
 
 def _keypoints(value: object) -> object:
-    # A file may have other points than those of a person, or all zeros where it has none.
+    # A file may have other points than those of a person, or zeros for a missing pose.
     is_pose = isinstance(value, list) and len(value) == 3 * N_KEYPOINTS and any(value[2::3])
     return value if is_pose else None
 
@@ -66,16 +66,16 @@ class _Annotation(_Entry):
 
 
 def read_coco(path: Path) -> Mapping[str, tuple[FileBox, ...]]:
-    """The boxes of each image by its file's name without suffix; what is marked as a crowd is left out.
+    """Return the boxes of each image, by file name without extension. Boxes marked as crowds are excluded.
 
     Raises:
-        InputError: naming all that is wrong with the file.
+        InputError: if the file is invalid. The error lists all problems.
     """
     return _CocoReader(path).boxes()
 
 
 class _CocoReader:
-    """One file being read; collects what is wrong with it."""
+    """Reads one file and collects its problems."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -1,4 +1,4 @@
-"""The keypoints of a person in COCO's JSON: 51 numbers, each third a confidence or one of the flags 0, 1 and 2."""
+"""Read a person's keypoints in COCO JSON: 51 numbers, with a confidence or a flag (0, 1, 2) in every third place."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EXPECTED_CONFIDENCE = "confidences from 0 to 1, or the flags 0, 1, 2"
 
 
 def are_flags(people: Iterable[Sequence[float]]) -> bool:
-    """Return whether the third numbers in a file are COCO's flags: only 0, 1 and 2 occur, and 2 does.
+    """Return whether every third number is a COCO flag: only 0, 1 and 2 occur, and 2 occurs.
 
     Examples:
         >>> are_flags([[10, 20, 2, 11, 21, 1]]), are_flags([[10, 20, 0.9]]), are_flags([[10, 20, 1]])
@@ -30,12 +30,12 @@ def confident_keypoints(keypoints: Sequence[float], scores: Sequence[float] | No
 
     Args:
         keypoints: 51 numbers, as in the file.
-        scores: 17 confidences that replace the third numbers, as the exports of `spotball gen` have them.
-        flags: whether the third numbers are flags: 0 for a keypoint that is not labeled, 1 for a hidden one (confidence
-            0.5), and 2 for a visible one (confidence 1).
+        scores: 17 confidences that replace the third numbers, as in exports of `spotball gen`.
+        flags: whether the third numbers are flags: 0 for an unlabeled keypoint, 1 for a hidden one (confidence 0.5), 2
+            for a visible one (confidence 1).
 
     Raises:
-        ValueError: with the first confidence outside [0, 1].
+        ValueError: if a confidence is outside [0, 1]. The message names the first one.
 
     Examples:
         >>> confident_keypoints([10, 20, 2, 11, 21, 1] + [0] * 45, None, flags=True)[:2].tolist()

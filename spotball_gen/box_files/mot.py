@@ -1,4 +1,4 @@
-"""MOTChallenge's CSV: `frame,track,left,top,width,height,confidence[,class[,...]]`, in pixels, counted from 1."""
+"""Read boxes from MOTChallenge CSV: `frame,track,left,top,width,height,confidence[,class[,...]]`, in pixels from 1."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from spotball_gen.box_files.boxes import EXPECTED_SCORE, MOST_PROBLEMS, FileBox,
 
 _FIELDS = ("frame", "track", "left", "top", "width", "height", "confidence", "class")
 _NONE = -1
-"""What stands for a confidence or class that nobody knows."""
+"""The value for an unknown confidence or class."""
 
 
 def read_mot(path: Path, first_pixel: float) -> Mapping[int, tuple[FileBox, ...]]:
-    """The boxes of a video by the frame's number; rows with confidence 0, which are not to be considered, are left out.
+    """Return the boxes of a video by frame number. Rows with confidence 0 are excluded, because they are marked as
+    ignored.
 
     Args:
         path: the file.
-        first_pixel: what the file calls the first pixel's left edge.
+        first_pixel: coordinate of the first pixel's left edge in the file.
 
     Raises:
-        InputError: naming each line that is none.
+        InputError: if lines are invalid. The error lists all of them.
     """
     problems: list[Problem] = []
     boxes: dict[int, list[FileBox]] = {}
@@ -56,7 +57,7 @@ def _whole(rows: Iterator[list[str]], path: Path) -> Iterator[list[str]]:
 
 
 def _wrong(row: list[str]) -> tuple[str, str, str] | None:
-    """Which field is wrong, what it is, and what it should be."""
+    """Return the invalid field of a row, its value, and the expected value, or None if the row is valid."""
     if not 6 <= len(row) <= 10:
         return "line", f"{len(row)} fields", f"{','.join(_FIELDS)}, and at most 10"
     for name, field in zip(_FIELDS, row, strict=False):

@@ -1,4 +1,4 @@
-"""YOLO's text files, one for each picture: `class x y width height [score [track]]`, as shares of the picture."""
+"""Read boxes from YOLO text files, one per picture: `class x y width height [score [track]]`, as fractions."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from spotball_core.errors import InputError, Problem
 from spotball_gen.box_files.boxes import EXPECTED_SCORE, MOST_PROBLEMS, FileBox, number, read_lines
 
 _SLACK = 1e-3
-"""Boxes may reach so far out of the picture: files have few digits."""
+"""Tolerance for boxes outside the picture, because files have few decimals."""
 
 
 _CLASS_DIGITS = 9
-"""Digits of the largest class."""
+"""Maximum digits of a class number."""
 
 
 def read_yolo(path: Path) -> tuple[FileBox, ...]:
-    """The boxes of a file; x and y are of a box's middle.
+    """Return the boxes in a file. In the file, x and y are a box's center.
 
     Raises:
-        InputError: naming each line that is none.
+        InputError: if lines are invalid. The error lists all of them.
     """
     problems: list[Problem] = []
     boxes: list[FileBox] = []
@@ -43,7 +43,7 @@ def read_yolo(path: Path) -> tuple[FileBox, ...]:
 
 
 def _wrong(fields: list[str]) -> tuple[str, str, str] | None:
-    """Which field is wrong, what it is, and what it should be."""
+    """Return the invalid field of a line, its value, and the expected value, or None if the line is valid."""
     if not 5 <= len(fields) <= 7:
         return "line", f"{len(fields)} fields", "class x y width height, and at most score and track"
     if not (fields[0].isdecimal() and len(fields[0]) <= _CLASS_DIGITS):

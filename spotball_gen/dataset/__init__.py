@@ -1,1 +1,1 @@
-"""The dataset that a generation writes: scenes, card, statistics and exports."""
+"""Write the generated dataset: scenes, card, statistics and exports."""

@@ -1,4 +1,4 @@
-"""The card of a dataset: what is in it, how it came about, and whether its balls are really gone."""
+"""The card of a dataset: contents, production, and evidence that the balls cannot be recognized."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from spotball_gen.quality.leak import leak_test, verdict
 from spotball_gen.quality.splits import BY_SHOT, TEST, TRAIN, WITHOUT_TEST, video_of
 
 PERMUTATIONS, LOOKED_AT = 200, 1000
-"""Of the leak test that every dataset gets; `spotball gen check` does more."""
+"""Permutations and images of the leak test for every dataset. `spotball gen check` uses more."""
 
 _ROWS = {
     "cells": "cells the ball spans",
@@ -39,15 +39,15 @@ def card(
     *,
     seed: int,
 ) -> dict[str, Any]:
-    """The card, as JSON.
+    """Return the card as JSON values.
 
     Args:
-        folder: with the scenes and images, for the leak test.
-        items: those of the dataset; one at a time is looked at.
-        scenes: the same as scenes.
+        folder: the folder with scenes and images, for the leak test.
+        items: the items of the dataset. They are read one at a time.
+        scenes: the same items as scenes.
         splits: see `spotball_gen.quality.splits`.
-        facts: how they came about; see `spotball_gen.dataset.output`.
-        seed: of the leak test.
+        facts: how the dataset was made; see `spotball_gen.dataset.output`.
+        seed: seed of the leak test.
     """
     by_sport = group(scenes)
     artifacts, per_video = _Artifacts(), Counter[str]()
@@ -70,7 +70,7 @@ def card(
 
 
 def group(scenes: Sequence[Scene]) -> dict[str, list[Scene]]:
-    """Scenes by sport, both in order."""
+    """Return the scenes by sport. Sports are sorted, and scenes keep their order."""
     by_sport: dict[str, list[Scene]] = {}
     for scene in scenes:
         by_sport.setdefault(scene.sport, []).append(scene)
@@ -78,7 +78,7 @@ def group(scenes: Sequence[Scene]) -> dict[str, list[Scene]]:
 
 
 class _Artifacts:
-    """What the stage `check` found, of one item after the other."""
+    """Summary of the results of the stage `check`, collected item by item."""
 
     def __init__(self) -> None:
         self._scores: list[float] = []
@@ -86,7 +86,7 @@ class _Artifacts:
         self._counts: Counter[str] = Counter()
 
     def add(self, item: Item) -> None:
-        """Take note of an item."""
+        """Add the results of an item."""
         check, scores = item.notes.get("check", {}), item.scores
         self._scores += [scores["artifact"]] if "artifact" in scores else []
         self._why.update(check.get("why", ()))
@@ -96,7 +96,7 @@ class _Artifacts:
             self._counts[name] += scores.get(name, 0) > 0
 
     def record(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the summary as JSON values."""
         quartiles = [round(float(value), 3) for value in np.percentile(self._scores or [0.0], [25, 50, 75])]
         counts = self._counts
         return {
@@ -116,7 +116,7 @@ def _leak(folder: Path, scenes: Sequence[Scene], seed: int) -> dict[str, Any]:
 
 
 def markdown(of: Mapping[str, Any]) -> str:
-    """The card for people."""
+    """Return the card in Markdown."""
     parts = [_head(of), _like(of), _gone(of), _made(of), _sources(of)]
     return "\n".join(line for part in parts for line in part)
 
@@ -181,8 +181,8 @@ def _gone(of: Mapping[str, Any]) -> Iterator[str]:
         yield verdict(leak)
         yield ""
         return
-    yield f"Leak test, {leak['images']:,} images of {leak['videos']:,} videos: a simple classifier, told noise, blur"
-    yield "and edges of each cell and trained on other videos, was asked which cell had been painted over."
+    yield f"Leak test, {leak['images']:,} images of {leak['videos']:,} videos: a simple classifier was trained on"
+    yield "other videos with the noise, blur and edges of each cell. It predicts which cell was inpainted."
     yield ""
     tests = {"all cells": leak, **({"decoys": leak["decoys"]} if "decoys" in leak else {})}
     rows = [
@@ -195,7 +195,7 @@ def _gone(of: Mapping[str, Any]) -> Iterator[str]:
             f"{m['p']:.4f}",
         ]
         for among, of in tests.items()
-        for name, m in (("its first choice held the ball", of["accuracy"]), ("AUC", of["auc"]))
+        for name, m in (("its first choice is the ball's cell", of["accuracy"]), ("AUC", of["auc"]))
     ]
     yield from _table(["", "value", "95% interval", "chance", "95% of chance", "p"], rows)
     yield ""

@@ -1,4 +1,4 @@
-"""Croissant metadata (MLCommons, version 1.1): a dataset's files and records as JSON-LD.
+"""Croissant metadata (MLCommons, version 1.1): a description of a dataset's files and records in JSON-LD.
 
 https://docs.mlcommons.org/croissant/docs/croissant-spec-1.1.html
 """
@@ -14,7 +14,7 @@ from typing import Any, Final
 from spotball_core.text.citation import BIBTEX, PAPER
 
 CROISSANT: Final = "croissant.json"
-"""The metadata's file, at the root of a dataset."""
+"""Name of the metadata file in the root of a dataset."""
 
 _NAMES = (
     *("arrayShape", "citeAs", "column", "containedIn", "equivalentProperty", "extract", "field", "fileObject"),
@@ -50,12 +50,12 @@ def croissant_text(
     """Return the metadata of a dataset as JSON-LD.
 
     Args:
-        name: of the dataset.
-        description: what it is, in sentences.
-        licenses: their addresses or names.
-        distribution: the files, by `file_object` and `file_set`.
-        record_sets: what can be read from the files, by `record_set`.
-        url: where the dataset or a description of it is published.
+        name: name of the dataset.
+        description: description in sentences.
+        licenses: addresses or names of the licenses.
+        distribution: the files, from `file_object` and `file_set`.
+        record_sets: the readable records, from `record_set`.
+        url: address of the dataset or of a description of it.
     """
     document = {
         "@context": _CONTEXT,
@@ -73,12 +73,12 @@ def croissant_text(
 
 
 def file_object(folder: Path, path: Path, encoding: str) -> dict[str, Any]:
-    """Describe a file, with its size and SHA-256.
+    """Return the description of a file, with its size and SHA-256.
 
     Args:
         folder: the root of the dataset.
         path: the file.
-        encoding: its media type.
+        encoding: media type of the file.
     """
     name = path.relative_to(folder).as_posix()
     with path.open("rb") as file:
@@ -95,11 +95,11 @@ def file_object(folder: Path, path: Path, encoding: str) -> dict[str, Any]:
 
 
 def file_set(name: str, includes: str, encoding: str) -> dict[str, Any]:
-    """Describe the files of a pattern.
+    """Return the description of all files that match a pattern.
 
     Args:
-        name: of the set.
-        includes: the pattern, from the root of the dataset.
+        name: name of the set.
+        includes: the pattern, relative to the root of the dataset.
         encoding: media type of the files.
     """
     return {
@@ -112,12 +112,12 @@ def file_set(name: str, includes: str, encoding: str) -> dict[str, Any]:
 
 
 def record_set(name: str, description: str, fields: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Describe records.
+    """Return the description of a record set.
 
     Args:
-        name: of the set.
-        description: what a record is.
-        fields: by `record_field`, with the set's name.
+        name: name of the set.
+        description: description of a record.
+        fields: the fields, from `record_field` with the set's name.
     """
     return {"@type": "cr:RecordSet", "@id": name, "name": name, "description": description, "field": list(fields)}
 
@@ -125,14 +125,14 @@ def record_set(name: str, description: str, fields: Sequence[dict[str, Any]]) ->
 def record_field(
     records: str, name: str, description: str, kind: dict[str, Any], source: dict[str, Any]
 ) -> dict[str, Any]:
-    """Describe a field of records.
+    """Return the description of a field.
 
     Args:
-        records: the name of the record set.
-        name: of the field.
-        description: what it holds.
+        records: name of the record set.
+        name: name of the field.
+        description: content of the field.
         kind: `dataType`, and the shape of an array.
-        source: where it is read from.
+        source: the file and column that the field is read from.
     """
     return {
         "@type": "cr:Field",

@@ -1,4 +1,4 @@
-"""What makes scenes and images a dataset that others can rely on: its card, its split and its checksums."""
+"""Add the card, the split and the checksums to generated scenes and images."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ CARD, CARD_TEXT, SPLITS, POSITIONS, CHECKSUMS = (
 def finish(
     folder: Path, items: Iterable[Item], facts: Mapping[str, Any], *, seed: int, shots: Mapping[str, int]
 ) -> None:
-    """Write the split, the card with its picture and, last, the checksums of all files.
+    """Write the split, the card with its figures and, last, the checksums of all files.
 
     Args:
-        folder: with scenes, images and the funnel.
-        items: those of the dataset, in the order of their ids.
-        facts: how it came about; see `spotball_gen.dataset.output`.
-        seed: of what is drawn.
-        shots: number of the shot by item.
+        folder: the folder with scenes, images and the funnel.
+        items: the items of the dataset, in the order of their ids.
+        facts: how the dataset was made; see `spotball_gen.dataset.output`.
+        seed: random seed.
+        shots: number of the shot, by item.
 
     Raises:
-        OSError: if they cannot be written.
+        OSError: if a file cannot be written.
     """
     scenes = read_scenes(folder / SCENES)
     splits = split(scenes, seed=seed, shots=shots)

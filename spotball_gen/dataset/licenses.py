@@ -1,4 +1,4 @@
-"""Licenses of videos as Hugging Face and Croissant name them."""
+"""Map the licenses of videos to the names of Hugging Face and Croissant."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _KNOWN: Final = {
     "apache 2.0": "apache-2.0",
     "odbl": "odbl",
 }
-"""Identifiers of the Hub by the license's name, in lowercase and without hyphens."""
+"""The Hub's identifiers by license name, in lowercase and without hyphens."""
 
 _ATTRIBUTION = re.compile(r"cc (by(?: (?:nc sa|nc nd|nc|sa|nd))?) (\d\.\d)")
 
 
 def hub_license(name: str) -> str | None:
-    """Return the Hub's identifier of a license; None if the name is not known.
+    """Return the Hub's identifier of a license, or None if the name is unknown.
 
     Examples:
         >>> [hub_license(name) for name in ("CC BY 4.0", "CC0", "CC-BY-NC-SA-3.0", "CC BY", "ask the club", "")]
@@ -37,7 +37,7 @@ def license_metadata(names: Iterable[str]) -> dict[str, Any]:
     """Return the fields `license`, `license_name` and `license_details` of a card's metadata.
 
     Args:
-        names: of the licenses, as the videos' owner wrote them; empty where a license is not known.
+        names: names of the licenses, as written by the videos' owners; empty if unknown.
 
     Examples:
         >>> license_metadata(["CC0"])
@@ -57,7 +57,7 @@ def license_metadata(names: Iterable[str]) -> dict[str, Any]:
 
 
 def license_urls(names: Iterable[str]) -> list[str]:
-    """Return the address of each license for Croissant; its name where the address is not known.
+    """Return the address of each license for Croissant; the name if the address is unknown.
 
     Examples:
         >>> license_urls(["CC BY 4.0", "ask the club", ""])

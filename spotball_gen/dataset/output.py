@@ -1,4 +1,4 @@
-"""The dataset that a generation ends in: made of the ledger, beside what is there, and then moved to its place."""
+"""Write the dataset from the ledger: to a temporary folder first, then moved into place."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ from spotball_gen.pipeline.quotas import choose
 from spotball_gen.quality.splits import WITHOUT_TEST
 
 FUNNEL = "funnel"
-"""Stem of the files that show the funnel."""
+"""Stem of the funnel's files."""
 
 FACTS = ("run", "sports", "stages", "sources", "funnel", "targets", "packages")
-"""What the card says of how a dataset came about."""
+"""Facts in the card about how a dataset was made."""
 
 FORMAT = 4
-"""Of what is written; another one where the same items give other files."""
+"""Version of the output. It changes if the same items result in different files."""
 
 _MARKER, _NEW, _OLD = "written.json", "new", "old"
 
 
 @dataclass(frozen=True)
 class Written:
-    """What was written.
+    """The result of writing a dataset.
 
     Attributes:
-        chosen: how many items the dataset has.
-        steps: the funnel, from the first stage to the choice.
-        starving: what the targets miss, one line each.
-        without_test: sports of a single shot, which have no test images.
-        fresh: whether anything was written; not if all was there.
+        chosen: number of items in the dataset.
+        steps: the funnel, from the first stage to the selection.
+        starving: unmet targets, one line each.
+        without_test: sports with a single shot, which have no test images.
+        fresh: whether anything was written, or False if the dataset was up to date.
     """
 
     chosen: int
@@ -61,18 +61,18 @@ class Written:
 
 
 def write_dataset(ledger: Ledger, plan: GenerationPlan, packages: Mapping[str, str]) -> Written:
-    """Write the dataset, unless it is there as it would be.
+    """Write the dataset, unless it is up to date.
 
-    With no item at all, only the funnel is written.
+    Without items, only the funnel is written.
 
     Args:
-        packages: versions of what the results depend on.
+        packages: versions of the packages that results depend on.
 
     Raises:
-        OSError: if it cannot be written.
-        SpotballError: if a stage left out what a scene needs.
+        OSError: if a file cannot be written.
+        SpotballError: if a stage did not provide data that a scene needs.
     """
-    # One item at a time: there may be more than fit into memory.
+    # Read one item at a time, because all items may not fit into memory.
     choice = choose(ledger.items("passed"), plan.targets, plan.run.grid, seed=plan.run.seed)
     count = len(choice.chosen)
     stages = [FRAMES, *(stage.stage for stage in plan.stages)]
@@ -106,7 +106,7 @@ def _without_test(ledger: Ledger) -> tuple[str, ...]:
 def _facts(
     ledger: Ledger, plan: GenerationPlan, packages: Mapping[str, str], steps: Sequence[FunnelStep], targets: Any
 ) -> dict[str, Any]:
-    """What is to be known of how a dataset came about; no times and no places, which differ from run to run."""
+    """Return facts about how the dataset was made, without times and paths, which differ from run to run."""
     stages = [
         {
             "stage": choice.stage,
@@ -139,7 +139,7 @@ def _facts(
 
 
 def _scene(item: Item, plan: GenerationPlan, work: Path, folder: Path) -> Scene:
-    """The item as a scene, its images put into the dataset."""
+    """Convert an item to a scene, and add its images to the dataset."""
     if item.ball is None or item.painted is None or not item.cells:
         raise SpotballError(f"{item.id} passed all stages without ball, cells or an image without the ball")
     names = {part: output_name(part, item.sport, item.id, ending=".png") for part in (IMAGES, WITH_BALL)}
@@ -162,7 +162,7 @@ def _scene(item: Item, plan: GenerationPlan, work: Path, folder: Path) -> Scene:
 
 
 def _corners(box: Box, plan: GenerationPlan) -> tuple[float, float, float, float]:
-    """The part of a box that is within the image; not rounded, since cells may hang on little."""
+    """Return the part of a box inside the image. It is not rounded, because small changes can affect cells."""
     width, height = plan.run.width, plan.run.height
     x1, x2 = (float(min(max(x, 0), width)) for x in (box.x1, box.x2))
     y1, y2 = (float(min(max(y, 0), height)) for y in (box.y1, box.y2))
@@ -170,14 +170,14 @@ def _corners(box: Box, plan: GenerationPlan) -> tuple[float, float, float, float
 
 
 def _outlines(item: Item, plan: GenerationPlan) -> list[tuple[Polygon, ...] | None] | None:
-    """The parts of players' outlines that are within the image; None where no player has one."""
+    """Return the parts of players' outlines inside the image, or None if no player has one."""
     size = plan.run.width, plan.run.height
     outlines = [(player.outline and clipped(player.outline, *size)) or None for player in item.players]
     return outlines if any(outlines) else None
 
 
 def _keypoints(item: Item, plan: GenerationPlan) -> list[tuple[Keypoint, ...] | None] | None:
-    """The keypoints of players whose pose is near their box; None where no player has such."""
+    """Return the keypoints of players whose pose is near their box, or None if no player has such keypoints."""
     poses = [
         player.keypoints if player.keypoints and near_box(player.keypoints, _corners(player, plan)) else None
         for player in item.players
@@ -186,12 +186,12 @@ def _keypoints(item: Item, plan: GenerationPlan) -> list[tuple[Keypoint, ...] | 
 
 
 def put(file: Path, place: Path) -> None:
-    """The same file at another place, without its room being taken twice where the system allows it."""
+    """Link a file to another place, or copy it if the file system does not support links."""
     place.parent.mkdir(parents=True, exist_ok=True)
     try:
         os.link(file, place)
     except (OSError, NotImplementedError):
-        # No links on this file system, or too many.
+        # The file system does not support links, or there are too many.
         shutil.copyfile(file, place)
 
 
@@ -201,7 +201,7 @@ def _write_funnel(folder: Path, steps: Sequence[FunnelStep]) -> None:
 
 
 def _there(ledger: Ledger) -> str | None:
-    """The digest of what the dataset was made of; None where it is not whole."""
+    """Return the digest of the dataset's sources, or None if the dataset is incomplete."""
     try:
         marker = parse_json((ledger.work / _MARKER).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -211,7 +211,7 @@ def _there(ledger: Ledger) -> str | None:
 
 
 def _move(new: Path, ledger: Ledger) -> None:
-    """Put what is new to its place; the scenes last, since with them it is a dataset."""
+    """Move the new dataset into place. The scenes are moved last, because their file makes the folder a dataset."""
     (ledger.work / _MARKER).unlink(missing_ok=True)
     old = ledger.work / _OLD
     shutil.rmtree(old, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""The picture of where balls and players are: heat maps over the grid, two for each sport."""
+"""Figure of the positions of balls and players: heat maps over the grid, two per sport."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from spotball_core.schema.scene import Scene
 from spotball_gen.dataset.statistics import ball_map, player_map
 
 _WIDE, _GAP, _TOP, _HEAD = 330, 30, 30, 62
-"""Pixels: a map's width, between maps, above the first, and above each."""
+"""Pixels: width of a map, gap between maps, space above the first map, and space above each map."""
 
 _BALL, _PLAYERS, _TEXT, _FAINT, _LINE = "#c2410c", "#0f766e", "#1f2933", "#5b6770", "#d9dee3"
 
 
 def picture(scenes: Mapping[str, Sequence[Scene]]) -> str:
-    """As SVG: for each sport, how often each cell holds the ball, and how much of it players cover.
+    """Return an SVG with two heat maps per sport: how often each cell holds the ball, and how much of it players cover.
 
     Args:
-        scenes: by sport, one grid for all.
+        scenes: scenes by sport, with the same grid.
     """
     grid = next(iter(scenes.values()))[0].layout
     high = _WIDE * grid.height / grid.width
@@ -56,7 +56,7 @@ def picture(scenes: Mapping[str, Sequence[Scene]]) -> str:
 
 
 def _map(values: NDArray[np.float64], grid: Grid, x: float, y: float, high: float, color: str) -> list[str]:
-    """A rectangle for each cell, as dark as its value, and the center window's outline."""
+    """Return a rectangle per cell, with a darkness proportional to its value, and the outline of the center window."""
     wide, tall = _WIDE / grid.cols, high / grid.rows
     most = float(values.max()) or 1.0
     parts = []

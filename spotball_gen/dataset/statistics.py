@@ -1,4 +1,4 @@
-"""What a dataset's images are like: the paper's Table 1, where balls and players are, and how hard items may be."""
+"""Statistics of a dataset's images: the paper's Table 1, positions of balls and players, and difficulty."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from spotball_core.schema.scene import Scene
 from spotball_gen.pipeline.difficulty import MEASURES, in_center, measures
 
 TABLE_1 = ("cells", "ball_area", "center_distance", "players", "player_area")
-"""Rows of Table 1, means over images: cells that the ball spans, area of its box, its distance from the image's
-center, players, and the mean area of a player's box, over the images on which there are players."""
+"""Rows of Table 1, as means over images: number of cells that the ball spans, area of its box, its distance from the
+image's center, number of players, and mean area of a player's box (over images with players).
+"""
 
 
 def table_1(scenes: Sequence[Scene]) -> dict[str, float | None]:
-    """Table 1's column for some scenes; lengths in pixels. None where nothing is known."""
+    """Return a column of Table 1 for some scenes, with lengths in pixels. A value of None means unknown."""
     balls = np.array([scene.ball_box for scene in scenes if scene.ball_box], dtype=float).reshape(-1, 4)
     sizes = balls[:, 2:] - balls[:, :2]
     middles = np.array([(s.width / 2, s.height / 2) for s in scenes if s.ball_box], dtype=float).reshape(-1, 2)
@@ -33,7 +34,9 @@ def table_1(scenes: Sequence[Scene]) -> dict[str, float | None]:
 
 
 def difficulty(scenes: Sequence[Scene]) -> dict[str, Any]:
-    """Of each measure its quartiles, and the share of balls in the center window; scenes without a ball's box apart."""
+    """Return quartiles of each difficulty measure, and the share of balls in the center window. Scenes need a
+    ball box.
+    """
     measured = [
         measures(scene.ball_box, [box.corners for box in scene.players or ()], scene.layout)
         for scene in scenes
@@ -48,13 +51,13 @@ def difficulty(scenes: Sequence[Scene]) -> dict[str, Any]:
 
 
 def ball_map(scenes: Sequence[Scene]) -> NDArray[np.float64]:
-    """Share of the images in which each cell holds the ball, shape (n_cells,); scenes of one grid."""
+    """Return the share of images in which each cell holds the ball, shape (n_cells,). All scenes have the same grid."""
     masks = np.array([scene.layout.mask(scene.ball_cells or ()) for scene in scenes])
     return np.asarray(masks.mean(axis=0))
 
 
 def player_map(scenes: Sequence[Scene]) -> NDArray[np.float64]:
-    """Mean share of each cell that players' boxes cover, those of one image added and cut off at 1."""
+    """Return the mean share of each cell covered by players' boxes. Shares in an image are summed and capped at 1."""
     covered = [np.minimum(scene.layout.box_shares(scene.boxes).sum(axis=0), 1) for scene in scenes]
     return np.asarray(np.array(covered).mean(axis=0))
 

@@ -1,1 +1,1 @@
-"""A synthetic match video: nobody takes it for footage, and all that is in it is known."""
+"""A synthetic match video for the demo, in which all positions are known. It does not resemble real footage."""

@@ -1,4 +1,4 @@
-"""The demo's configuration, beside its videos, as a user would write one."""
+"""Write the demo's videos and configuration, in the form that users write."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ kind = "color"
 
 
 def write_demo_config(folder: Path) -> Path:
-    """Write the videos and the configuration, unless they are there; returns the configuration's file.
+    """Write the videos and the configuration unless they exist, and return the configuration file.
 
     Raises:
-        OSError: if they cannot be written.
+        OSError: if a file cannot be written.
     """
     videos = write_demo(folder)
     path = folder / "config.toml"

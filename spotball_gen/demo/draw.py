@@ -1,4 +1,4 @@
-"""Drawing what happens in a synthetic match, with the boxes of all that is drawn."""
+"""Draw a synthetic match, with the boxes of everything that is drawn."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from spotball_gen.items.item import Image
 from spotball_gen.items.pictures import opencv
 
 _FINE = 4
-"""Bits of a pixel that positions are drawn to."""
+"""Subpixel bits of drawing positions."""
 _STANDS = 0.3
-"""Where the stands end, as a share of the height; the board is between them and the ground."""
+"""Lower edge of the stands as a fraction of the height. The board is between the stands and the ground."""
 _TEXT = "SYNTHETIC MATCH"
 _NOISE = 1.5
-"""Standard deviation of what the camera adds."""
+"""Standard deviation of the camera's noise."""
 
 BoxOf = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What is in a picture: boxes (x1, y1, x2, y2) in its pixels, cut at its edges; what is outside is left out."""
+    """Boxes (x1, y1, x2, y2) in a picture, in pixels and clipped at its edges. Boxes outside are excluded."""
 
     balls: tuple[BoxOf, ...]
     players: tuple[BoxOf, ...]
@@ -35,10 +35,10 @@ class Painter:
     """Draws moments of one match.
 
     Args:
-        look: of the sport.
-        width: of the pictures, in pixels.
-        height: likewise.
-        seed: of what does not move: stands, ground, and of the noise.
+        look: colors and sizes of the sport.
+        width: width of the pictures in pixels.
+        height: height of the pictures in pixels.
+        seed: seed of the static background and of the noise.
     """
 
     def __init__(self, look: SportLook, width: int, height: int, seed: int) -> None:
@@ -49,10 +49,10 @@ class Painter:
         self._grain = rng.normal(0, _NOISE, (height * 2, width * 2, 1)).round().astype(np.int16)
 
     def draw(self, moment: Moment, number: int) -> tuple[Image, Truth]:
-        """The picture of a moment, RGB, and what is in it.
+        """Return the picture of a moment in RGB, and the boxes in it.
 
         Args:
-            number: of the picture, by which the noise differs.
+            number: number of the picture, which seeds its noise.
         """
         width, height = self._width, self._height
         if moment.kind == "title":
@@ -84,14 +84,14 @@ class Painter:
         return canvas
 
     def _background(self, width: int, rng: np.random.Generator) -> Image:
-        """Stands with their audience, the board, and the ground with lines: all that stands still."""
+        """Draw the static background: stands with audience, board, and ground with lines."""
         height, look, cv2 = self._height, self._look, self._cv2
         world = np.full((height, width, 3), look.ground, dtype=np.uint8)
         edge, top = int(GROUND * height), int(_STANDS * height)
         stripe = width // 14
         for x in range(0, width, 2 * stripe):
             world[edge:, x : x + stripe] = look.stripes
-        # Blades, boards or dust: the ground is never of one color.
+        # Texture of the ground, which is never of a uniform color.
         texture = cv2.GaussianBlur(rng.normal(0, 9, (height - edge, width, 1)), (0, 0), 0.8)[..., None]
         world[edge:] = np.clip(world[edge:] + texture, 0, 255).astype(np.uint8)
         world[:top] = SEATS
@@ -124,7 +124,7 @@ class Painter:
         cv2.line(world, (x, top), (x, ground), (90, 90, 96), 4, cv2.LINE_AA)
 
     def _player(self, canvas: Image, player: Player, focus: Point | None) -> BoxOf:
-        """Draw somebody who looks at the ball and, being nearest, reaches for it; their box."""
+        """Draw a player who looks at the ball and, if nearest, reaches for it. Return the player's box."""
         shirt, shorts = self._look.teams[player.team]
         skin, hair = SKIN[player.person % len(SKIN)], HAIR[player.person % len(HAIR)]
         (x, y), tall = player.feet, player.tall
@@ -141,7 +141,7 @@ class Painter:
             discs += self._limb(canvas, (hip, knee, foot), limb, skin)
             discs += self._limb(canvas, (hip, ((hip[0] + knee[0]) / 2, (hip[1] + knee[1]) / 2)), limb * 1.35, shorts)
         discs += self._limb(canvas, (hip, neck), 0.21 * tall, shirt)
-        # Not higher than a stretched arm, nor lower than a hanging one.
+        # The hand is at most as high as a stretched arm and at least as low as a hanging one.
         shoulder = (neck[0], neck[1] + 0.06 * tall)
         length = 0.3 * tall
         towards = _unit(shoulder, focus)
@@ -179,7 +179,7 @@ class Painter:
             )
 
     def _shade(self, canvas: Image, at: Point, radius: float, light: float) -> None:
-        """Darken an ellipse of the ground, with soft edges."""
+        """Darken an ellipse on the ground, with soft edges."""
         cv2 = self._cv2
         wide, high = radius * 1.6, radius * 0.55
         x1, x2 = max(0, int(at[0] - wide)), min(canvas.shape[1], int(at[0] + wide) + 1)
@@ -193,7 +193,7 @@ class Painter:
         patch[:] = cv2.convertScaleAbs(patch * dark[..., None])
 
     def _limb(self, canvas: Image, points: tuple[Point, ...], thick: float, color: Color) -> list[tuple[Point, float]]:
-        """A stroke with round ends; its joints and their radius."""
+        """Draw a line with round ends. Return its joints with their radii."""
         scaled = np.array([[round(part * 2**_FINE) for part in point] for point in points], dtype=np.int32)
         wide = max(1, round(thick))
         self._cv2.polylines(canvas, [scaled], False, color, wide, self._cv2.LINE_AA, _FINE)

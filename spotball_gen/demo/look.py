@@ -1,4 +1,4 @@
-"""How the sports of the demo look: colors in RGB, sizes as shares of the picture's height."""
+"""Colors (RGB) and sizes (fractions of the picture's height) of the demo's sports."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ LINE: Color = (238, 240, 238)
 
 @dataclass(frozen=True, slots=True)
 class SportLook:
-    """How a sport is drawn.
+    """Appearance of a sport.
 
     Attributes:
-        ground: the field.
-        stripes: its darker stripes.
-        board: the board along the field, with its text in white.
-        ball: the one color that nothing else in the picture has.
-        teams: shirt and shorts of each.
-        players: how many.
-        tall: a player's height nearest to the viewer, as a share of the picture's height.
-        across: the ball's diameter there, likewise.
-        high: how high passes fly, likewise.
-        net: whether one hangs across the middle.
+        ground: color of the ground.
+        stripes: color of its darker stripes.
+        board: color of the board along the field, whose text is white.
+        ball: color of the ball, which nothing else in the picture has.
+        teams: colors of shirt and shorts per team.
+        players: number of players.
+        tall: height of the player nearest to the viewer, as a fraction of the picture's height.
+        across: diameter of the ball at that place, as a fraction of the picture's height.
+        high: height of passes, as a fraction of the picture's height.
+        net: whether a net hangs across the middle.
     """
 
     ground: Color
@@ -44,7 +44,7 @@ class SportLook:
     net: bool = False
 
 
-# Numbers of players, their sizes and the ball's are about those of the paper's images (Table 1).
+# The number and size of players and the size of the ball are similar to the paper's images (Table 1).
 LOOKS: Mapping[str, SportLook] = MappingProxyType(
     {
         "synthetic-soccer": SportLook(

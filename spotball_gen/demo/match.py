@@ -1,6 +1,6 @@
-"""What happens in a synthetic match: who is where, where the ball is and where the camera looks, at any time.
+"""Simulate a synthetic match: positions of players, ball and camera at any time.
 
-Positions are pixels of a world somewhat wider than the picture; the camera moves over it.
+Positions are pixels of a world somewhat wider than the picture. The camera pans over it.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ Point = tuple[float, float]
 Kind = Literal["title", "play", "no ball", "two balls"]
 
 GROUND = 0.42
-"""Where the ground begins, as a share of the picture's height; the stands are above."""
+"""Upper edge of the ground as a fraction of the picture's height. The stands are above."""
 _REACH = 1.3
-"""The world's width over the picture's."""
+"""Width of the world relative to the picture."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """A piece of the video between two cuts; of the same seed, the same is seen.
+    """A shot of the video, determined by its seed.
 
     Attributes:
-        seconds: how long it is.
-        seed: from which all movements follow.
+        seconds: duration in seconds.
+        seed: seed of all movements.
     """
 
     kind: Kind
@@ -41,10 +41,10 @@ class DemoBall:
     """A ball in the picture.
 
     Attributes:
-        center: in pixels.
-        radius: in pixels.
+        center: center in pixels.
+        radius: radius in pixels.
         ground: the point on the ground below it.
-        turn: how far it has turned, in radians.
+        turn: rotation in radians.
     """
 
     center: Point
@@ -54,7 +54,7 @@ class DemoBall:
 
     @property
     def box(self) -> tuple[float, float, float, float]:
-        """(x1, y1, x2, y2)."""
+        """Return the box (x1, y1, x2, y2)."""
         (x, y), r = self.center, self.radius
         return x - r, y - r, x + r, y + r
 
@@ -67,9 +67,9 @@ class Player:
         feet: the middle between the feet, in pixels.
         tall: height in pixels.
         team: 0 or 1.
-        person: a number from which skin and hair follow.
+        person: a number that determines skin and hair.
         stride: phase of the steps, in radians.
-        near: whether this is the one nearest to the ball, who reaches for it.
+        near: whether this player is nearest to the ball and reaches for it.
     """
 
     feet: Point
@@ -82,12 +82,12 @@ class Player:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What there is to be seen at one time.
+    """The visible state at one time.
 
     Attributes:
         pan: how far the camera has moved over the world, in pixels.
-        players: from the farthest to the nearest.
-        balls: those there are, in the picture or not.
+        players: players from the farthest to the nearest.
+        balls: all balls, inside or outside the picture.
     """
 
     kind: Kind
@@ -97,19 +97,19 @@ class Moment:
 
     @property
     def focus(self) -> Point | None:
-        """Where everybody looks."""
+        """Return the point where everybody looks."""
         return self.balls[0].center if self.balls else None
 
 
 class Play:
-    """The movements of one shot, for pictures of a width and a height in pixels."""
+    """The movements of one shot, for pictures of a given width and height in pixels."""
 
     def __init__(self, shot: Shot, look: SportLook, width: int, height: int) -> None:
         self._shot, self._look, self._width, self._height = shot, look, width, height
         rng = np.random.default_rng(shot.seed)
         n = look.players
         world = width * _REACH
-        # Spread over the world from left to right, so that people hide each other now and then, not always.
+        # Spread players from left to right, so that they occlude each other only sometimes.
         self._x = (np.arange(n) + rng.uniform(0.25, 0.75, n)) * world / n
         self._depth = rng.permutation(np.linspace(0.15, 1, n))
         self._sway = rng.uniform(0.02, 0.07, n) * width
@@ -121,14 +121,14 @@ class Play:
         self._people = rng.integers(0, 1000, n)
         self._pass = rng.uniform(1.7, 2.6)
         self._pan = rng.uniform(0.2, 0.8), rng.uniform(0.4, 0.8), rng.uniform(0, 2 * math.pi)
-        # Last, since longer shots have more of them: passes between neighbors, near or not so near.
+        # Draw the passes last, because longer shots have more of them. They go between near or farther neighbors.
         self._order = [int(rng.integers(n))]
         for _ in range(math.ceil(shot.seconds / self._pass) + 2):
             candidates = [i for i in range(n) if 0 < abs(i - self._order[-1]) <= 3]
             self._order.append(int(rng.choice(candidates)))
 
     def at(self, time: float) -> Moment:
-        """What there is to be seen so many seconds into the shot."""
+        """Return the state at a time in seconds after the start of the shot."""
         if self._shot.kind == "title":
             return Moment("title", 0.0)
         pan = self._camera(time)
@@ -172,12 +172,12 @@ class Play:
         feet = [self._player(i, time, pan).feet[1] for i in (giver, taker)]
         radius = 0.5 * self._look.across * self._height * (0.72 + 0.28 * depth)
         ground = feet[0] + (feet[1] - feet[0]) * share
-        # Not out of the picture at the top, whoever throws.
+        # The ball never leaves the picture at the top.
         y = max(y, radius + 0.05 * self._height)
         return DemoBall((x, min(y, ground - radius)), radius, (x, ground), 3 * time)
 
     def _hand(self, i: int, towards: int, time: float, pan: float) -> Point:
-        """Where a player has the ball: beside the body, towards whom it goes to next."""
+        """Return where a player holds the ball: next to the body, on the side of the next receiver."""
         player = self._player(i, time, pan)
         side = 1 if self._x[towards] > self._x[i] else -1
         return player.feet[0] + side * 0.52 * player.tall, player.feet[1] - 0.62 * player.tall
@@ -188,7 +188,7 @@ def _chest(player: Player) -> Point:
 
 
 def shots(seed: int) -> tuple[Shot, ...]:
-    """The shots of a match: a title, play, a shot without the ball, a warm-up with two, and a replay of one before."""
+    """Return the shots of a match: a title, play, a shot without a ball, a warm-up with two balls, and a replay."""
     rng = np.random.default_rng(seed)
     first, second, third, away, warm = (int(number) for number in rng.integers(2**31, size=5))
     return (
@@ -198,6 +198,6 @@ def shots(seed: int) -> tuple[Shot, ...]:
         Shot("play", 8, second),
         Shot("two balls", 2, warm),
         Shot("play", 6, third),
-        # 8 seconds after the second shot's start, in whole seconds: the same frames are taken once more.
+        # Repeats the second shot after a whole number of seconds (8), so that the same frames are sampled again.
         Shot("play", 4, second),
     )

@@ -1,4 +1,4 @@
-"""Writing synthetic match videos, and what is in them."""
+"""Write synthetic match videos with their ground truth."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from spotball_gen.items.item import Image
 from spotball_gen.items.pictures import opencv
 
 WIDTH, HEIGHT, RATE = 960, 540, 10
-"""Pixels, pixels, and frames a second."""
+"""Width and height in pixels, and frames per second."""
 QUALITY = 70
-"""Of JPEG, up to 100."""
+"""JPEG quality, up to 100."""
 
 
 def write_demo(folder: Path, *, seed: int = 0) -> dict[str, Path]:
-    """Write a match of each sport, `SPORT.avi`, and beside it `SPORT.truth.json` with the boxes in each frame.
+    """Write a match of each sport, `SPORT.avi`, and `SPORT.truth.json` with the boxes in each frame.
 
-    What is there already is left as it is: the same seed gives the same files.
+    Existing files are kept, because the same seed gives the same files.
 
     Returns:
         The videos by sport.
 
     Raises:
-        OSError: if they cannot be written.
+        OSError: if a file cannot be written.
     """
     videos = {sport: folder / f"{sport}.avi" for sport in LOOKS}
     for number, (sport, path) in enumerate(videos.items()):
@@ -51,17 +51,19 @@ def write_match(
     height: int = HEIGHT,
     rate: int = RATE,
 ) -> None:
-    """Write a video of these shots as Motion JPEG, which needs no codec beside OpenCV's own.
+    """Write a video of these shots as Motion JPEG, which needs no codec other than OpenCV's.
 
     Args:
-        path: ends in .avi.
-        sport: one of `LOOKS`.
-        width: in pixels.
-        height: in pixels.
-        rate: frames a second.
+        path: the file; ends in .avi.
+        sport: a key of `LOOKS`.
+        parts: the shots.
+        seed: random seed.
+        width: width in pixels.
+        height: height in pixels.
+        rate: frames per second.
 
     Raises:
-        OSError: if it cannot be written.
+        OSError: if the file cannot be written.
     """
     cv2 = opencv()
     painter = Painter(LOOKS[sport], width, height, seed)
@@ -76,7 +78,7 @@ def write_match(
             writer.write(cv2.cvtColor(image, cv2.COLOR_RGB2BGR))
             frames.append({"time": len(frames) / rate, **asdict(truth)})
         writer.release()
-        # The truth first: where the video is, it is there, too.
+        # Write the ground truth first, so that a video is never without it.
         with replacing(path.with_suffix(".truth.json")) as listed:
             listed.write_text(
                 json.dumps({"width": width, "height": height, "frames": frames}), encoding="utf-8", newline="\n"

@@ -1,1 +1,1 @@
-"""Read video files: frames with their time stamps, and where shots begin."""
+"""Read video files: frames with time stamps, and shot boundaries."""

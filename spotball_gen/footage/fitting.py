@@ -1,4 +1,4 @@
-"""A window of a decoded frame as an image of the run's size."""
+"""Crop a window of a decoded frame, and resize it to the run's image size."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from spotball_gen.items.item import Image
 from spotball_gen.items.pictures import opencv
 
 _SHRUNK = 0.7
-"""Below this factor, interpolating between neighbors would skip pixels."""
+"""Below this scale, interpolation between neighboring pixels would skip pixels."""
 
 
 def fitted(pixels: NDArray[np.uint8], window: tuple[int, int, int, int], size: tuple[int, int]) -> Image:
@@ -17,7 +17,7 @@ def fitted(pixels: NDArray[np.uint8], window: tuple[int, int, int, int], size: t
 
     Args:
         pixels: blue, green and red, shape (height, width, 3).
-        window: (x1, y1, x2, y2) in its pixels; what lies beyond the frame becomes black.
+        window: (x1, y1, x2, y2) in pixels of the frame. Parts beyond the frame become black.
         size: width and height of the result.
     """
     cv2 = opencv()
@@ -29,7 +29,7 @@ def fitted(pixels: NDArray[np.uint8], window: tuple[int, int, int, int], size: t
         x1, x2, y1, y2 = x1 + edges[2], x2 + edges[2], y1 + edges[0], y2 + edges[0]
     cut = pixels[y1:y2, x1:x2]
     if cut.shape[:2] != size[::-1]:
-        # Averaging areas is slow where pixels are hardly larger than before, and does no better.
+        # For scales near 1, area averaging is slower and not better than interpolation.
         smooth = cv2.INTER_AREA if size[0] < _SHRUNK * (x2 - x1) else cv2.INTER_LINEAR
         cut = cv2.resize(cut, size, interpolation=smooth)
     image: Image = cv2.cvtColor(cut, cv2.COLOR_BGR2RGB)

@@ -1,4 +1,4 @@
-"""The frames around an item in its video, as pictures of the item's size, within its shot."""
+"""Read the frames around an item in its video, within its shot, at the size of the item's image."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spotball_gen.footage.video_file import frames_between
 from spotball_gen.items.item import Image, Item
 
 _MARGIN = 0.4
-"""Seconds that are read beyond the wanted ones, since a cut shows only against the frames around it."""
+"""Extra seconds to read, because a cut is only detected with the frames around it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +22,8 @@ class Neighbor:
     """A frame near an item.
 
     Attributes:
-        offset: seconds after the item's frame; negative before it.
-        image: RGB, of the item's size, showing the same window of the frame.
+        offset: seconds relative to the item's frame; negative for earlier frames.
+        image: RGB image of the item's size that shows the same window of the frame.
     """
 
     offset: float
@@ -31,16 +31,16 @@ class Neighbor:
 
 
 def neighbors(item: Item, size: tuple[int, int], *, seconds: float, fps: float) -> list[Neighbor]:
-    """Return the frames around an item's that are of its shot, in order, without its own.
+    """Return the other frames around an item's frame that belong to its shot, in order.
 
     Args:
-        item: its notes of the stage `frames` say which window of the decoded frame its image shows.
+        item: the item. Its notes of the stage `frames` contain the window of the frame that its image shows.
         size: width and height of its image.
-        seconds: how far from the item's frame.
+        seconds: maximum distance from the item's frame.
         fps: frames per second.
 
     Raises:
-        ValueError: if the video cannot be read there.
+        ValueError: if the video cannot be read.
     """
     x1, y1, x2, y2 = item.notes["frames"]["window"]
     reach = np.arange(1, int(seconds * fps + 1e-6) + 1) / fps
@@ -53,7 +53,7 @@ def neighbors(item: Item, size: tuple[int, int], *, seconds: float, fps: float) 
         offset = frame.time - item.time
         thumbnails.append(frame.thumbnail())
         offsets.append(offset)
-        # Half of the distance between two wanted frames early: the nearest of a dense video, each of a sparse one.
+        # A frame may be up to half a period late: a dense video gives the nearest frame, a sparse one every frame.
         due = next((place for place, time in enumerate(wanted) if offset < time + 0.5 / fps), len(wanted))
         if due < len(wanted) and offset >= wanted[due] - 0.02 and abs(offset) > 0.01:
             del wanted[: due + 1]

@@ -1,4 +1,4 @@
-"""Where shots begin, by PySceneDetect: on every decoded frame, as a change of content against the frames around it."""
+"""Detect shot boundaries with PySceneDetect, by the change of content relative to neighboring frames."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from numpy.typing import NDArray
 from spotball_core.errors import MissingExtraError
 
 LOOK_AHEAD = 2
-"""A cut is known once this many frames after it were seen."""
+"""A cut is detected after this many further frames."""
 
 _SHORTEST = 5
-"""Frames: a change that follows sooner after another one is a flash, not a shot."""
+"""Minimum frames per shot. A change that follows another one sooner is a flash."""
 _RATE = 30.0
-"""PySceneDetect counts in frames here; it wants a frame rate all the same."""
+"""Frame rate passed to PySceneDetect, which requires one although frames are counted here."""
 
 
 class ShotCounter:
-    """Counts the shots of a video as its frames are seen in order.
+    """Count the shots of a video from its frames, in order.
 
     Args:
-        ratio: a shot begins where the content changes by this many times the average of the frames around it.
-        least: ... and by at least this much, on a scale of 0 to 255.
+        ratio: minimum change of content at a cut, relative to the average of neighboring frames.
+        least: minimum absolute change of content at a cut, from 0 to 255.
 
     Raises:
         MissingExtraError: if PySceneDetect is not installed.
@@ -51,27 +51,27 @@ class ShotCounter:
         self._seen = 0
 
     def see(self, frame: NDArray[np.uint8]) -> None:
-        """Take note of the next frame: a small picture in blue, green and red, of the same size each time."""
+        """Process the next frame: a small BGR image, with the same size each time."""
         cuts = self._detector.process_frame(self._time(self._seen, _RATE), frame)
         self._cuts += [cut.frame_num for cut in cuts]
         self._seen += 1
 
     @property
     def decided(self) -> int:
-        """Frames before this number have a shot that will not change."""
+        """Return the number of frames whose shot is final."""
         return max(self._seen - LOOK_AHEAD, 0)
 
     def at(self, number: int) -> int:
-        """Return the shot of a frame, counted from 0."""
+        """Return the shot of a frame, from 0."""
         return sum(cut <= number for cut in self._cuts)
 
 
 def same_shot(frames: Sequence[NDArray[np.uint8]], center: int) -> range:
-    """Return which frames around one are of its shot.
+    """Return the range of frames that belong to the same shot as the center frame.
 
     Args:
-        frames: small pictures in blue, green and red, in order.
-        center: place of the frame that is asked about.
+        frames: small BGR images, in order.
+        center: index of the center frame.
     """
     shots = ShotCounter()
     for frame in frames:

@@ -1,4 +1,4 @@
-"""Link detections of several frames to tracks: OpenCV's Kalman filter, SciPy's assignment."""
+"""Link detections in several frames to tracks, with OpenCV's Kalman filter and SciPy's assignment."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from spotball_gen.items.pictures import opencv
 Floats = NDArray[np.float64]
 
 _GATE = 9.21
-"""A detection belongs to a track if its squared Mahalanobis distance is below: 99% of those that do, at two degrees."""
+"""Maximum squared Mahalanobis distance of a detection from its track: the 99% quantile for two degrees of freedom."""
 _SMOOTHED = 0.35
-"""Seconds before and after, in which a path is fitted to tell speed and direction."""
+"""Seconds before and after a time in which a path is fitted to estimate the velocity."""
 
 
 @dataclass(frozen=True, slots=True)
 class MotionModel:
-    """How a ball may move. Lengths are pixels of the image.
+    """How a ball may move. Lengths are in pixels of the image.
 
     Attributes:
-        speed: standard deviation of its speed in each direction, per second.
-        acceleration: standard deviation of the change of its speed, per second and second.
+        speed: standard deviation of the speed in each direction, in pixels per second.
+        acceleration: standard deviation of the acceleration, in pixels per second squared.
         error: standard deviation of a detection's center.
     """
 
@@ -36,11 +36,11 @@ class MotionModel:
 
 @dataclass(slots=True)
 class Track:
-    """Detections that are of one thing.
+    """Detections of the same object.
 
     Attributes:
-        places: frame and number of the detection within it, in the order of frames.
-        points: time in seconds, and x and y in pixels, of each.
+        places: frame and index of each detection, in the order of frames.
+        points: time in seconds, x and y in pixels, for each detection.
         score: sum of the detections' scores.
     """
 
@@ -49,13 +49,15 @@ class Track:
     score: float = 0.0
 
     def velocity(self, time: float) -> tuple[float, float] | None:
-        """Return the speed to the right and down at a time, in pixels per second; None if there are no two points."""
+        """Return the velocity (right, down) at a time, in pixels per second, or None if there are fewer than
+        two points.
+        """
         points = np.array(self.points)
         near = points[np.abs(points[:, 0] - time) <= _SMOOTHED]
         points = near if len(near) >= 2 else points
         if len(points) < 2:
             return None
-        # A ball in flight moves along a parabola; of two points, only a line is known.
+        # A ball in flight moves along a parabola. Two points determine only a line.
         degree = min(2, len(points) - 1)
         slopes = np.polynomial.polynomial.polyfit(points[:, 0] - time, points[:, 1:], degree)[1]
         return float(slopes[0]), float(slopes[1])
@@ -87,11 +89,11 @@ def link(times: Sequence[float], detections: Sequence[NDArray[np.floating]], mod
         ([4, 1], 100.0)
     """
     followed: list[tuple[Any, Track]] = []
-    for frame, (time, found) in enumerate(zip(times, detections, strict=True)):
+    for frame, (time, detected) in enumerate(zip(times, detections, strict=True)):
         step = time - times[frame - 1] if frame else 0.0
         predicted = [_predict(kalman, step, model) for kalman, _ in followed]
-        assigned = _assigned(predicted, found[:, :2])
-        for number, (x, y, score) in enumerate(found.tolist()):
+        assigned = _assigned(predicted, detected[:, :2])
+        for number, (x, y, score) in enumerate(detected.tolist()):
             if number in assigned:
                 kalman, track = followed[assigned[number]]
                 kalman.correct(np.array([[x], [y]]))
@@ -104,16 +106,16 @@ def link(times: Sequence[float], detections: Sequence[NDArray[np.floating]], mod
     return [track for _, track in followed]
 
 
-def _assigned(predicted: Sequence[tuple[Floats, Floats]], found: NDArray[np.floating]) -> dict[int, int]:
-    """Which track each detection belongs to."""
+def _assigned(predicted: Sequence[tuple[Floats, Floats]], detected: NDArray[np.floating]) -> dict[int, int]:
+    """Return the track of each detection."""
     from scipy.optimize import linear_sum_assignment
 
-    if not predicted or not len(found):
+    if not predicted or not len(detected):
         return {}
-    distances = np.empty((len(predicted), len(found)))
+    distances = np.empty((len(predicted), len(detected)))
     for row, (place, covariance) in enumerate(predicted):
-        apart = found - place
-        # As a likelihood: what may be anywhere takes no detection from a track that expects it.
+        apart = detected - place
+        # Compare likelihoods, so that an uncertain track does not take a detection from a track that expects it.
         distances[row] = np.einsum("ni,ni->n", apart, np.linalg.solve(covariance, apart.T).T)
     uncertainty = np.array([np.log(np.linalg.det(covariance)) for _, covariance in predicted])
     costs = np.where(distances > _GATE, 1e6, distances + uncertainty[:, None])
@@ -122,7 +124,7 @@ def _assigned(predicted: Sequence[tuple[Floats, Floats]], found: NDArray[np.floa
 
 
 def _begin(x: float, y: float, model: MotionModel) -> Any:
-    """A filter of position and speed in x and y."""
+    """Return a Kalman filter of position and velocity."""
     cv2 = opencv()
     kalman = cv2.KalmanFilter(4, 2, 0, cv2.CV_64F)
     kalman.measurementMatrix = np.eye(2, 4)
@@ -133,11 +135,11 @@ def _begin(x: float, y: float, model: MotionModel) -> Any:
 
 
 def _predict(kalman: Any, step: float, model: MotionModel) -> tuple[Floats, Floats]:
-    """Where the filter expects the next detection, and the covariance of that."""
+    """Predict the next detection's position, and return it with its covariance."""
     transition = np.eye(4)
     transition[0, 2] = transition[1, 3] = step
     kalman.transitionMatrix = transition
-    # Constant acceleration within a step.
+    # The acceleration is constant within a step.
     gain = np.array([[step**2 / 2, 0.0], [0.0, step**2 / 2], [step, 0.0], [0.0, step]])
     kalman.processNoiseCov = gain @ gain.T * model.acceleration**2
     state = kalman.predict()

@@ -1,4 +1,4 @@
-"""Decode video files with PyAV: every frame in display order, with its time since the first frame."""
+"""Decode video files with PyAV: all frames in display order, with their time since the first frame."""
 
 from __future__ import annotations
 
@@ -22,19 +22,21 @@ _PLANAR = {
     "yuv444p": (1, 1),
     "yuvj444p": (1, 1),
 }
-"""Pixel formats whose 8-bit planes are read without conversion, and how many pixels share a color: across, down."""
+"""Pixel formats with 8-bit planes that are read without conversion, and the chroma subsampling (horizontal,
+vertical).
+"""
 
 _NEAR = 0.5
-"""Seconds: a frame this far from the time that is asked for is another one."""
+"""Maximum distance in seconds between a requested time and its frame."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecodedFrame:
-    """A decoded frame, whose pixels are converted when they are wanted.
+    """A decoded frame. Pixels are converted on access.
 
     Attributes:
         time: seconds since the video's first frame.
-        quarter_turns: counterclockwise quarter turns that show it upright.
+        quarter_turns: number of counterclockwise quarter turns that make it upright.
     """
 
     time: float
@@ -43,29 +45,29 @@ class DecodedFrame:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Width and height in pixels, upright."""
+        """Return width and height in pixels, after rotation."""
         width, height = self._frame.width, self._frame.height
         return (height, width) if self.quarter_turns % 2 else (width, height)
 
     def bgr(self) -> NDArray[np.uint8]:
-        """Return the pixels, blue, green and red, shape (height, width, 3)."""
+        """Return the pixels in BGR, shape (height, width, 3)."""
         return self._upright(self._frame.to_ndarray(format="bgr24"))
 
     def luma(self) -> NDArray[np.uint8]:
-        """Return the brightness of each pixel, shape (height, width); read-only."""
+        """Return the luma of each pixel, shape (height, width), read-only."""
         if self._frame.format.name in _PLANAR:
             return self._upright(self._plane(self._frame.planes, 0))
         return self._upright(self._frame.to_ndarray(format="gray"))
 
     def thumbnail(self) -> NDArray[np.uint8]:
-        """Return a picture of about 64 x 36 single pixels in blue, green and red; it is not turned upright."""
+        """Return a BGR image of about 64 x 36 sampled pixels. It is not rotated."""
         cv2 = opencv()
         if self._frame.format.name not in _PLANAR:
             pixels: NDArray[np.uint8] = self._frame.to_ndarray(format="bgr24")
             return np.ascontiguousarray(pixels[:: max(pixels.shape[0] // 36, 1), :: max(pixels.shape[1] // 64, 1)])
         across, down = _PLANAR[self._frame.format.name]
         planes = self._frame.planes
-        # Slices are views; the same steps in all planes, counted in pixels that share a color.
+        # Slices are views. All planes use the same steps, in units of the chroma subsampling.
         step_x, step_y = max(self._frame.width // across // 64, 1), max(self._frame.height // down // 36, 1)
         colors = [self._plane(planes, number)[::step_y, ::step_x] for number in (1, 2)]
         yuv = np.empty((*colors[0].shape, 3), dtype=np.uint8)
@@ -75,7 +77,7 @@ class DecodedFrame:
         return picture
 
     def _plane(self, planes: Sequence[Any], number: int) -> NDArray[np.uint8]:
-        """One of the frame's planes, without copying it."""
+        """Return one of the frame's planes as a view."""
         across, down = _PLANAR[self._frame.format.name] if number else (1, 1)
         width, height = -(-self._frame.width // across), -(-self._frame.height // down)
         plane = planes[number]
@@ -88,9 +90,9 @@ class DecodedFrame:
 class VideoFile:
     """An open video file.
 
-    Containers differ in what their time stamps mean. Here, 0 is the time of the first frame, wherever the file's clock
-    starts. AVI has no presentation times, but one packet per frame period, in the order of decoding: there, a frame's
-    time is that of the packet on which the decoder returned it, less the delay of the first frame.
+    Containers define time stamps differently. Here, 0 is the time of the first frame. AVI has no presentation times,
+    but one packet per frame period in decoding order: a frame's time is that of the packet after which the decoder
+    returned it, minus the delay of the first frame.
     """
 
     def __init__(self, container: Any, stream: Any) -> None:
@@ -99,32 +101,34 @@ class VideoFile:
 
     @property
     def rate(self) -> float:
-        """Frames per second on average; 25 if the file does not say."""
+        """Return the average frames per second; 25 if the file does not state them."""
         return float(self._stream.average_rate or 25)
 
     @property
     def length(self) -> float | None:
-        """Seconds from the first frame to the end, by what the container states; None if it states nothing."""
+        """Return the seconds from the first frame to the end, as stated by the container, or None if it states
+        nothing.
+        """
         stream = self._stream
         if stream.duration is None:
             if self._container.duration is None:
                 return None
-            # Some formats count from the time stamp 0, others from the first frame; the shorter length is certain.
+            # Some formats count from time stamp 0, others from the first frame. The shorter length is always valid.
             return float(self._container.duration - max(self._container.start_time or 0, 0)) / 1e6
-        # Where a file was cut short, FFmpeg corrects one of them and not the other.
+        # If a file was truncated, FFmpeg corrects only one of the two.
         stated: float = max(float(stream.duration * stream.time_base), stream.frames / self.rate)
         start = float((stream.start_time or 0) * stream.time_base)
         return stated if self._origin is None else stated - (self._origin - start)
 
     def frames(self) -> Iterator[DecodedFrame]:
-        """Return all frames that can be decoded, in display order. Damaged packets are skipped."""
+        """Yield all frames that can be decoded, in display order. Damaged packets are skipped."""
         for time, frame in self._decoded():
             if self._origin is None:
                 self._origin = time
             yield DecodedFrame(time - self._origin, _quarter_turns(frame), frame)
 
     def frames_from(self, time: float) -> Iterator[DecodedFrame]:
-        """Return the frames from a key frame at or before a time on.
+        """Yield the frames from the last key frame at or before a time.
 
         Args:
             time: seconds since the first frame.
@@ -140,7 +144,7 @@ class VideoFile:
         frames = self.frames()
         first = next(frames, None)
         if first is None or first.time > time + 0.5 / self.rate:
-            # Some containers have no index, or a wrong one.
+            # Some containers have no index or a wrong index.
             self._container.seek(0)
             frames, first = self.frames(), None
         if first is not None:
@@ -148,7 +152,7 @@ class VideoFile:
         yield from frames
 
     def _decoded(self) -> Iterator[tuple[float, Any]]:
-        """Frames with their time on the file's clock, in seconds."""
+        """Yield frames with their time on the file's clock, in seconds."""
         import av
 
         unit, period = float(self._stream.time_base), 1 / self.rate
@@ -181,7 +185,7 @@ def open_video(path: str) -> Iterator[VideoFile]:
     """Open a video file.
 
     Raises:
-        VideoError: if the file holds no video that can be read.
+        VideoError: if the file contains no readable video.
         MissingExtraError: if PyAV is not installed.
     """
     try:
@@ -189,7 +193,7 @@ def open_video(path: str) -> Iterator[VideoFile]:
     except ImportError as error:
         raise MissingExtraError("making items", "gen") from error
     try:
-        # "file:" keeps FFmpeg from reading a protocol or a pattern into the name.
+        # "file:" prevents FFmpeg from interpreting the name as a protocol or a pattern.
         container = av.open(f"file:{path}")
     except (av.FFmpegError, OSError) as error:
         raise VideoError("no video that can be read") from error
@@ -203,14 +207,14 @@ def open_video(path: str) -> Iterator[VideoFile]:
 
 
 def frames_near(path: str, times: Sequence[float]) -> list[DecodedFrame]:
-    """Return the frame nearest to each time, decoding only what lies around them.
+    """Return the frame nearest to each time. Only the frames around them are decoded.
 
     Args:
         path: the video.
-        times: rising, in seconds since the first frame.
+        times: increasing times in seconds since the first frame.
 
     Raises:
-        ValueError: if the video cannot be read, or has no frame within half a second of a time.
+        ValueError: if the video cannot be read, or if it has no frame within half a second of a time.
     """
     frames = list(frames_between(path, times[0] - _NEAR, times[-1] + _NEAR))
     nearest = [min(frames, key=lambda frame: abs(frame.time - time), default=None) for time in times]
@@ -221,12 +225,12 @@ def frames_near(path: str, times: Sequence[float]) -> list[DecodedFrame]:
 
 
 def frames_between(path: str, start: float, end: float) -> Iterator[DecodedFrame]:
-    """Return the frames from one time to another, decoding only from the key frame before them.
+    """Yield the frames between two times. Decoding starts at the last key frame before them.
 
     Args:
         path: the video.
-        start: in seconds since the first frame, inclusive.
-        end: likewise.
+        start: start time in seconds since the first frame, inclusive.
+        end: end time in seconds since the first frame, inclusive.
 
     Raises:
         ValueError: if the video cannot be read.

@@ -1,1 +1,1 @@
-"""Publish datasets and results on the Hugging Face Hub, and get them back."""
+"""Publish datasets and results on the Hugging Face Hub, and download them."""

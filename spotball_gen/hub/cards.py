@@ -1,4 +1,4 @@
-"""The README of a repository: metadata for the Hub, what the files are, and how to check the numbers."""
+"""Write the README of a repository: metadata for the Hub, a description of the files, and how to verify the scores."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def dataset_card(
     Args:
         rows: the scenes.
         repo: the repository, such as me/my-balls.
-        license: the Hub's identifier of the license; None for those of the sources.
+        license: the Hub's identifier of the license, or None for those of the sources.
         responses: the files of responses.
-        signature: of the responses' scores without intervals; None without responses.
+        signature: signature of the responses' scores without intervals, or None without responses.
     """
     parts = [part for part in PARTS if any(row.part == part for row in rows)]
     paths = [{"split": part, "path": f"data/{part}-*.parquet"} for part in parts]
@@ -67,8 +67,8 @@ def results_card(board: Leaderboard, keys: tuple[str, ...], repo: str, *, licens
         board: the ranked scores.
         keys: the metrics to show.
         repo: the repository, such as me/my-results.
-        license: the Hub's identifier of the license; None if it is not known.
-        url: of the repository.
+        license: the Hub's identifier of the license, or None if unknown.
+        url: address of the repository.
     """
     models = model_index(board, keys, url=url)
     metadata: dict[str, Any] = {

@@ -1,6 +1,6 @@
-"""The Hugging Face Hub, as `push` and `pull` use it.
+"""Client of the Hugging Face Hub for `push` and `pull`.
 
-The token comes from $HF_TOKEN only, never from a stored login. The address comes from $HF_ENDPOINT.
+The token is read only from $HF_TOKEN, never from a stored login. The address is read from $HF_ENDPOINT.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _TYPE: Final = "dataset"
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file of a repository.
+    """A file in a repository.
 
     Attributes:
-        size: in bytes.
-        blob: git's SHA-1 of the file; of an LFS pointer if the file is large.
-        sha256: of a file in LFS; None for others.
+        size: size in bytes.
+        blob: git's SHA-1 of the file, or of its LFS pointer for a large file.
+        sha256: SHA-256 of a file in LFS, or None for other files.
     """
 
     size: int
@@ -38,7 +38,7 @@ class RemoteFile:
     sha256: str | None
 
     def is_same(self, path: Path) -> bool:
-        """Return whether a file on this machine has the same content."""
+        """Return whether a local file has the same content."""
         if path.stat().st_size != self.size:
             return False
         with path.open("rb") as file:
@@ -59,13 +59,13 @@ def repository_url(repo: str) -> str:
 
 
 class Hub:
-    """The Hub's repositories of datasets.
+    """Client for dataset repositories on the Hub.
 
     Args:
-        what: the command, as an error names it.
+        what: name of the command, for errors.
 
     Raises:
-        MissingExtraError: without huggingface-hub.
+        MissingExtraError: if huggingface-hub is not installed.
     """
 
     def __init__(self, what: str) -> None:
@@ -79,7 +79,7 @@ class Hub:
         self._library: Any = huggingface_hub
         self._repo_file, self._invalid_name = RepoFile, HFValidationError
         self._token = os.environ.get(TOKEN) or None
-        # Without False, the library would look for a stored login.
+        # False prevents the library from using a stored login.
         self._api: Any = huggingface_hub.HfApi(
             endpoint=endpoint(), token=self._token or False, library_name="spotball-core"
         )
@@ -90,8 +90,8 @@ class Hub:
         """Create a repository unless it exists.
 
         Raises:
-            OptionError: without a token, or for a name that a repository cannot have.
-            SpotballError: if the Hub refuses or cannot be reached.
+            OptionError: if the token is missing, or if the name is invalid.
+            SpotballError: if the Hub rejects the request or cannot be reached.
         """
         if self._token is None:
             raise OptionError(f"set the environment variable {TOKEN} to a token that may write to {repo}")
@@ -99,10 +99,10 @@ class Hub:
             self._api.create_repo(repo, repo_type=_TYPE, private=private, exist_ok=True)
 
     def files(self, repo: str, revision: str | None = None) -> tuple[str, dict[str, RemoteFile]]:
-        """Return the newest commit of a branch, tag or commit, and the files at it.
+        """Return the newest commit of a branch, tag or commit, and its files.
 
         Raises:
-            SpotballError: if there is no such repository or revision, or the Hub cannot be reached.
+            SpotballError: if the repository or revision does not exist, or if the Hub cannot be reached.
         """
         with self._calls(f"reading {repo}"):
             commit = str(self._api.repo_info(repo, repo_type=_TYPE, revision=revision).sha)
@@ -115,12 +115,12 @@ class Hub:
         return commit, files
 
     def commit(self, repo: str, files: Mapping[str, Path], deleted: Sequence[str], message: str) -> str:
-        """Upload files and delete others in one commit; return the commit.
+        """Upload files and delete others in one commit. Return the commit.
 
-        Files that are complete on the Hub, also from an interrupted upload, are not sent again.
+        Files that are complete on the Hub, for example from an interrupted upload, are not sent again.
 
         Raises:
-            SpotballError: if the Hub refuses or cannot be reached. There is no commit then.
+            SpotballError: if the Hub rejects the request or cannot be reached. No commit is made then.
         """
         additions = [
             self._library.CommitOperationAdd(path_in_repo=name, path_or_fileobj=str(place))
@@ -132,10 +132,10 @@ class Hub:
         return str(info.oid)
 
     def download(self, repo: str, name: str, commit: str, file: RemoteFile, folder: Path) -> Path:
-        """Download a file into a folder, under its name in the repository; return its place.
+        """Download a file into a folder, under its name in the repository. Return its path.
 
         Raises:
-            SpotballError: if the file is not what the repository lists, or the Hub cannot be reached.
+            SpotballError: if the file differs from the repository's listing, or if the Hub cannot be reached.
         """
         with self._calls(f"downloading {name}"):
             path = Path(self._api.hf_hub_download(repo, name, repo_type=_TYPE, revision=commit, local_dir=str(folder)))
@@ -148,7 +148,7 @@ class Hub:
 
     @contextmanager
     def _calls(self, what: str) -> Iterator[None]:
-        """Convert the library's exceptions, and those of the HTTP client under it, to SpotballError."""
+        """Convert the exceptions of the library and of its HTTP client to SpotballError."""
         try:
             yield
         except self._invalid_name as error:
@@ -158,7 +158,7 @@ class Hub:
             message = ": ".join(" ".join(str(cause).split()) or type(cause).__name__ for cause in causes)
             if self._token is not None:
                 message = message.replace(self._token, "***")
-            # Addresses of large files are signed for whoever has them.
+            # Addresses of large files are signed, so the message must not contain them.
             message = re.sub(r"(https?://[^\s?'\"]+)\?[^\s'\"]+", r"\1", message)
             statuses = {getattr(getattr(cause, "response", None), "status_code", None) for cause in causes}
             hint = f"\nSet {TOKEN} to a token with the right to do this." if statuses & {401, 403} else ""
@@ -166,7 +166,7 @@ class Hub:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an exception and those that it was raised from."""
+    """Yield an exception and its causes."""
     cause: BaseException | None = error
     while cause is not None:
         yield cause

@@ -1,4 +1,4 @@
-"""A dataset as it is published: scenes with images and responses as Parquet, other files unchanged."""
+"""Prepare a dataset for publication: scenes, images and responses as Parquet, other files unchanged."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ def stage_dataset(folder: Path, work: Path) -> tuple[Staged, list[SceneRow]]:
     """Prepare a dataset for the upload.
 
     Args:
-        folder: of the dataset.
-        work: an empty folder for the files that are made.
+        folder: the dataset's folder.
+        work: an empty folder for new files.
 
     Raises:
-        InputError: for scenes, images or responses that cannot be read, or names that a repository cannot have.
+        InputError: if scenes, images or responses cannot be read, or if a name is not allowed in a repository.
     """
     staged = Staged("dataset", folder, work)
     scenes = read_scenes(folder / SCENES)
-    # Without a split, everything is for the test: no one trains on a benchmark.
+    # Without a split, all images are test images, because a benchmark is not training data.
     parts = read_parts(folder, scenes) or {f"{scene.sport}/{scene.image}": TEST for scene in scenes}
     rows = list(scene_rows(folder, scenes, parts))
     _stage_scenes(staged, rows)
@@ -78,7 +78,7 @@ def _stage_scenes(staged: Staged, rows: Sequence[SceneRow]) -> None:
 
 
 def _images(folder: Path, scenes: Sequence[Scene]) -> list[Path | None]:
-    """Return the image's file of each scene, None for a scene that names none; raise InputError for missing files."""
+    """Return the image file of each scene, or None for scenes without one. Raise InputError for missing files."""
     images: list[Path | None] = []
     problems: list[Problem] = []
     for scene in scenes:
@@ -124,7 +124,7 @@ def _response_record(name: str, line: str, position: int) -> dict[str, object]:
 
 
 def _lines(staged: Staged, path: Path, name: str) -> list[str]:
-    """Return the filled lines of a file of JSON Lines, and list the file as it will be pulled."""
+    """Return the non-empty lines of a JSON Lines file, and list the file in the form that `pull` will restore."""
     content = path.read_bytes()
     text = content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     lines = [line for line in text.split("\n") if line.strip()]
@@ -144,7 +144,7 @@ def joined(lines: Sequence[str]) -> bytes:
 
 
 def _note_others(staged: Staged) -> None:
-    """Note which files of the folder are not published."""
+    """Add a note about files in the folder that are not published."""
     known = {file.path for file in staged.stored}
     others = Counter(name.split("/")[0] for name in _visible_files(staged.folder) if name not in known)
     if others:

@@ -1,4 +1,4 @@
-"""spotball.json: which files a repository holds for `spotball pull`, and what they have to be."""
+"""The manifest spotball.json: the files that `spotball pull` restores from a repository, with checksums."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pydantic import AfterValidator, Field, NonNegativeInt, model_validator
 from spotball_core.schema.record import Record, RelativePath
 
 MANIFEST: Final = "spotball.json"
-"""The manifest's file, at the root of a repository."""
+"""Name of the manifest in the root of a repository."""
 
 Kind = Literal["dataset", "results", "export"]
-"""What a repository holds: a dataset, score reports, or what `spotball gen export` writes."""
+"""The content of a repository: a dataset, score reports, or an export from `spotball gen export`."""
 
 
 def is_visible(path: str) -> bool:
     """Return whether no part of a path starts with a dot.
 
-    A file such as .git/config would be obeyed by programs that run in the folder.
+    Programs that run in the folder would follow a file such as .git/config.
 
     Examples:
         >>> is_visible("images/1.png"), is_visible(".git/config"), is_visible("images/.1.png")
@@ -40,15 +40,15 @@ HubPath = Annotated[
     AfterValidator(_visible),
     Field(json_schema_extra={"not": {"pattern": r"(^|/)\."}}),
 ]
-"""A file of a repository: a relative path without hidden parts."""
+"""A file path in a repository: relative and without hidden parts."""
 
 
 class StoredFile(Record):
-    """A file as it was pushed.
+    """A file that was pushed.
 
     Attributes:
-        path: in the folder that was pushed, and in the one that is pulled.
-        stored: `file` if the repository has the same file, `rows` if its content is in Parquet files.
+        path: its path in the pushed and in the restored folder.
+        stored: `file` if the repository contains the same file; `rows` if its content is in Parquet files.
         bytes: its size.
         sha256: its checksum in hexadecimal.
     """
@@ -63,9 +63,9 @@ class HubManifest(Record):
     """The files of a repository.
 
     Attributes:
-        format: the version of this format.
-        kind: what the repository holds.
-        files: what `spotball pull` writes.
+        format: version of this format.
+        kind: content of the repository.
+        files: the files that `spotball pull` writes.
     """
 
     format: Literal[1] = 1
@@ -74,7 +74,7 @@ class HubManifest(Record):
 
     @model_validator(mode="after")
     def _each_once(self) -> HubManifest:
-        # Case does not count on some systems: there, the second file would replace the first.
+        # Some file systems ignore case, so the second file would replace the first.
         if len({file.path.casefold() for file in self.files}) < len(self.files):
             raise ValueError("a path occurs twice")
         return self
@@ -84,9 +84,9 @@ def stored_file(path: str, place: Path, stored: Literal["file", "rows"]) -> Stor
     """Describe a file.
 
     Args:
-        path: its name in the folder that is pushed.
-        place: where it is.
-        stored: how the repository has it.
+        path: its name in the pushed folder.
+        place: its path on this machine.
+        stored: how the repository stores it.
     """
     with place.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()

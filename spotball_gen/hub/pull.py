@@ -1,4 +1,4 @@
-"""Download what `spotball push` uploaded. A repository may be anyone's: nothing in it is trusted."""
+"""Download a repository that `spotball push` uploaded. Its content is not trusted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from spotball_gen.hub.restore import restore_lines, restore_scenes
 from spotball_gen.hub.tables import content_of
 
 MOST_BYTES = 50 * 10**9
-"""The size of a repository, at most, unless the user allows more."""
+"""Default maximum size of a repository."""
 
 _MOST_OF_MANIFEST = 10**9
 
@@ -35,25 +35,25 @@ def pull(
     most_bytes: int = MOST_BYTES,
     tell: Callable[[str], None] = lambda _: None,
 ) -> list[str]:
-    """Download a repository into a new folder, as the folder was that was pushed.
+    """Download a repository into a new folder, which then equals the pushed folder.
 
-    The folder is written to a temporary name and renamed.
+    The folder is written under a temporary name and renamed.
 
     Args:
         repo: the repository, such as me/my-balls.
-        out: a folder that does not exist yet, or an empty one.
-        revision: a branch, a tag or a commit; None for the main branch.
-        most_bytes: the size of what is downloaded, at most.
-        tell: called with what is being done, in sentences.
+        out: a folder that is empty or does not exist yet.
+        revision: a branch, tag or commit, or None for the main branch.
+        most_bytes: maximum size of the download.
+        tell: called with a sentence about each step.
 
     Returns:
-        What differs from what was pushed, in sentences; empty if nothing does.
+        Differences from the pushed folder, in sentences; empty if the folders are equal.
 
     Raises:
-        InputError: for a repository that `push` did not write, with names that are not safe, or too large.
-        MissingExtraError: without huggingface-hub.
+        InputError: if `push` did not write the repository, if it contains unsafe names, or if it is too large.
+        MissingExtraError: if huggingface-hub is not installed.
         OptionError: if `out` is not empty.
-        SpotballError: if there is no such repository, or the Hub cannot be reached.
+        SpotballError: if the repository does not exist, or if the Hub cannot be reached.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise OptionError(f"--out: {out} exists already. Name a folder that does not exist")
@@ -69,7 +69,7 @@ def pull(
         tell(f"Downloading {len(wanted):,} files, {sum(remote[name].size for name in wanted):,} bytes.")
         for file in manifest.files:
             if file.stored == "file":
-                # One at a time, and not twice on the disk.
+                # Download and move one file at a time, so that the disk never holds a file twice.
                 place = new / file.path
                 place.parent.mkdir(parents=True, exist_ok=True)
                 shutil.move(download.get(file.path), place)
@@ -84,7 +84,9 @@ class _Download:
         self._hub, self.repo, self._commit, self._remote, self._work = hub, repo, commit, remote, work
 
     def check(self, names: list[str], most_bytes: int) -> None:
-        """Raise InputError for names that are not safe, and for more bytes than are allowed or fit on the disk."""
+        """Check names and sizes. Raise InputError for unsafe names, or if the limit or the free disk space is
+        exceeded.
+        """
         problems = [
             Problem(self.repo, None, "path", repr(name)[:80], "a relative path without .. and hidden parts")
             for name in names
@@ -106,7 +108,7 @@ class _Download:
         return self._hub.download(self.repo, name, self._commit, self._remote[name], self._work)
 
     def size(self, name: str) -> int | None:
-        """Return the size of a file; None if the repository lacks it."""
+        """Return the size of a file, or None if the repository does not contain it."""
         return self._remote[name].size if name in self._remote else None
 
 
@@ -134,7 +136,7 @@ def _manifest(download: _Download) -> HubManifest:
 
 
 def _wanted(manifest: HubManifest, remote: Mapping[str, RemoteFile], repo: str) -> list[str]:
-    """Return the files to download; raise InputError if one is missing."""
+    """Return the files to download. Raise InputError if one is missing."""
     unchanged = [file.path for file in manifest.files if file.stored == "file"]
     if missing := [name for name in unchanged if name not in remote]:
         raise InputError([Problem(repo, None, name, "no such file", f"what {MANIFEST} lists") for name in missing])
@@ -144,7 +146,7 @@ def _wanted(manifest: HubManifest, remote: Mapping[str, RemoteFile], repo: str) 
 
 
 def _restore(manifest: HubManifest, tables: Mapping[str, Path], new: Path, repo: str) -> None:
-    """Write what the Parquet files hold, and see that it can be read."""
+    """Restore the content of the Parquet files, and check that it can be read."""
     if manifest.kind == "dataset":
         restore_scenes([place for name, place in sorted(tables.items()) if content_of(name) == DATA], new)
         listed = {file.path for file in manifest.files if file.stored == "rows"}
@@ -161,11 +163,11 @@ def _restore(manifest: HubManifest, tables: Mapping[str, Path], new: Path, repo:
 
 
 def _differences(manifest: HubManifest, new: Path) -> list[str]:
-    found = {path.relative_to(new).as_posix() for path in new.rglob("*") if path.is_file()}
+    present = {path.relative_to(new).as_posix() for path in new.rglob("*") if path.is_file()}
     listed = {file.path: file for file in manifest.files}
-    differences = [f"{name}: not in the repository." for name in sorted(listed.keys() - found)]
-    differences += [f"{name}: not in what was pushed." for name in sorted(found - listed.keys())]
-    for name in sorted(found & listed.keys()):
+    differences = [f"{name}: not in the repository." for name in sorted(listed.keys() - present)]
+    differences += [f"{name}: not in what was pushed." for name in sorted(present - listed.keys())]
+    for name in sorted(present & listed.keys()):
         if stored_file(name, new / name, listed[name].stored) != listed[name]:
             differences.append(f"{name}: differs from what was pushed.")
     return differences

@@ -1,4 +1,4 @@
-"""Upload a dataset, an export or score reports."""
+"""Upload a dataset, an export or score reports to the Hub."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from spotball_gen.hub.tables import content_of
 
 @dataclass(frozen=True)
 class Pushed:
-    """What was pushed.
+    """The result of an upload.
 
     Attributes:
-        url: of the repository.
-        sizes: the bytes of each file of the repository.
-        notes: what the user should know, in sentences.
-        commit: the new commit; None if nothing has changed, or for a dry run.
+        url: address of the repository.
+        sizes: bytes of each file in the repository.
+        notes: information for the user, in sentences.
+        commit: the new commit, or None if nothing has changed, or for a dry run.
     """
 
     url: str
@@ -38,21 +38,21 @@ def push(
     dry_run: bool = False,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Pushed:
-    """Upload a folder to a repository of the Hub, in one commit.
+    """Upload a folder to a repository on the Hub, in one commit.
 
     Args:
         folder: a dataset, an export, or a folder with score reports.
         repo: the repository, such as me/my-balls. It is created unless it exists.
-        private: whether a repository that is created is private.
-        license: the Hub's identifier of the license; None for those of the sources.
-        dry_run: prepare everything and do not use the network.
-        tell: called with what is being done, in sentences.
+        private: whether a new repository is private.
+        license: the Hub's identifier of the license, or None for the licenses of the sources.
+        dry_run: prepare everything without using the network.
+        tell: called with a sentence about each step.
 
     Raises:
-        InputError: for files that cannot be read.
-        MissingExtraError: without huggingface-hub.
-        OptionError: for a folder, a name or a token that cannot be used.
-        SpotballError: if the Hub refuses or cannot be reached.
+        InputError: if files cannot be read.
+        MissingExtraError: if huggingface-hub is not installed.
+        OptionError: if the folder, a name or the token is invalid.
+        SpotballError: if the Hub rejects the upload or cannot be reached.
     """
     hub = None if dry_run else Hub("push")
     with TemporaryDirectory(prefix="spotball-push-") as work:
@@ -69,7 +69,7 @@ def push(
             for name, place in sorted(staged.files.items())
             if name not in remote or not remote[name].is_same(place)
         }
-        # Parquet files of an earlier push would be read together with the new ones.
+        # Delete the Parquet files of an earlier push. Otherwise, they would be read together with the new ones.
         stale = sorted(name for name in remote if content_of(name) and name not in staged.files)
         if not changed and not stale:
             return pushed

@@ -1,4 +1,4 @@
-"""Turn the Parquet files of a repository into scenes.jsonl, images and responses again."""
+"""Restore scenes.jsonl, images and responses from the Parquet files of a repository."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from spotball_gen.hub.manifest import is_visible
 from spotball_gen.hub.tables import LINE, POSITION
 
 MOST_BYTES = 2 * 10**9
-"""The size of a Parquet file, at most: its rows are in memory at once. `push` writes at most 0.3 GB of images."""
+"""Maximum size of a Parquet file, because its rows are in memory at once. `push` writes at most 0.3 GB of images."""
 
 
 def restore_scenes(files: Sequence[Path], folder: Path) -> None:
     """Write the images, then scenes.jsonl.
 
     Args:
-        files: data/*.parquet.
-        folder: the new dataset.
+        files: the files data/*.parquet.
+        folder: the new dataset's folder.
 
     Raises:
-        InputError: for files that `push` did not write, lines that are not scenes, or images whose paths are not safe.
+        InputError: if `push` did not write the files, if lines are not scenes, or if image paths are unsafe.
     """
     lines: dict[int, str] = {}
     written: dict[str, bytes] = {}
@@ -56,12 +56,12 @@ def restore_lines(files: Sequence[Path], folder: Path, name: str) -> None:
     """Write a file of responses.
 
     Args:
-        files: the Parquet files that hold its lines.
-        folder: the new dataset.
-        name: of the file.
+        files: the Parquet files with its lines.
+        folder: the new dataset's folder.
+        name: name of the file.
 
     Raises:
-        InputError: for files that `push` did not write.
+        InputError: if `push` did not write the files.
     """
     lines: dict[int, str] = {}
     for file in files:
@@ -71,7 +71,7 @@ def restore_lines(files: Sequence[Path], folder: Path, name: str) -> None:
 
 
 def write_new(folder: Path, name: str, content: bytes) -> None:
-    """Write a file that must not exist yet; raise InputError if it does, or if its path is not safe."""
+    """Write a file that must not exist yet. Raise InputError if it exists or if its path is unsafe."""
     place = confined(folder, name)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -91,13 +91,13 @@ def _rows(file: Path, columns: Sequence[Column]) -> Iterator[dict[str, Any]]:
         raise InputError(replace(problem, file=file.name) for problem in error.problems) from None
     names = [column.name for column in columns]
     try:
-        # As an open file: Polars would take brackets and stars in its name for a pattern.
+        # Pass an open file, because Polars would interpret brackets and stars in its name as a pattern.
         with file.open("rb") as content:
             frame = pl.read_parquet(content, columns=names, hive_partitioning=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         reason = next(iter(str(error).splitlines()), type(error).__name__)[:200]
         raise _refused(file, "file", reason, f"Parquet with the columns {', '.join(names)}") from error
-    # A long text that many rows share is stored once in the file.
+    # A long text that many rows share is stored only once in the file.
     if (unpacked := frame.estimated_size()) > MOST_BYTES:
         raise _refused(file, "file", f"rows of {unpacked:,} bytes", f"at most {MOST_BYTES:,}")
     for column in columns:
@@ -107,7 +107,7 @@ def _rows(file: Path, columns: Sequence[Column]) -> Iterator[dict[str, Any]]:
 
 
 def _line(file: Path, row: dict[str, Any], lines: dict[int, str]) -> str:
-    """Take the line of a row; raise InputError if it is not one line, or its place is taken."""
+    """Return the line of a row. Raise InputError if it is not a single line, or if its position is already used."""
     position, line = row["position"], row["line"]
     if position is None or position in lines:
         raise _refused(file, "position", f"{position} again" if position is not None else "null", "each place once")

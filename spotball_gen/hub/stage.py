@@ -1,4 +1,4 @@
-"""Prepare a folder for the upload: find out what it holds, and make its Parquet files, card and metadata."""
+"""Prepare a folder for the upload: recognize its content, and write Parquet files, card and metadata."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def stage(folder: Path, work: Path, *, repo: str, license: str | None = None, ur
     """Prepare a dataset, an export or a folder with score reports for the upload.
 
     Args:
-        folder: with scenes.jsonl; or what `spotball gen export` wrote; or with score reports.
-        work: an empty folder for the files that are made.
+        folder: a folder with scenes.jsonl, an export from `spotball gen export`, or a folder with score reports.
+        work: an empty folder for new files.
         repo: the repository, such as me/my-balls.
-        license: the Hub's identifier of the license; None for those of the sources.
-        url: of the repository.
+        license: the Hub's identifier of the license, or None for the licenses of the sources.
+        url: address of the repository.
 
     Raises:
-        InputError: if the folder holds none of these, or for files that cannot be read.
+        InputError: if the folder contains none of these, or if files cannot be read.
         OptionError: if it is not a folder.
     """
     if not folder.is_dir():

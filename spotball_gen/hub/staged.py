@@ -1,4 +1,4 @@
-"""What is uploaded: files, where they are on this machine, and the manifest that describes them."""
+"""The files of an upload, with their local paths and the manifest."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from spotball_gen.hub.manifest import MANIFEST, HubManifest, Kind, StoredFile, s
 
 @dataclass
 class Staged:
-    """What a repository will hold.
+    """The future content of a repository.
 
     Attributes:
-        kind: of the content.
-        folder: what is pushed.
-        work: a folder for files that are made for the upload.
-        files: where each file of the repository is on this machine.
-        stored: what the manifest lists.
-        notes: what the user should know, in sentences.
+        kind: kind of the content.
+        folder: the pushed folder.
+        work: a folder for files created for the upload.
+        files: local path of each file in the repository.
+        stored: the files that the manifest lists.
+        notes: information for the user, in sentences.
     """
 
     kind: Kind
@@ -36,10 +36,10 @@ class Staged:
     notes: list[str] = field(default_factory=list)
 
     def add_unchanged(self, names: Iterable[str]) -> None:
-        """Upload files of the folder unchanged.
+        """Add files of the folder unchanged.
 
         Raises:
-            InputError: for a name that a repository cannot have, or what is not a regular file in the folder.
+            InputError: if a name is not allowed in a repository, or if it is not a regular file in the folder.
         """
         for name in names:
             place = data_file(self.folder, name, field="file", description="a file")
@@ -47,24 +47,24 @@ class Staged:
             self._list(name, place, "file")
 
     def add_as_rows(self, name: str, place: Path) -> None:
-        """List a file whose content is in Parquet files; raise InputError for a name that a repository cannot have."""
+        """List a file whose content is stored in Parquet files. Raise InputError if the name is not allowed."""
         self._list(name, place, "rows")
 
     def add_text(self, name: str, text: str) -> None:
-        """Write a file for the upload that is not part of what is pulled."""
+        """Write a file for the upload that `pull` does not restore."""
         place = self.work / name
         place.write_text(text, encoding="utf-8", newline="\n")
         self.files[name] = place
 
     def new_file(self, name: str) -> Path:
-        """Return the place for a file that is made for the upload."""
+        """Return the path for a file that is created for the upload."""
         place = self.work / name
         place.parent.mkdir(parents=True, exist_ok=True)
         self.files[name] = place
         return place
 
     def finish(self) -> None:
-        """Write the manifest; raise InputError if the names of two files differ in case only."""
+        """Write the manifest. Raise InputError if the names of two files differ only in case."""
         counts = Counter(file.path.casefold() for file in self.stored)
         if twice := [file.path for file in self.stored if counts[file.path.casefold()] > 1]:
             expected = "names that differ in more than case, which does not count on some systems"

@@ -1,4 +1,4 @@
-"""The Parquet files of a repository: their names and columns."""
+"""Names and columns of the Parquet files in a repository."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spotball_gen.dataset.exports.columns import IMAGE_COLUMN, SCENE_COLUMNS, Co
 from spotball_gen.dataset.exports.parquet import DATA, piece_name
 
 RESPONSES: Final = "responses"
-"""The folder of the Parquet files that hold responses."""
+"""Name of the folder with the Parquet files of responses."""
 
 LINES_PER_FILE: Final = 200_000
 
@@ -26,18 +26,18 @@ SCENES_TABLE: Final = (
     POSITION,
     LINE,
 )
-"""Columns of data/*.parquet: a row per scene."""
+"""Columns of data/*.parquet, with a row per scene."""
 
 _DESCRIPTIONS = {
     "sport": "The sport.",
     "image": "The image's id within its sport.",
-    "respondent": "Who answered: people, a model, or a baseline.",
+    "respondent": "The respondent: people, a model, or a baseline.",
     "kind": "Kind of the respondent: human, model or baseline.",
     "prompt": "The prompt.",
     "sample": "Number of the sample, from 1.",
     "participant": "The participant, if the respondent is people.",
-    "cell": "The cell that was named; null if none could be read.",
-    "reasoning": "The reasons that were given.",
+    "cell": "The named cell; null if the response is unparsed.",
+    "reasoning": "The reasoning of the response.",
 }
 
 RESPONSES_TABLE: Final = (
@@ -46,13 +46,13 @@ RESPONSES_TABLE: Final = (
     POSITION,
     LINE,
 )
-"""Columns of responses/*.parquet: a row per response."""
+"""Columns of responses/*.parquet, with a row per response."""
 
 _PIECE = re.compile(r"(.+)-\d{5}-of-\d{5}\.parquet")
 
 
 def responses_piece(name: str, number: int, count: int) -> str:
-    """Return the Parquet file that holds a part of a file of responses.
+    """Return the name of the Parquet file for a part of a file of responses.
 
     Examples:
         >>> responses_piece("responses-gpt.jsonl", 0, 1)
@@ -62,7 +62,7 @@ def responses_piece(name: str, number: int, count: int) -> str:
 
 
 def content_of(path: str) -> str | None:
-    """Return what a Parquet file of a repository holds a part of: `data`, or a file of responses; None for others.
+    """Return the content of a Parquet file in a repository: `data` or a file of responses, or None for other files.
 
     Examples:
         >>> content_of("data/train-00000-of-00001.parquet"), content_of("README.md")

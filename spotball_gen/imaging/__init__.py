@@ -1,1 +1,1 @@
-"""Masks, shadows, sharpness, colors and painting: computing with images."""
+"""Image processing: masks, shadows, sharpness, colors and inpainting."""

@@ -1,4 +1,4 @@
-"""What is painted over to remove a ball: the ball, a margin around it and its shadow, but no player."""
+"""The mask for removing a ball: the ball, a margin around it and its shadow, but no players."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from spotball_gen.items.pictures import opencv
 from spotball_gen.items.stage import StageSettings
 
 _RIM = 1.0
-"""Pixels around the ball's box that its color still mixes into."""
+"""Pixels around the ball's box with which its color mixes."""
 
 
 class MaskSettings(StageSettings):
-    """How large the mask is: settings that all kinds of inpainting have.
+    """Mask settings, shared by all kinds of inpainting.
 
     Attributes:
-        margin: how much is added on each side of the ball and its shadow, as a share of the ball's size.
-        shadow: how far below the ball its shadow is looked for, in the ball's sizes; 0: not at all.
-        protect: leave players' pixels unchanged, except those of the ball: what is in their outlines, or in the boxes
-            of players without an outline.
+        margin: margin around the ball and its shadow, as a fraction of the ball's size.
+        shadow: maximum distance of the shadow below the ball, in ball sizes; 0 disables the search.
+        protect: leave players' pixels unchanged, except where they overlap the ball. Players' pixels are those in their
+            outlines, or in their boxes if they have no outline.
     """
 
     margin: float = Field(0.25, ge=0, le=2)
@@ -35,11 +35,11 @@ class MaskSettings(StageSettings):
 
 @dataclass(frozen=True)
 class MaskParts:
-    """What is inpainted in an item's image.
+    """The pixels of an item's image to inpaint.
 
     Attributes:
-        core: pixels that show the ball, its shadow or what reviewers marked, shape (height, width).
-        whole: the core and the margin around it, likewise.
+        core: pixels of the ball, its shadow, and regions marked by reviewers, shape (height, width).
+        whole: the core and the margin around it, shape (height, width).
     """
 
     core: NDArray[np.bool_]
@@ -47,11 +47,11 @@ class MaskParts:
 
 
 def mask_parts(item: Item, settings: MaskSettings) -> MaskParts:
-    """Return what is inpainted in an item's image, and which part of it hides something.
+    """Return the pixels of an item's image to inpaint, and which of them hide something.
 
-    The ball is the ellipse in its box. It is always inside, also where a player's box covers it, and so is what
-    reviewers marked (the note `regions` of `inpaint`); of the margin around both and of the shadow, a player's pixels
-    stay out: those in the outline, or in the box if there is none.
+    The ball is the ellipse in its box. The ball and regions marked by reviewers (the note `regions` of `inpaint`) are
+    always included, also where they overlap players. Players' pixels are excluded from the margin and the shadow. They
+    are those in the outline, or in the box without an outline.
 
     Raises:
         ValueError: if the item has no ball.
@@ -78,7 +78,7 @@ def mask_parts(item: Item, settings: MaskSettings) -> MaskParts:
 
 
 def player_pixels(item: Item) -> NDArray[np.bool_]:
-    """Return the pixels of an item's image in players' outlines, or boxes without one, shape (height, width)."""
+    """Return the mask of players' outlines, or of boxes without an outline, shape (height, width)."""
     inside = np.zeros(item.image.shape[:2], dtype=np.bool_)
     for player in item.players:
         inside |= player_mask(player, inside.shape)
@@ -86,7 +86,7 @@ def player_pixels(item: Item) -> NDArray[np.bool_]:
 
 
 def ball_mask(item: Item, settings: MaskSettings) -> NDArray[np.uint8]:
-    """Return what is inpainted in an item's image, as a mask; see `mask_parts`.
+    """Return the pixels of an item's image to inpaint as a mask; see `mask_parts`.
 
     Returns:
         Shape (height, width), 255 inside and 0 outside.
@@ -98,7 +98,7 @@ def ball_mask(item: Item, settings: MaskSettings) -> NDArray[np.uint8]:
 
 
 def composite(image: Image, painted: Image, mask: NDArray[np.uint8]) -> Image:
-    """The painted image inside the mask, and outside it the image, bit for bit."""
+    """Return the inpainted image inside the mask, and the unchanged image outside."""
     return np.where(mask[..., None] > 0, painted, image)
 
 

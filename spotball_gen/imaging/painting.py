@@ -1,4 +1,4 @@
-"""Painting over a ball with OpenCV: what both methods have in common."""
+"""Inpaint a ball with OpenCV: shared code of both methods."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ from spotball_gen.items.pictures import opencv
 from spotball_gen.items.stage import Context, Device, Outcome, StageSettings, one_by_one
 
 _FINE = 1.0
-"""Standard deviation, in pixels, of the blur that grain is what is left of."""
+"""Standard deviation in pixels of the blur that separates grain from the image."""
 _RING = 12
-"""Pixels around the mask that grain is taken from."""
+"""Width in pixels of the ring around the mask from which grain is sampled."""
 _STEEP = 3.0
-"""Grain is not taken from where it is so many times as strong as in the median: there is an edge."""
+"""Grain stronger than this multiple of the median is not sampled, because it is an edge."""
 
 
 class PaintingSettings(MaskSettings):
-    """Settings of `telea` and `navier-stokes`: those of the mask, and these.
+    """Settings of `telea` and `navier-stokes`, in addition to those of the mask.
 
     Attributes:
-        radius: pixels around each painted one that it is painted from.
-        grain: whether the surroundings' grain is put on what is painted, which is smoother than any picture is.
+        radius: radius in pixels of the neighborhood that determines each inpainted pixel.
+        grain: whether to add the grain of the surroundings to the inpainted pixels, which are smoother than a real
+            image.
     """
 
     radius: float = Field(4.0, gt=0, le=100)
@@ -37,7 +38,7 @@ class PaintingSettings(MaskSettings):
 
 
 class OpenCVInpainting(ABC):
-    """Paints the masked part of an image from what is around it. Nothing outside the mask changes."""
+    """Inpaint the masked part of an image from its surroundings. Pixels outside the mask do not change."""
 
     Settings: ClassVar[type[StageSettings]] = PaintingSettings
     packages: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "numpy")
@@ -54,12 +55,14 @@ class OpenCVInpainting(ABC):
         self.context = context
 
     def process(self, items: Sequence[Item]) -> Outcome:
-        """The items with their mask and the image without the ball. None is rejected; one without a ball fails."""
+        """Return the items with their mask and the image without the ball. No item is rejected; one without a ball
+        fails.
+        """
         return one_by_one(self.name, items, self._painted)
 
     @abstractmethod
     def _method(self) -> int:
-        """OpenCV's number of the method."""
+        """Return OpenCV's constant for the method."""
 
     def _painted(self, item: Item) -> Item:
         mask = ball_mask(item, self.settings)
@@ -74,17 +77,17 @@ class OpenCVInpainting(ABC):
 
 
 def with_grain(image: Image, mask: NDArray[np.uint8], rng: np.random.Generator) -> Image:
-    """The image with grain in the masked part: what is fine in a ring around it, put there in another order.
+    """Return the image with grain in the masked part: randomly sampled fine structure from a ring around it.
 
     Args:
-        image: RGB, shape (height, width, 3), painted inside the mask.
+        image: RGB, shape (height, width, 3), inpainted inside the mask.
         mask: shape (height, width), 255 inside.
-        rng: says in which order.
+        rng: random generator for the sampling.
     """
     cv2 = opencv()
     inside = mask > 0
     around = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * _RING + 1, 2 * _RING + 1))
-    # Away from the painted part, whose smoothness the blur would mix in.
+    # Keep a distance from the inpainted part, because the blur would mix in its smoothness.
     near = cv2.dilate(mask, np.ones((5, 5), dtype=np.uint8)) > 0
     ring = (cv2.dilate(mask, around) > 0) & ~near
     pixels = image.astype(np.float32)

@@ -1,4 +1,4 @@
-"""The pixels that show a player: inside the outline where there is one, else inside the box."""
+"""Masks of players: the pixels inside the outline, or inside the box without an outline."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from spotball_gen.items.item import Box
 
 
 def player_mask(player: Box, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    """Return which pixels of an image show a player.
+    """Return the mask of a player's pixels.
 
     Args:
-        player: with an outline, as a segmentation model or a file with segmentations gives it: the pixels whose
-            centers are in its polygons; without one, those that its box touches.
-        shape: of the image: height, width.
+        player: a box. With an outline, the mask contains the pixels whose centers are in its polygons; otherwise all
+            pixels that the box touches.
+        shape: height and width of the image.
 
     Returns:
         Shape (height, width).
@@ -39,7 +39,7 @@ def player_mask(player: Box, shape: tuple[int, ...]) -> NDArray[np.bool_]:
 
 
 def touched(box: Box, shape: tuple[int, ...]) -> tuple[slice, slice]:
-    """Return all pixels of an image that a box touches, as rows and columns."""
+    """Return the pixels that a box touches, as slices of rows and columns."""
     rows = np.clip([np.floor(box.y1), np.ceil(box.y2)], 0, shape[0]).astype(int).tolist()
     cols = np.clip([np.floor(box.x1), np.ceil(box.x2)], 0, shape[1]).astype(int).tolist()
     return slice(*rows), slice(*cols)

@@ -1,4 +1,4 @@
-"""Where a ball's shadow is on the ground: a flat, soft, dark spot below the ball that keeps the ground's color."""
+"""Find a ball's shadow on the ground: a flat, soft, dark spot below the ball that keeps the ground's color."""
 
 from __future__ import annotations
 
@@ -11,44 +11,45 @@ from spotball_gen.items.item import Box, Image
 from spotball_gen.items.pictures import opencv
 
 _DARKER = 0.9
-"""In a shadow each channel is below this part of what is around."""
+"""Maximum brightness of a shadow's channels relative to the surroundings."""
 
 _SAME_COLOR = 0.25
-"""By so much the channels' parts may differ, else it is something of another color."""
+"""Maximum difference between the channels' ratios. A larger difference indicates an object of another color."""
 
 _EVEN = 0.13, 0.75
-"""The ground around a shadow differs by less than this part from what is around it, in this share of places: grass and
-floors are even, and the stands are not."""
+"""Maximum relative variation of the ground around a shadow, and the share of places that must meet it. Grass and floors
+are even, the stands are not.
+"""
 
 _DEEPER = 2.0
-"""A shadow is darker than its surroundings by this many times as much as these differ among themselves."""
+"""Minimum darkness of a shadow, as a multiple of the variation of its surroundings."""
 
 _FULL = 0.6
-"""A shadow fills at least this share of its box; an ellipse fills 0.79, a fold or a gap in the stands less."""
+"""Minimum share of its box that a shadow fills. An ellipse fills 0.79; folds or gaps in the stands fill less."""
 
 _TAKEN = 0.2
-"""A spot of which a greater part is within players' boxes is a player's."""
+"""A spot with a larger share inside players' boxes belongs to a player."""
 
 
 def shadow_of(image: Image, ball: Box, players: Sequence[Box], *, reach: float) -> NDArray[np.bool_]:
-    """The shadow that is most likely a ball's.
+    """Return the mask of the most probable shadow of a ball.
 
-    Light comes from above, more or less: the spot nearest to the vertical line through the ball is taken, within twice
-    its size to either side. A spot that is largely within a player's box is the player's.
+    Light is assumed to come roughly from above: the spot nearest to the vertical line through the ball is chosen,
+    within twice the ball's size to either side. A spot that is largely inside a player's box belongs to the player.
 
     Args:
         image: RGB, shape (height, width, 3).
         ball: the ball.
-        players: whose shadows and clothes it is not.
-        reach: how far below the ball it may be, in the ball's sizes.
+        players: the players, whose shadows and clothes are excluded.
+        reach: maximum distance below the ball, in ball sizes.
 
     Returns:
-        Shape (height, width); all false where there is none.
+        Shape (height, width); all False without a shadow.
     """
     cv2 = opencv()
     shadow = np.zeros(image.shape[:2], dtype=np.bool_)
     size, (x, y) = (ball.width + ball.height) / 2, ball.center
-    # What is around is seen from twice the size more on each side.
+    # The surroundings extend by twice the size on each side.
     left, right = (int(np.clip(x + side * 4 * size, 0, image.shape[1])) for side in (-1, 1))
     top = int(np.clip(y - size, 0, image.shape[0]))
     bottom = int(np.clip(y + (reach + 2) * size, 0, image.shape[0]))
@@ -90,7 +91,7 @@ def shadow_of(image: Image, ball: Box, players: Sequence[Box], *, reach: float) 
 
 
 def ellipse(box: Box, shape: tuple[int, ...], more: float) -> NDArray[np.bool_]:
-    """The pixels whose centers are in the ellipse of a box that is larger by so many pixels on each side."""
+    """Return the mask of the ellipse in a box that is enlarged by `more` pixels on each side."""
     x, y = box.center
     across = (np.arange(shape[1]) + 0.5 - x) / (box.width / 2 + more)
     down = (np.arange(shape[0]) + 0.5 - y) / (box.height / 2 + more)
@@ -99,7 +100,7 @@ def ellipse(box: Box, shape: tuple[int, ...], more: float) -> NDArray[np.bool_]:
 
 
 def _free(ball: NDArray[np.bool_], corner: list[int], width: int, height: int) -> int:
-    """How many pixels of a box the ball leaves free: a shadow under it shows in part."""
+    """Return how many pixels of a box the ball does not hide. A shadow under the ball is only partly visible."""
     x, y = corner
     return int((~ball[y : y + height, x : x + width]).sum())
 
@@ -107,10 +108,12 @@ def _free(ball: NDArray[np.bool_], corner: list[int], width: int, height: int) -
 def _on_even_ground(
     part: NDArray[np.float32], spot: NDArray[np.bool_], excluded: NDArray[np.bool_], place: tuple[int, int, int, int]
 ) -> bool:
-    """Whether a spot is dark against its surroundings, and these are ground: between seats they are not even."""
+    """Return whether a spot is darker than its surroundings, and these are even ground (areas between seats
+    are not).
+    """
     x, y, width, height = place
     rows, cols = slice(max(y - height, 0), y + 2 * height), slice(max(x - width // 2, 0), x + width + width // 2)
-    # The edges of a shadow are soft: they are neither the spot nor ground.
+    # The soft edges of a shadow count neither as spot nor as ground.
     reach = np.ones((3, 3), dtype=np.uint8)
     near = opencv().dilate(spot.astype(np.uint8), reach) > 0
     around = part[rows, cols][~(excluded | near)[rows, cols]]
@@ -122,7 +125,7 @@ def _on_even_ground(
 
 
 def _within(box: Box, left: int, top: int) -> tuple[slice, slice]:
-    """A box's pixels, and one more on each side, within a window."""
+    """Return a box's pixels, plus one on each side, as slices of a window."""
     rows = max(int(box.y1) - top - 1, 0), max(int(np.ceil(box.y2)) - top + 1, 0)
     cols = max(int(box.x1) - left - 1, 0), max(int(np.ceil(box.x2)) - left + 1, 0)
     return slice(*rows), slice(*cols)

@@ -1,4 +1,4 @@
-"""How sharp a picture is, how strong its contrast, and how much moves around it in its video."""
+"""Measure the sharpness and contrast of an image, and the motion around it in its video."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from spotball_gen.items.item import Image
 from spotball_gen.items.pictures import opencv
 
 _WINDOW = 11
-"""Pixels that the reference is blurred over."""
+"""Width in pixels of the reference blur."""
 
 _APART = 0.1
-"""Seconds between the two frames that motion is seen in."""
+"""Seconds between the two frames that are compared for motion."""
 _SMALL = 160
-"""Width, in pixels, that they are made smaller to: noise disappears, players do not."""
+"""Width in pixels of the downscaled frames: noise disappears, players do not."""
 _CHANGED = 12
-"""A pixel of so small a picture changed if its brightness did by more, of 255."""
+"""A pixel of the downscaled frames has changed if its brightness differs by more than this, of 255."""
 
 
 def sharpness(image: Image) -> float:
-    """How much detail there is that a blur would take away, from 0 to 1.
+    """Return the sharpness of an image from 0 to 1: how much detail a blur would remove.
 
-    It is 1 minus the blur effect, in the direction in which that is worse, so that a panning camera shows: a picture
-    that is blurred already loses little by being blurred again. One color throughout has no sharpness.
+    It is 1 minus the blur effect, in the worse of the two directions, so that a panning camera is detected. An image
+    that is already blurred loses little by further blurring. A uniform image has sharpness 0.
 
     Args:
         image: RGB, shape (height, width, 3).
@@ -52,7 +52,7 @@ def sharpness(image: Image) -> float:
 
 
 def contrast(image: Image) -> float:
-    """Standard deviation of the brightness, from 0 to 127.5.
+    """Return the standard deviation of the brightness, from 0 to 127.5.
 
     Examples:
         >>> contrast(np.repeat(np.uint8([[0, 255]])[..., None], 3, axis=-1))
@@ -63,13 +63,13 @@ def contrast(image: Image) -> float:
 
 
 def motion(path: str, time: float) -> float:
-    """Return how much of the picture changes within a tenth of a second, from 0 to 1; players and camera alike.
+    """Return the share of pixels that change within a tenth of a second, from 0 to 1, due to players or camera.
 
-    The frame and one before it are compared; at a video's beginning, one after it.
+    The frame is compared with an earlier one, or with a later one at the beginning of the video.
 
     Args:
         path: the video.
-        time: of the frame, in seconds since the video's first.
+        time: time of the frame in seconds since the video's first frame.
 
     Raises:
         ValueError: if the frames cannot be read.

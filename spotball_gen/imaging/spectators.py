@@ -1,4 +1,4 @@
-"""Telling the audience from the players, by size, position and clustering, before anybody looks at the pictures."""
+"""Distinguish audience from players by size, position and clustering of their boxes."""
 
 from __future__ import annotations
 
@@ -11,26 +11,30 @@ from spotball_gen.items.item import Box
 from spotball_gen.items.stage import StageSettings
 
 _TIMES_AS_TALL = 2.0
-"""As wide; of who is cut by the image's upper or lower edge, the width says how tall they are."""
+"""Height-to-width ratio of a person, to estimate the height of people cut off by the upper or lower edge of
+the image.
+"""
 _RIM = 0.01
-"""Whoever is this near to that edge is cut by it: the share of the image's height by which detectors miss it."""
+"""People within this distance from the edge count as cut off, as a fraction of the image's height."""
 _ALIKE = 1.5
-"""Neighbors in a crowd are at most so many times as tall as each other."""
+"""Maximum height ratio of neighbors in a crowd."""
 
 
 class SpectatorSettings(StageSettings):
-    """Who is taken for audience.
+    """Rules for recognizing the audience.
 
-    The players in front are as tall as the second tallest box; the tallest may be of somebody before the camera.
+    "Players in front" are as tall as the second tallest box, because the tallest may be a person directly in front of
+    the camera.
 
     Attributes:
-        min_player_height: whoever is less tall, as a share of the image's height.
-        relative_height: whoever is less tall, as a share of the players in front.
-        background_height: only who is less tall than this share of the players in front is taken for somebody in the
-            stands or in a crowd. Far players are taller.
-        stands: in the stands is whoever's feet are higher up, as a share of the image's height from the top.
-        crowd: in a crowd are at least so many; 0: no crowd is looked for.
-        crowd_gap: neighbors in a crowd are at most so far from each other, in their heights.
+        min_player_height: smaller people are audience, as a fraction of the image's height.
+        relative_height: smaller people are audience, as a fraction of the height of the players in front.
+        background_height: only people below this fraction of the height of the players in front can be in the stands or
+            in a crowd. Far players are taller.
+        stands: people whose feet are above this height are in the stands, as a fraction of the image's height from the
+            top.
+        crowd: minimum number of people in a crowd; 0 disables the search for crowds.
+        crowd_gap: maximum distance between neighbors in a crowd, in multiples of their height.
     """
 
     min_player_height: float = Field(0.06, ge=0, le=1)
@@ -41,27 +45,27 @@ class SpectatorSettings(StageSettings):
     crowd_gap: float = Field(1.5, gt=0)
 
 
-def told_apart(people: Sequence[Box], height: float, settings: SpectatorSettings) -> tuple[str, ...]:
-    """Why each of the people is audience; empty for players.
+def audience_reasons(people: Sequence[Box], height: float, settings: SpectatorSettings) -> tuple[str, ...]:
+    """Return the reason why each person is audience, or an empty string for players.
 
     Args:
-        people: their boxes.
-        height: the image's, in pixels.
-        settings: the bounds.
+        people: boxes of the people.
+        height: height of the image in pixels.
+        settings: the rules.
 
     Returns:
-        `small`, `in the stands`, `in a crowd` or nothing, in the order of the boxes.
+        `small`, `in the stands`, `in a crowd` or an empty string, in the order of the boxes.
 
     Examples:
         >>> players = Box(100, 150, 150, 300), Box(400, 160, 450, 300)
         >>> fan, steward = Box(20, 10, 30, 40), Box(300, 30, 320, 90)
-        >>> told_apart([*players, fan, steward], 360, SpectatorSettings())
+        >>> audience_reasons([*players, fan, steward], 360, SpectatorSettings())
         ('', '', 'small', 'in the stands')
     """
     if not people:
         return ()
     tall = [_tall(box, height) for box in people]
-    # The second tallest, since one may stand right before the camera.
+    # Use the second tallest, because one person may stand directly in front of the camera.
     front = sorted(tall, reverse=True)[:2][-1]
     least = max(settings.min_player_height * height, settings.relative_height * front)
     behind = [number for number, size in enumerate(tall) if size < settings.background_height * front]
@@ -74,7 +78,7 @@ def told_apart(people: Sequence[Box], height: float, settings: SpectatorSettings
 
 
 def _tall(box: Box, height: float) -> float:
-    """How tall somebody is, also if the image's edge cuts them."""
+    """Return a person's height, estimated if the image's edge cuts it off."""
     cut = box.y1 <= _RIM * height or box.y2 >= (1 - _RIM) * height
     return max(box.height, _TIMES_AS_TALL * box.width) if cut else box.height
 
@@ -82,7 +86,7 @@ def _tall(box: Box, height: float) -> float:
 def _crowded(
     people: Sequence[Box], tall: Sequence[float], behind: Sequence[int], settings: SpectatorSettings
 ) -> set[int]:
-    """Numbers of those who are in a crowd, of those behind."""
+    """Return the indices of people in a crowd, among those in the background."""
     crowded: set[int] = set()
     left = set(behind)
 

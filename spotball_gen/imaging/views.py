@@ -1,4 +1,4 @@
-"""What an inpainting model is shown of an image: the mask's surroundings, at the model's size, without the ball."""
+"""Prepare the input of an inpainting model: the surroundings of the mask at the model's size, without the ball."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from spotball_gen.items.item import Image
 from spotball_gen.items.pictures import opencv
 
 CELL = 8
-"""Pixels of a side that become one number in such a model: it knows no finer mask."""
+"""Pixels per side of a latent cell of such a model, which is the finest mask resolution."""
 
 LEAST = 128
-"""Pixels of a side that are shown at least, where the image has them."""
+"""Minimum side length of the window in pixels, if the image is large enough."""
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class ModelView:
     """A window of an image, and its size for the model.
 
     Attributes:
-        mask: of the whole image, shape (height, width), 255 inside and 0 outside.
-        window: rows and columns of the image that are shown.
+        mask: mask of the whole image, shape (height, width), 255 inside and 0 outside.
+        window: rows and columns of the image in the window.
         canvas: (height, width) for the model, multiples of 8.
     """
 
@@ -33,13 +33,13 @@ class ModelView:
 
     @classmethod
     def of(cls, mask: NDArray[np.uint8], *, size: int, surroundings: float, cell: int = CELL) -> ModelView:
-        """The window around a mask.
+        """Return the window around a mask.
 
         Args:
-            mask: shape (height, width), 255 inside and 0 outside; it must not be empty.
+            mask: shape (height, width), 255 inside and 0 outside. It must not be empty.
             size: the longer side of the canvas.
-            surroundings: the window's side, as so many times the mask's longer side.
-            cell: the canvas's sides are multiples of this, which is itself one of 8.
+            surroundings: side length of the window, as a multiple of the mask's longer side.
+            cell: the canvas's sides are multiples of this number, which is a multiple of 8.
         """
         rows, cols = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
         extent = max(np.ptp(rows), np.ptp(cols)) + 1
@@ -50,15 +50,16 @@ class ModelView:
         return cls(mask, window, (height, width))
 
     def shown(self, image: Image) -> tuple[Image, NDArray[np.uint8]]:
-        """What the model gets.
+        """Return the model's input.
 
-        Nothing of what is masked is in it: it is of the mean color of what is around.
+        Masked pixels are replaced by the mean color of the surroundings.
 
         Args:
             image: RGB, shape (height, width, 3).
 
         Returns:
-            The canvas, shape (height, width, 3), and its mask, shape (height, width): every cell that the mask touches.
+            The canvas, shape (height, width, 3), and its mask, shape (height, width), with every cell that the mask
+                touches.
         """
         pixels, mask = image[self.window].copy(), self.mask[self.window] > 0
         pixels[mask] = pixels[~mask].mean(axis=0).round() if not mask.all() else 0
@@ -71,11 +72,11 @@ class ModelView:
         return _resized(pixels, self.canvas), touched
 
     def put_back(self, image: Image, painted: Image) -> Image:
-        """The whole image with the window as the model painted it.
+        """Return the whole image with the window that the model inpainted.
 
         Args:
             image: RGB, shape (height, width, 3).
-            painted: of the canvas's size.
+            painted: the model's output, of the canvas's size.
         """
         result = image.copy()
         rows, cols = self.window
@@ -84,7 +85,7 @@ class ModelView:
 
 
 def _around(inside: NDArray[np.intp], side: int, length: int) -> slice:
-    """So many pixels around some, within the image."""
+    """Return a slice of `side` pixels around some pixels, within the image."""
     side = min(side, length)
     start = round((int(inside[0]) + int(inside[-1]) + 1 - side) / 2)
     start = min(max(start, 0), length - side)

@@ -1,1 +1,1 @@
-"""Items, and the protocol of the stages they pass through."""
+"""Items, and the protocol of the stages that they pass through."""

@@ -1,4 +1,4 @@
-"""Near duplicates among perceptual hashes: an index by bands of bits, so that not all pairs are compared."""
+"""Find near duplicates among perceptual hashes, with an index by bands of bits that avoids comparing all pairs."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from spotball_gen.items.pictures import opencv
 
 _BITS = 256
 _RECENT = 2048
-"""Hashes that are compared one by one before they are sorted into the index."""
+"""Number of hashes that are compared one by one before they are sorted into the index."""
 _MOST_BANDS = 17
-"""With more bands, each has so few bits that many hashes agree in it: then all are compared."""
+"""With more bands, each has so few bits that too many hashes match, so all hashes are compared instead."""
 _WIDEST = 32
-"""Bits of a band that are looked up; wider bands agree in these if they agree."""
+"""Maximum bits of a band that are looked up. Wider bands use only their first bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +24,9 @@ class _Level:
     """Hashes that were sorted together.
 
     Attributes:
-        keys: sorted; the number of a band, and the bits of that band of one hash.
-        places: which hash each key is of.
-        size: how many hashes there are.
+        keys: sorted keys, each composed of a band's number and the bits of that band of one hash.
+        places: index of the hash of each key.
+        size: number of hashes.
     """
 
     keys: NDArray[np.int64]
@@ -39,21 +39,21 @@ class _Level:
         return cls(keys[order], places[order], size)
 
     def agreeing(self, keys: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-        """The places of hashes that agree in a band."""
+        """Return the indices of hashes that match in a band."""
         first, last = (np.searchsorted(self.keys, keys, side=side) for side in ("left", "right"))
         return [self.places[start:end] for start, end in zip(first.tolist(), last.tolist(), strict=True) if end > start]
 
 
 class Seen:
-    """The perceptual hashes of all frames so far, to find whether another is near one of them.
+    """The perceptual hashes of all frames so far, to find near duplicates.
 
-    Two hashes that differ in at most `bits` bits agree in at least one of `bits + 1` bands: only hashes that agree in
-    a band are compared. The bands are in sorted arrays whose sizes double, so that a search takes the time of about
-    log(n) binary searches.
+    Two hashes that differ in at most `bits` bits agree in at least one of `bits + 1` bands, so only hashes that agree
+    in a band are compared. The bands are in sorted arrays of doubling sizes, so a search takes about log(n) binary
+    searches.
 
     Args:
-        bits: hashes that differ in at most so many are of near duplicates.
-        known: ids and hashes from before.
+        bits: maximum number of different bits of near duplicates.
+        known: ids and hashes of earlier frames.
 
     Source:
         Norouzi, Punjani, Fleet (2012). Fast search in Hamming space with multi-index hashing. CVPR.
@@ -75,7 +75,7 @@ class Seen:
             self.add(name, frame_hash)
 
     def add(self, name: str, frame_hash: bytes) -> None:
-        """Remember a frame's hash."""
+        """Add a frame's hash."""
         count = len(self._names)
         if count == len(self._hashes):
             self._hashes = np.concatenate([self._hashes, np.empty_like(self._hashes)])
@@ -85,7 +85,9 @@ class Seen:
             self._sort()
 
     def near(self, frame_hash: bytes) -> tuple[str, int] | None:
-        """The nearest frame, the first of those equally near, and in how many bits it differs; None if none is near."""
+        """Return the nearest frame (the first if tied) and the number of different bits, or None if no frame
+        is near.
+        """
         query = np.frombuffer(frame_hash, dtype=np.uint8)[None]
         recent = np.arange(self._sorted, len(self._names))
         places = recent
@@ -101,7 +103,7 @@ class Seen:
         return (self._names[int(places[place[0, 0]])], bits) if bits <= self._bits else None
 
     def _sort(self) -> None:
-        """Sort the recent hashes into the index; levels of one size become one of twice the size."""
+        """Sort the recent hashes into the index. Levels of equal size are merged."""
         new = np.arange(self._sorted, len(self._names))
         keys = self._keys(self._hashes[new[0] : new[-1] + 1])
         level = _Level.of(keys.ravel(), np.repeat(new, keys.shape[1]), len(new))
@@ -113,17 +115,17 @@ class Seen:
         self._sorted = len(self._names)
 
     def _keys(self, hashes: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """The key of each band of each hash, shape (n, bands)."""
+        """Return the key of each band of each hash, shape (n, bands)."""
         assert self._weights is not None
         bits = np.unpackbits(hashes, axis=1).astype(np.float64)
-        # Powers of two below 2**32 add up exactly.
+        # Sums of powers of two below 2**32 are exact.
         values = (bits @ self._weights).astype(np.int64)
         keys: NDArray[np.int64] = values + (np.arange(values.shape[1], dtype=np.int64) << _WIDEST)
         return keys
 
 
 def _band_weights(bands: int) -> NDArray[np.float64]:
-    """The matrix that makes the bits of a hash the numbers of its bands, shape (256, bands)."""
+    """Return the matrix that maps the bits of a hash to the values of its bands, shape (256, bands)."""
     weights = np.zeros((_BITS, bands))
     for band, bits in enumerate(np.array_split(np.arange(_BITS), bands)):
         bits = bits[:_WIDEST]

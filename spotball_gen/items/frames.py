@@ -1,4 +1,4 @@
-"""Frames of videos: what a reader of them is, and how near duplicates are told."""
+"""Frames of videos: the interface of frame readers, and perceptual hashes for near duplicates."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _FINE = 16
 
 
 class VideoError(SpotballError):
-    """A video that cannot be read, or only in part; it costs that video only."""
+    """A video cannot be read, or only in part. Other videos are not affected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """How far a video was read: number, time stamp (ms) and shot of the last frame that was taken."""
+    """The reading position in a video: number, time stamp (ms) and shot of the last frame that was taken."""
 
     frame: int
     ms: int
@@ -33,17 +33,18 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class VideoFrame:
-    """A frame that was taken, or that was to be taken and could not be.
+    """A frame that was taken, or that could not be read.
 
     Attributes:
-        number: its place in the order of decoding, from 0.
+        number: its index in decoding order, from 0.
         ms: its time stamp in milliseconds.
         shot: number of its shot, from 0.
-        picture: makes the image, RGB, of the run's size; None where it could not be had, or is in its file already.
-        size: width and height of the frame as decoded.
-        window: what of that is in the image: (x1, y1, x2, y2) in its pixels.
-        error: why there is no image; empty where there is one.
-        digest: its perceptual hash; None where `digest` of the image is to be taken.
+        picture: function that creates the image (RGB, of the run's size), or None if it failed or if the image is
+            already in its file.
+        size: width and height of the decoded frame.
+        window: the part of the frame that the image shows: (x1, y1, x2, y2) in pixels.
+        error: why the image is missing; empty if the image exists.
+        digest: its perceptual hash, or None to compute `digest` of the image.
     """
 
     number: int
@@ -57,12 +58,12 @@ class VideoFrame:
 
     @property
     def image(self) -> Image | None:
-        """The image, made anew each time; None where there is none."""
+        """Return the image, created anew on each access, or None."""
         return self.picture() if self.picture else None
 
 
 class FrameReader(Protocol):
-    """One kind of the stage `frames`. Made, as the other stages are, of its settings and the run's context."""
+    """A kind of the stage `frames`. Like other stages, it is created from its settings and the run's context."""
 
     Settings: ClassVar[type[StageSettings]]
     packages: ClassVar[tuple[str, ...]]
@@ -72,18 +73,18 @@ class FrameReader(Protocol):
     settings: Any
 
     def read(self, source: VideoSource, after: Mark | None = None) -> Iterator[VideoFrame]:
-        """The frames to take, in order; those after a mark are the same as without one.
+        """Yield the frames to take, in order. Frames after a mark are the same as in a complete reading.
 
         Raises:
-            VideoError: if there is nothing to read, or no more where there should be.
+            VideoError: if nothing can be read, or if reading fails before the end.
         """
         ...
 
 
 def digest(image: Image) -> bytes:
-    """A perceptual hash of 256 bits: whether brightness grows from each of 16 x 17 fields to the next.
+    """Return a perceptual hash of 256 bits: whether brightness increases between neighboring fields of a 16 x 17 grid.
 
-    Two pictures of the same thing differ in few bits, whatever their compression and size.
+    The hashes of two images of the same content differ in few bits, despite different compression and size.
 
     Args:
         image: RGB, shape (height, width, 3).
@@ -96,7 +97,7 @@ def digest(image: Image) -> bytes:
 
 
 def gray_digest(gray: NDArray[np.uint8]) -> bytes:
-    """Return the perceptual hash of a picture's brightness; see `digest`.
+    """Return the perceptual hash of a luma image; see `digest`.
 
     Args:
         gray: shape (height, width).
@@ -105,7 +106,7 @@ def gray_digest(gray: NDArray[np.uint8]) -> bytes:
         32 bytes.
     """
     cv2 = opencv()
-    # Two steps take a fifth of the time of one: averaging fields of whole pixels is fast.
+    # Resizing in two steps takes a fifth of the time, because averaging whole pixels is fast.
     between = cv2.resize(gray, ((_SIDE + 1) * _FINE, _SIDE * _FINE), interpolation=cv2.INTER_LINEAR)
     small = cv2.resize(between, (_SIDE + 1, _SIDE), interpolation=cv2.INTER_AREA)
     return np.packbits(small[:, 1:] > small[:, :-1]).tobytes()

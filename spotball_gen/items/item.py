@@ -1,7 +1,7 @@
-"""What passes through the stages: an image of a video, and all that is known of it.
+"""Items: an image from a video with everything known about it, as it passes through the stages.
 
-Coordinates are pixels of the item's image: x right, y down, from the top left corner; times are seconds of the video.
-Items are frozen: a stage returns changed copies (`dataclasses.replace`, `Item.noted`, `Item.scored`).
+Coordinates are pixels of the item's image: x right, y down, from the top left corner. Times are seconds of the video.
+Items are immutable: a stage returns changed copies (`dataclasses.replace`, `Item.noted`, `Item.scored`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from spotball_core.service.paths import PATH_RULE, is_relative
 from spotball_gen.items.pictures import PictureFile
 
 Image = NDArray[np.uint8]
-"""RGB, shape (height, width, 3); a mask has the shape (height, width), 255 inside and 0 outside."""
+"""An RGB image, shape (height, width, 3). A mask has the shape (height, width), 255 inside and 0 outside."""
 
 Label = Literal["ball", "player"]
 
@@ -31,11 +31,11 @@ class VideoSource:
     """A video.
 
     Attributes:
-        video: its id: file name and the start of the digest, so that it goes with the content.
-        path: the file.
-        sport: what is played.
-        license: as the configuration or the place it is from says; empty where nothing is known.
-        origin: where it is from: a file as the configuration names it, or an address.
+        video: its id: the file name and the start of the digest, so that it identifies the content.
+        path: path of the file.
+        sport: sport of the video.
+        license: license according to the configuration or the origin; empty if unknown.
+        origin: a file name as in the configuration, or an address.
         sha256: digest of the file.
     """
 
@@ -52,11 +52,11 @@ class Box:
     """A bounding box.
 
     Attributes:
-        x1, y1, x2, y2: its edges in pixels, x2 and y2 exclusive; not necessarily whole numbers.
+        x1, y1, x2, y2: edges in pixels, not necessarily integers. x2 and y2 are exclusive.
         score: the detector's confidence, in [0, 1].
-        label: what is in it.
-        outline: the polygons whose union is a player's outline, in pixels; None where only the box is known.
-        keypoints: a player's 17 keypoints (x, y, confidence), in pixels; None where the pose is not known.
+        label: whether it is a ball or a player.
+        outline: polygons whose union is a player's outline, in pixels, or None if only the box is known.
+        keypoints: a player's 17 keypoints (x, y, confidence), in pixels, or None if the pose is unknown.
 
     Examples:
         >>> box = Box(10, 20, 30, 60, label="player")
@@ -75,7 +75,7 @@ class Box:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Box:
-        """Return the box of a record; the inverse of `asdict`, whose points are lists once they were JSON."""
+        """Return the box in a record, as the inverse of `asdict`. Points in JSON are lists."""
         outline = record.get("outline")
         points = outline and tuple(tuple((x, y) for x, y in polygon) for polygon in outline)
         keypoints = record.get("keypoints")
@@ -84,48 +84,48 @@ class Box:
 
     @property
     def corners(self) -> tuple[float, float, float, float]:
-        """(x1, y1, x2, y2)."""
+        """Return (x1, y1, x2, y2)."""
         return self.x1, self.y1, self.x2, self.y2
 
     @property
     def width(self) -> float:
-        """In pixels."""
+        """Return the width in pixels."""
         return self.x2 - self.x1
 
     @property
     def height(self) -> float:
-        """In pixels."""
+        """Return the height in pixels."""
         return self.y2 - self.y1
 
     @property
     def area(self) -> float:
-        """In square pixels."""
+        """Return the area in square pixels."""
         return self.width * self.height
 
     @property
     def center(self) -> tuple[float, float]:
-        """(x, y)."""
+        """Return the center (x, y)."""
         return (self.x1 + self.x2) / 2, (self.y1 + self.y2) / 2
 
 
 @dataclass(frozen=True)
 class Item:
-    """An image on its way to become a scene.
+    """An image that becomes a scene if it passes all stages.
 
     Attributes:
         id: video and time stamp in milliseconds: `match-1a2b3c4d-000012000`.
-        source: the video it is from.
-        time: its time stamp in seconds.
-        shot: number of its shot within the video, from 0.
-        frame: the image with the ball, as decoded and brought to the run's size.
-        scores: what stages measured, by name.
-        boxes: everything that was detected.
-        ball: the one ball, once it is known which it is.
+        source: the video that it is from.
+        time: time stamp in seconds.
+        shot: number of its shot in the video, from 0.
+        frame: the image with the ball, decoded and resized to the run's size.
+        scores: measurements of the stages, by name.
+        boxes: all detections.
+        ball: the single ball, once it is determined.
         players: those of the boxes that are players, not audience.
-        mask: what was painted over, and where nothing else may have changed.
+        mask: the inpainted pixels. All other pixels must be unchanged.
         painted: the image without the ball.
         cells: labels of the cells that hold the ball, in index order.
-        notes: by stage, what it was done with: `kind`, `version`, seed, prompt, ...; values are JSON.
+        notes: details of each stage, such as `kind`, `version`, seed and prompt; values are JSON.
     """
 
     id: str
@@ -144,24 +144,25 @@ class Item:
 
     @property
     def sport(self) -> str:
-        """What is played."""
+        """Return the sport."""
         return self.source.sport
 
     @property
     def image(self) -> Image:
-        """The image with the ball, RGB, read-only; read from its file when first wanted."""
+        """Return the image with the ball (RGB, read-only). It is read from its file on first access."""
         return self.frame.array
 
     def scored(self, **scores: float) -> Item:
-        """A copy with these scores added."""
+        """Return a copy with added scores."""
         return replace(self, scores={**self.scores, **{name: float(value) for name, value in scores.items()}})
 
     def noted(self, stage: str, **notes: Any) -> Item:
-        """A copy with these notes added to those of a stage."""
+        """Return a copy with notes added to those of a stage."""
         return replace(self, notes={**self.notes, stage: {**self.notes.get(stage, {}), **notes}})
 
     def seed(self, seed: int, stage: str) -> int:
-        """The seed for whatever a stage draws for this item: of the run's seed, whichever batch it comes in.
+        """Return the seed of a stage's random numbers for this item, derived from the run's seed. It does not depend on
+        the batch.
 
         Returns:
             A number from 0 to 2**63 - 1.
@@ -170,7 +171,7 @@ class Item:
         return int.from_bytes(digest[:8]) >> 1
 
     def record(self, work: Path) -> dict[str, Any]:
-        """All but the source and the pixels, as JSON values; files are named from the work folder on."""
+        """Return everything except source and pixels as JSON values. File paths are relative to the work folder."""
         return {
             "id": self.id,
             "time": self.time,
@@ -188,10 +189,10 @@ class Item:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any], source: VideoSource, work: Path) -> Item:
-        """The inverse of `record`.
+        """Return the item in a record, as the inverse of `record`.
 
         Raises:
-            ValueError: for a picture outside the work folder.
+            ValueError: if a picture is outside the work folder.
         """
         pictures = {
             name: record[name] and PictureFile(work / _checked(record[name]), gray=name == "mask")

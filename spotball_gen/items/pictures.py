@@ -1,4 +1,4 @@
-"""Pictures in files: PNG, so that not a pixel changes, read when first wanted."""
+"""Images in PNG files (lossless), read on first access."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from spotball_gen.items.png import quick_png
 
 
 def opencv() -> Any:
-    """The module cv2.
+    """Return the module cv2.
 
     Raises:
         MissingExtraError: if it is not installed.
     """
-    # What it says of damaged pictures is in the exceptions here; it reads this once, when first imported.
+    # Exceptions here report damaged images, so OpenCV's log is off. It reads this variable when it is imported.
     os.environ.setdefault("OPENCV_LOG_LEVEL", "SILENT")
     try:
         import cv2
@@ -30,12 +30,12 @@ def opencv() -> Any:
 
 
 class PictureFile:
-    """A picture in a PNG file, which need not have been read yet.
+    """An image in a PNG file, which is read on first access.
 
     Args:
         path: the file.
-        array: its pixels, if they are at hand.
-        gray: one channel, as a mask has it.
+        array: the pixels, if available.
+        gray: whether it has one channel, as masks do.
     """
 
     def __init__(self, path: Path, array: NDArray[np.uint8] | None = None, *, gray: bool = False) -> None:
@@ -44,7 +44,8 @@ class PictureFile:
 
     @classmethod
     def write(cls, path: Path, array: NDArray[np.uint8], *, packed: bool = True) -> PictureFile:
-        """Write pixels, RGB of shape (height, width, 3) or gray of shape (height, width); on the disk once it returns.
+        """Write pixels (RGB of shape (height, width, 3), or gray of shape (height, width)). The file is on disk when it
+        returns.
 
         Raises:
             OSError: if the file cannot be written.
@@ -54,10 +55,10 @@ class PictureFile:
         return picture
 
     def save(self, *, packed: bool = True) -> None:
-        """Write its file, if its pixels are at hand; on the disk once it returns.
+        """Write the file if the pixels are in memory. The file is on disk when it returns.
 
         Args:
-            packed: whether the file is compressed, which takes ten times as long.
+            packed: whether to compress the file, which takes ten times as long.
 
         Raises:
             OSError: if the file cannot be written.
@@ -68,22 +69,22 @@ class PictureFile:
         with replacing(self.path) as beside, beside.open("wb") as file:
             file.write(data)
             file.flush()
-            # What the ledger says is there must outlive a power cut, as the ledger does.
+            # Files that the ledger lists must survive a power failure, as the ledger does.
             os.fsync(file.fileno())
 
     @property
     def array(self) -> NDArray[np.uint8]:
-        """The pixels, read-only: RGB (height, width, 3), or (height, width) where gray.
+        """Return the pixels, read-only: RGB (height, width, 3), or gray (height, width).
 
         Raises:
-            OSError: if the file is missing or holds no picture.
+            OSError: if the file is missing or is not an image.
         """
         if self._array is None:
             self._array = _frozen(decoded(self.path, gray=self.gray))
         return self._array
 
     def pack(self) -> None:
-        """Compress its file, unless that was done; on the disk once it returns.
+        """Compress the file unless it is compressed. The file is on disk when it returns.
 
         Raises:
             OSError: if the file cannot be read or written.
@@ -92,11 +93,11 @@ class PictureFile:
             self.save()
 
     def without_pixels(self) -> PictureFile:
-        """The same picture, its pixels not held in memory."""
+        """Return the same picture without pixels in memory."""
         return PictureFile(self.path, gray=self.gray)
 
     def within(self, folder: Path) -> str:
-        """The file's name from a folder on."""
+        """Return the file's path relative to a folder."""
         return self.path.relative_to(folder).as_posix()
 
     def __eq__(self, other: object) -> bool:
@@ -109,15 +110,15 @@ class PictureFile:
         return f"PictureFile({str(self.path)!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Pixels stay behind: who gets it reads them from the file.
+        # Pixels are not pickled. The receiver reads them from the file.
         return _unread, (self.path, self.gray)
 
 
 def decoded(path: Path, *, gray: bool = False) -> NDArray[np.uint8]:
-    """Pixels of a picture's file, RGB, or one channel where gray.
+    """Return the pixels of an image file: RGB, or one channel if gray.
 
     Raises:
-        OSError: if the file is missing or holds no picture.
+        OSError: if the file is missing or is not an image.
     """
     cv2 = opencv()
     data = np.frombuffer(path.read_bytes(), dtype=np.uint8)

@@ -1,4 +1,4 @@
-"""PNG, quickly: each row as its difference from the one above, in which only runs are looked for."""
+"""Fast PNG encoder: each row is stored as its difference from the previous row, with run-length compression."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from numpy.typing import NDArray
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _UP = 2
-"""The filter "up" of PNG: of each byte, the one above is subtracted."""
+"""PNG's filter "up", which subtracts from each byte the one above."""
 _GRAY, _RGB = 0, 2
 
 
 def quick_png(array: NDArray[np.uint8], *, packed: bool = True) -> bytes:
-    """Pixels as PNG: RGB of shape (height, width, 3), or gray of shape (height, width).
+    """Return pixels as PNG: RGB of shape (height, width, 3), or gray of shape (height, width).
 
-    It takes half of the time that OpenCV takes at its quickest, for files a twentieth larger. The same pixels give the
+    It takes half the time of OpenCV's fastest setting, for files that are 5% larger. The same pixels always give the
     same bytes.
 
     Args:
         array: the pixels.
-        packed: whether the file is compressed. Without, it takes a tenth of the time and about twice the space.
+        packed: whether to compress the file. Without compression, it takes a tenth of the time and about twice the
+            space.
 
     Source:
         Portable Network Graphics (PNG) Specification, third edition (W3C, 2025), sections 5, 9 and 11.
@@ -38,7 +39,7 @@ def quick_png(array: NDArray[np.uint8], *, packed: bool = True) -> bytes:
     rows[0, 1:] = pixels[0]
     np.subtract(pixels[1:], pixels[:-1], out=rows[1:, 1:])
     header = struct.pack(">IIBBBBB", width, height, 8, _GRAY if array.ndim == 2 else _RGB, 0, 0, 0)
-    # Faster packers were seen to pack the same pixels in two ways, and files are compared by their bytes.
+    # Faster compressors sometimes encode the same pixels differently, but files are compared by their bytes.
     packer = zlib.compressobj(strategy=zlib.Z_RLE) if packed else zlib.compressobj(level=0)
     data = packer.compress(rows.data) + packer.flush()
     parts = ((b"IHDR", header), (b"IDAT", data), (b"IEND", b""))

@@ -1,4 +1,4 @@
-"""What is known of a sport: what is searched for, asked for and looked for. A new one is an entry, not code."""
+"""Sports: search queries, prompts and detector classes. A new sport needs an entry in the configuration, no code."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class Sport(BaseModel):
     """An entry `[sports.NAME]` of the configuration.
 
     Attributes:
-        queries: what videos are searched for by, where a source names none.
-        prompts: what a frame should be a picture of (the filter `clip`).
+        queries: search queries for videos, if a source names none.
+        prompts: descriptions of suitable frames, for the filter `clip`.
         ball_class: the detector's name for the ball.
         player_class: the detector's name for a player.
-        bounds: settings of the stage `plausibility` that are others for this sport.
+        bounds: settings of the stage `plausibility` that differ for this sport.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -33,6 +33,6 @@ class Sport(BaseModel):
 
 @cache
 def known_sports() -> Mapping[str, Sport]:
-    """The sports of the paper, which need no entry; one given in the configuration replaces it."""
+    """Return the sports of the paper, which need no entry. An entry in the configuration replaces them."""
     text = files("spotball_gen.items").joinpath("sports.toml").read_text(encoding="utf-8")
     return {name: Sport.model_validate(entry) for name, entry in tomllib.loads(text).items()}

@@ -1,7 +1,7 @@
-"""What a stage is: items in, and out come items, rejects with their reason, and failures.
+"""The stage interface: a stage takes items, and returns items, rejects with a reason, and failures.
 
-A stage's result for an item depends on that item, its settings and the run's seed alone, not on the batch it comes in
-nor on what was there before: only so can a run that was killed end as one that was not.
+A stage's result for an item depends only on the item, the settings and the run's seed, not on the batch or on earlier
+items. Otherwise, an interrupted run could not end with the same result as an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from spotball_gen.items.pictures import PictureFile
 from spotball_gen.items.sports import Sport
 
 ORDER = ("filter", "detect", "track", "plausibility", "inpaint", "check", "label")
-"""The stages that items pass, after those frames became items."""
+"""The stages that items pass, after frames have become items."""
 
 Device = Literal["cpu", "gpu"]
 
 
 class StageSettings(BaseModel):
-    """Base of the settings of a kind of stage: a key nobody knows is refused."""
+    """Base class of a stage's settings. Unknown keys raise an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """An item that a stage does not let pass.
+    """An item that a stage rejects.
 
     Attributes:
-        item: its id.
-        stage: which stage.
-        reason: in few words, the same for all such: `two balls`.
-        detail: what is particular to this one: `2 above 0.3: 0.81, 0.44`.
-        scores: what it was decided by.
+        item: id of the item.
+        stage: name of the stage.
+        reason: a few words, the same for all such items: `two balls`.
+        detail: details of this item: `2 above 0.3: 0.81, 0.44`.
+        scores: the measurements that led to the decision.
     """
 
     item: str
@@ -55,7 +55,7 @@ class Reject:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An item that a stage could do nothing with: an error, where a reject is a judgment."""
+    """An item that a stage could not process because of an error. A reject, in contrast, is a decision."""
 
     item: str
     stage: str
@@ -64,7 +64,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a batch: each item is once in one of the three."""
+    """The result for a batch. Each item is in exactly one of the three."""
 
     items: tuple[Item, ...] = ()
     rejects: tuple[Reject, ...] = ()
@@ -73,16 +73,16 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Context:
-    """What a stage knows of its run.
+    """The context of a stage.
 
     Attributes:
         work: the work folder.
-        grid: the grid, over images of the run's size.
-        seed: the run's seed; for an item, `Item.seed(context.seed, stage)`.
-        sports: what the configuration says of each sport.
-        folder: what paths in the settings start from: the configuration's folder.
-        detector: class and settings of the run's detector, for who looks at an image again. One whose class has
-            `sees = False` does not look at the image.
+        grid: the grid over images of the run's size.
+        seed: the run's seed. For an item, use `Item.seed(context.seed, stage)`.
+        sports: the configuration of each sport.
+        folder: the folder of the configuration. Paths in the settings are relative to it.
+        detector: class and settings of the run's detector, to examine an image again. A detector whose class has
+            `sees = False` does not use the image.
     """
 
     work: Path
@@ -93,57 +93,59 @@ class Context:
     detector: tuple[Any, StageSettings] | None = None
 
     def keep(self, item: Item, what: str, pixels: NDArray[np.uint8]) -> PictureFile:
-        """Write a picture of an item into the work folder: `masks/VIDEO/ID.png`, painted again `masks/VIDEO/ID-1.png`.
+        """Write an image of an item into the work folder: `masks/VIDEO/ID.png`, or `masks/VIDEO/ID-1.png` after
+        repainting.
 
         Args:
+            item: the item.
             what: the folder: `painted`, `masks`, ...
             pixels: RGB (height, width, 3), or a mask (height, width).
 
         Raises:
-            OSError: if it cannot be written.
+            OSError: if the file cannot be written.
         """
-        # What was there before stays until the ledger knows the new one.
+        # The earlier file stays until the ledger contains the new one.
         times = item.notes.get("inpaint", {}).get("repainted", 0)
         name = f"{item.id}-{times}" if times else item.id
         return PictureFile.write(self.work / output_name(what, item.source.video, name, ending=".png"), pixels)
 
 
 class Stage(Protocol):
-    """One kind of one stage, made of its settings and the run's context. A class by which the registry finds it."""
+    """A kind of a stage, created from its settings and the run's context. The registry finds it by its class."""
 
     Settings: ClassVar[type[StageSettings]]
-    """The model that its table of the configuration is read with."""
+    """The pydantic model of its table in the configuration."""
     packages: ClassVar[tuple[str, ...]]
-    """Distributions whose versions the ledger records, where they are installed."""
+    """Distributions whose versions the ledger records, if they are installed."""
 
     name: str
-    """The stage: one of `ORDER`."""
+    """Name of the stage, one of `ORDER`."""
     kind: str
-    """Which kind of it, as the configuration says."""
+    """Name of the kind, as in the configuration."""
     version: str
-    """Another one where results may differ."""
+    """Version of the kind. Change it if results may differ."""
     settings: Any
-    """An instance of `Settings`."""
+    """The settings, an instance of `Settings`."""
     batch_size: int
-    """So many items are handed over at most."""
+    """Maximum number of items per batch."""
     device: Device
-    """Where most of its work is done; those on the GPU take turns."""
+    """The device that does most of the work. Stages on the GPU take turns."""
 
     def process(self, items: Sequence[Item]) -> Outcome:
-        """What becomes of each item of a batch.
+        """Return the result for each item of a batch.
 
-        An exception other than `SpotballError` makes the engine try the batch's items one by one, and is the failure
-        of the item that raises it again.
+        If it raises an exception other than `SpotballError`, the engine processes the items of the batch one by one. An
+        item that raises the exception again becomes a failure.
         """
         ...
 
 
 def one_by_one(stage: str, items: Iterable[Item], judge: Callable[[Item], Item | Reject]) -> Outcome:
-    """An outcome from a function of one item; an error is the failure of its item only.
+    """Apply a function to each item, and return the outcome. An error becomes a failure of that item only.
 
     Raises:
-        SpotballError: as the function: an error of settings or machine, and of no item in particular.
-        OSError: likewise, such as a full disk.
+        SpotballError: if the function raises it, because it concerns settings or the machine, not a single item.
+        OSError: if the machine causes it, for example a full disk.
     """
     passed: list[Item] = []
     rejects: list[Reject] = []
@@ -164,17 +166,17 @@ def one_by_one(stage: str, items: Iterable[Item], judge: Callable[[Item], Item |
 
 
 def spares_no_other(error: BaseException) -> bool:
-    """Whether an error would meet the next item, too: settings, memory, a disk that is full or cannot be written.
+    """Return whether an error would also affect other items: invalid settings, no memory, or a full or unwritable disk.
 
     Examples:
         >>> spares_no_other(ValueError("this image is odd")), spares_no_other(OSError(28, "No space left on device"))
         (False, True)
     """
-    # A picture that cannot be read raises an OSError without a number, and is one item's.
+    # An unreadable image raises an OSError without errno, and concerns only one item.
     broken = isinstance(error, OSError) and error.errno is not None and not isinstance(error, FileNotFoundError)
     return broken or isinstance(error, (SpotballError, MemoryError)) or not isinstance(error, Exception)
 
 
 def said(error: BaseException) -> str:
-    """An error in one line."""
+    """Return an error as one line of text."""
     return f"{type(error).__name__}: {' '.join(str(error).split())}"[:500]

@@ -1,1 +1,1 @@
-"""Neural networks: load them, prepare their input, read their output."""
+"""Neural networks: load them, prepare their input, and read their output."""

@@ -1,4 +1,4 @@
-"""Inpainting models of the diffusers library: how each family is loaded, checked and called."""
+"""Load and call inpainting models of the diffusers library."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ from spotball_gen.models.torch_models import loaded, weights_name
 
 
 class DiffusionSettings(Protocol):
-    """What is read of a stage's settings."""
+    """The settings that all diffusion stages have."""
 
     @property
     def revision(self) -> str | None:
-        """The branch, tag or commit on the Hub."""
+        """Return the branch, tag or commit on the Hub."""
 
     @property
     def variant(self) -> str | None:
-        """The variant of the weights' files."""
+        """Return the variant of the weight files."""
 
     @property
     def dtype(self) -> str:
-        """The numbers it computes in."""
+        """Return the number format for computation."""
 
     @property
     def steps(self) -> int:
-        """Steps of the scheduler."""
+        """Return the number of scheduler steps."""
 
     @property
     def guidance_scale(self) -> float:
-        """How much the prompt counts."""
+        """Return the guidance scale: the influence of the prompt."""
 
 
 @dataclass(frozen=True)
 class PipelineFamily:
-    """Models that diffusers loads and calls in the same way.
+    """A family of models that diffusers loads and calls in the same way.
 
     Attributes:
-        pipeline: name of the class of diffusers.
-        network: the part whose input tells whether the model inpaints.
-        channels: from the pipeline, the channels that this input must have.
-        half: the numbers of 16 bits that it computes in on a GPU.
-        cell: sides of images are multiples of this many pixels.
-        takes_negative: whether there is a negative prompt.
+        pipeline: name of the diffusers class.
+        network: the component whose input shows whether the model is an inpainting model.
+        channels: function that returns the required number of input channels of this component.
+        half: 16-bit number format on a GPU.
+        cell: sides of images must be multiples of this many pixels.
+        takes_negative: whether the model supports a negative prompt.
         load: further options for loading.
         call: further options for calling.
     """
@@ -65,23 +65,23 @@ class PipelineFamily:
 
 
 def _unet_channels(pipeline: Any) -> int:
-    """Noise, the image without what is masked, and the mask."""
+    """Return the channels for noise, the masked image, and the mask."""
     return 2 * int(pipeline.vae.config.latent_channels) + 1
 
 
 def _flux_channels(pipeline: Any) -> int:
-    """The same, four latent pixels together, and each pixel of the mask."""
+    """Return the same channels for packs of four latent pixels, plus each pixel of the mask."""
     return 8 * int(pipeline.vae.config.latent_channels) + 4 * 64
 
 
 _WITHOUT_CHECKER = {"safety_checker": None, "requires_safety_checker": False}
-# From noise alone: less would keep something of what was there.
+# Start from pure noise. A lower strength would keep traces of the ball.
 _FROM_NOISE = {"strength": 1.0}
 
 STABLE_DIFFUSION = PipelineFamily(
     "StableDiffusionInpaintPipeline", "unet", _unet_channels, load=_WITHOUT_CHECKER, call=_FROM_NOISE
 )
-# A watermark would show where the ball was.
+# A watermark would reveal where the ball was.
 STABLE_DIFFUSION_XL = PipelineFamily(
     "StableDiffusionXLInpaintPipeline", "unet", _unet_channels, load={"add_watermarker": False}, call=_FROM_NOISE
 )
@@ -92,7 +92,7 @@ FLUX_FILL = PipelineFamily(
 
 @dataclass(frozen=True, slots=True)
 class InpaintRequest:
-    """What is asked of the model for one image."""
+    """The prompts and seed for one image."""
 
     prompt: str
     negative_prompt: str
@@ -104,9 +104,9 @@ class InpaintingModel:
     """A loaded pipeline.
 
     Attributes:
-        pipeline: of the diffusers library.
-        weights: which ones.
-        family: how it is called.
+        pipeline: a pipeline of the diffusers library.
+        weights: identification of the weights.
+        family: the family of the model.
     """
 
     pipeline: Any
@@ -118,7 +118,7 @@ class InpaintingModel:
         """Load a pipeline onto a device.
 
         Raises:
-            OptionError: if it cannot be had or is not made for inpainting.
+            OptionError: if it cannot be loaded, or if it is not an inpainting model.
         """
         import diffusers
         import torch
@@ -129,7 +129,7 @@ class InpaintingModel:
         dtype = automatic if settings.dtype == "auto" else settings.dtype
 
         def load() -> tuple[Any, str | None]:
-            # The folder that the Hub's files are in is called by their commit.
+            # The folder with files from the Hub is named by their commit.
             is_local = Path(source).is_dir()
             folder = source if is_local else kind.download(source, **family.load, **files)
             pipeline = kind.from_pretrained(folder, variant=settings.variant, **family.load)
@@ -141,7 +141,7 @@ class InpaintingModel:
             reason = f"its network takes {channels} channels, not {wanted}"
             raise OptionError(f"inpaint: {source}: no inpainting model: {reason}")
         pipeline.set_progress_bar_config(disable=True)
-        # In 32 bits, as it is loaded, there is nothing to be cast, and to be warned of.
+        # With 32 bits, nothing needs to be cast, which avoids a warning.
         pipeline.to(*[device] if dtype == "float32" else [device, getattr(torch, dtype)])
         return cls(pipeline, weights_name(source, commit), family)
 
@@ -151,19 +151,19 @@ class InpaintingModel:
         requests: Sequence[InpaintRequest],
         settings: DiffusionSettings,
     ) -> NDArray[np.uint8]:
-        """What the model makes of some images of one size.
+        """Inpaint images of the same size.
 
         Args:
             views: each image, shape (height, width, 3), and its mask, shape (height, width).
-            requests: of each.
+            requests: prompts and seed for each image.
             settings: steps and guidance scale.
 
         Returns:
             Shape (n, height, width, 3).
 
         Raises:
-            OptionError: if a prompt is longer than the model reads.
-            ValueError: if what it makes is no image.
+            OptionError: if a prompt is longer than the model supports.
+            ValueError: if the output is not a valid image.
         """
         import torch
         from PIL import Image as Pictures
@@ -182,7 +182,7 @@ class InpaintingModel:
             **self.family.call,
             num_inference_steps=settings.steps,
             guidance_scale=settings.guidance_scale,
-            # On the CPU, so that a GPU starts from the same noise.
+            # Generate noise on the CPU, so that a GPU starts from the same noise.
             generator=[torch.Generator("cpu").manual_seed(request.seed) for request in requests],
             output_type="np",
         ).images

@@ -1,4 +1,4 @@
-"""Models of the Hugging Face libraries: where they come from, where they run, and what they were exactly."""
+"""Models of the Hugging Face libraries: where to load them from, where to run them, and how to identify them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from spotball_gen.items.stage import StageSettings
 
 
 class TorchSettings(StageSettings):
-    """Settings of a kind of stage that runs such a model.
+    """Settings of a stage that runs such a model.
 
     Attributes:
-        model: a folder, seen from the configuration's folder, or a name on the Hugging Face Hub.
+        model: a folder relative to the configuration's folder, or a name on the Hugging Face Hub.
         revision: branch, tag or commit on the Hub.
-        device: `auto` is `cuda` if PyTorch finds one, else `cpu`.
-        dtype: the numbers it computes in; what `auto` is, the kind of stage says.
-        batch_size: images that it gets together.
+        device: `auto` is `cuda` if PyTorch supports it on this machine, otherwise `cpu`.
+        dtype: number format for computation. The stage defines the meaning of `auto`.
+        batch_size: images per batch.
     """
 
     model: str
@@ -34,7 +34,7 @@ class TorchSettings(StageSettings):
 
 
 def require(purpose: str, *modules: str) -> None:
-    """Refuse early where a library is missing.
+    """Check that libraries are installed.
 
     Raises:
         MissingExtraError: if one of the modules cannot be found.
@@ -44,10 +44,10 @@ def require(purpose: str, *modules: str) -> None:
 
 
 def picked_device(setting: str, stage: str) -> Literal["cpu", "cuda"]:
-    """The device that a setting means.
+    """Return the device for a setting.
 
     Raises:
-        OptionError: for `cuda` where PyTorch finds none.
+        OptionError: for `cuda` if PyTorch does not support it on this machine.
     """
     import torch
 
@@ -58,15 +58,15 @@ def picked_device(setting: str, stage: str) -> Literal["cpu", "cuda"]:
 
 
 def source_of(model: str, folder: Path, stage: str) -> str:
-    """What the libraries load a model from: the folder that there is, else a name on the Hub.
+    """Return where to load a model from: an existing folder, otherwise a name on the Hub.
 
     Args:
-        model: as the settings have it.
-        folder: what paths start from.
-        stage: for the message.
+        model: the setting.
+        folder: folder that paths are relative to.
+        stage: name of the stage, for the error.
 
     Raises:
-        OptionError: if it can only be a folder, and there is none.
+        OptionError: if the setting can only be a folder, and it does not exist.
     """
     path = folder / Path(model).expanduser()
     if path.is_dir():
@@ -77,10 +77,10 @@ def source_of(model: str, folder: Path, stage: str) -> str:
 
 
 def loaded(load: Callable[[], Any], source: str, stage: str) -> Any:
-    """What a library loads.
+    """Return the model that a library loads.
 
     Raises:
-        OptionError: if it cannot.
+        OptionError: if loading fails.
     """
     if not sys.stderr.isatty():
         _draw_no_bars()
@@ -91,14 +91,14 @@ def loaded(load: Callable[[], Any], source: str, stage: str) -> Any:
 
 
 def weights_name(source: str, commit: str | None) -> str:
-    """Which weights they are, for the record.
+    """Return an identification of the weights.
 
     Args:
         source: the folder or the name on the Hub.
-        commit: the Hub's, where they are from there.
+        commit: the commit on the Hub, or None for a folder.
 
     Returns:
-        `NAME@COMMIT`; of a folder, its name and the start of the digest of all its files.
+        `NAME@COMMIT`; for a folder, its name and the start of the digest of all its files.
     """
     folder = Path(source)
     if not folder.is_dir():
@@ -124,7 +124,7 @@ def _draw_no_bars() -> None:
 
 
 def _one_line(error: Exception) -> str:
-    """The first line of a message, without the token that the Hub was asked with."""
+    """Return the first line of an error message, without the Hub token."""
     from huggingface_hub import get_token
 
     line = next(iter(str(error).splitlines()), type(error).__name__)

@@ -1,1 +1,1 @@
-"""Run stages on items: configuration, engines, the ledger, quotas and progress."""
+"""Run stages on items: configuration, engines, ledger, quotas and progress."""

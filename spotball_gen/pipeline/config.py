@@ -1,4 +1,4 @@
-"""CONFIG.toml: which videos, which kind of each stage, which targets. All that is wrong with it is told at once."""
+"""The configuration CONFIG.toml: videos, kind of each stage, and targets. Errors list all problems at once."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ DEFAULT_KINDS: Mapping[str, str] = {
     "check": "artifacts",
     "label": "cells",
 }
-"""The kind of a stage that is not in the configuration, or names none. What finds balls depends on the footage."""
+"""Default kind of each stage. The detector has no default, because the choice depends on the footage."""
 
 
 class RunSettings(StageSettings):
     """The table `[run]`.
 
     Attributes:
-        seed: of all that is drawn.
-        width: of the items' images, in pixels.
-        height: likewise.
-        rows: of the grid.
-        cols: likewise.
-        keep_rejected: whether the work folder keeps pictures of rejected items, to see what the settings did.
+        seed: random seed.
+        width: width of the items' images, in pixels.
+        height: height of the items' images, in pixels.
+        rows: rows of the grid.
+        cols: columns of the grid.
+        keep_rejected: whether the work folder keeps images of rejected items, to examine the effect of the settings.
     """
 
     seed: int = Field(0, ge=0)
@@ -53,20 +53,20 @@ class RunSettings(StageSettings):
 
     @property
     def grid(self) -> Grid:
-        """The grid over the items' images."""
+        """Return the grid over the items' images."""
         return Grid(self.rows, self.cols, self.width, self.height)
 
 
 class SourceSettings(StageSettings):
-    """A table `[[sources]]`: files, or what is searched for. With neither, the sport's own queries are.
+    """A table `[[sources]]`: files, or a search. Without both, the sport's queries are used.
 
     Attributes:
-        sport: what is played.
+        sport: sport of the videos.
         path: a video, or a folder with videos at any depth.
-        query: what yt-dlp searches YouTube for, or an address of a video or a list of videos.
-        count: how many videos of a search.
-        match: which of them, as yt-dlp's `--match-filters` has it: `license ~= 'Creative Commons'`.
-        license: of all these videos, where they do not say it themselves.
+        query: search query for YouTube with yt-dlp, or the address of a video or playlist.
+        count: number of videos per search.
+        match: filter in the syntax of yt-dlp's `--match-filters`: `license ~= 'Creative Commons'`.
+        license: license of the videos that do not state one themselves.
     """
 
     sport: str = Field(min_length=1, pattern=r"^[\w-]+$")
@@ -87,7 +87,7 @@ class SourceSettings(StageSettings):
 
 @dataclass(frozen=True)
 class StageChoice:
-    """A stage as the configuration has it: its kind's class, and the settings that it is made with."""
+    """A stage in the configuration: the class of its kind, and its settings."""
 
     stage: str
     kind: str
@@ -95,18 +95,18 @@ class StageChoice:
     settings: StageSettings
 
     def identity(self) -> dict[str, Any]:
-        """What its results depend on."""
+        """Return everything that the stage's results depend on."""
         return {"kind": self.kind, "version": self.make.version, **self.settings.model_dump(mode="json")}
 
 
 @dataclass(frozen=True)
 class GenerationPlan:
-    """A configuration that can be run.
+    """A validated configuration.
 
     Attributes:
-        folder: what its paths start from.
-        frames: the stage that makes items.
-        stages: those that items pass, in order.
+        folder: folder that paths are relative to.
+        frames: the stage that creates items.
+        stages: the stages that items pass, in order.
     """
 
     folder: Path
@@ -118,14 +118,16 @@ class GenerationPlan:
     targets: Targets
 
     def context(self, work: Path) -> Context:
-        """What its stages know of the run, whose work folder this is."""
+        """Return the context of the stages, for a work folder."""
         detectors = [(choice.make, choice.settings) for choice in self.stages if choice.stage == "detect"]
         return Context(
             work, self.run.grid, self.run.seed, self.sports, self.folder, detectors[0] if detectors else None
         )
 
     def identity(self) -> dict[str, Any]:
-        """What makes items belong together, by name: under another one of these, a run does not go on."""
+        """Return the values that all items of a dataset must share, by name. A run resumes only if they are
+        unchanged.
+        """
         parts: dict[str, Any] = {
             "run": self.run.model_dump(exclude={"keep_rejected"}),
             **{f"sports.{name}": sport.model_dump(mode="json") for name, sport in self.sports.items()},
@@ -143,13 +145,13 @@ def read_config(path: Path) -> GenerationPlan:
     """Read a configuration.
 
     Raises:
-        InputError: naming all that is wrong with it.
+        InputError: if it is invalid. The error lists all problems.
     """
     return _ConfigReader(path, read_toml(path, "a configuration")).plan()
 
 
 class _ConfigReader:
-    """One configuration being read; collects what is wrong with it."""
+    """Reads one configuration and collects its problems."""
 
     def __init__(self, path: Path, tables: dict[str, Any]) -> None:
         self._path, self._tables = path, tables
@@ -205,7 +207,7 @@ class _ConfigReader:
         return dict(sorted(by_name.items()))
 
     def _check_queries(self, sources: Sequence[SourceSettings], sports: Mapping[str, Sport]) -> None:
-        """See that a source that names neither path nor query is of a sport that has queries."""
+        """Check that the sport of a source without path and query has queries."""
         for source in sources:
             unspecified = source.path is None and source.query is None
             if unspecified and source.sport in sports and not sports[source.sport].queries:
@@ -230,7 +232,7 @@ class _ConfigReader:
         return settings and StageChoice(stage, kind, make, settings)
 
     def _check_bounds(self, sports: Mapping[str, Sport], choice: StageChoice | None) -> None:
-        """See that each sport's bounds are settings of the stage that they are for."""
+        """Check that each sport's bounds are valid settings of the stage `plausibility`."""
         for name, sport in sports.items() if choice else ():
             assert choice
             together = {**choice.settings.model_dump(), **sport.bounds}
@@ -244,7 +246,7 @@ class _ConfigReader:
         return table
 
     def _model(self, make: type[M], where: str, table: object) -> M | None:
-        """The table as a record; None where it is none, with what is wrong noted."""
+        """Return the table as a record. If it is invalid, collect the problems and return None."""
         try:
             return make.model_validate(table)
         except ValidationError as error:

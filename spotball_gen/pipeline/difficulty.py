@@ -1,6 +1,6 @@
-"""How hard an item may be: how many players there are, how much of them is hidden, where the ball is and how large.
+"""Measure the difficulty of an item: number of players, occlusion, and position and size of the ball.
 
-Lengths are pixels of the item's image. Only boxes are looked at, so that it can be said of any scene.
+Lengths are in pixels of the item's image. Only boxes are needed, so any scene can be measured.
 """
 
 from __future__ import annotations
@@ -16,32 +16,32 @@ from spotball_core.metrics.strategy import PAPER_WINDOW
 
 Measure: TypeAlias = Literal["players", "coverage", "occlusion", "ball_size", "player_distance", "center_distance"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
-"""What is measured:
+"""Measures of difficulty:
 
-- `players`: how many there are;
-- `coverage`: share of the image that their boxes cover, counted once where several do;
-- `occlusion`: mean over players of the share of them that is hidden by others or beyond the frame, see `hidden`;
-- `ball_size`: the geometric mean of the sides of the ball's box;
-- `player_distance`: from the ball's center to the nearest player's box, 0 in one; infinite without players;
-- `center_distance`: from the ball's center to the image's.
+- `players`: number of players;
+- `coverage`: share of the image that their boxes cover (overlaps count once);
+- `occlusion`: mean over players of the share that is hidden by others or beyond the frame, see `hidden`;
+- `ball_size`: geometric mean of the sides of the ball's box;
+- `player_distance`: distance from the ball's center to the nearest player's box, 0 inside; infinite without players;
+- `center_distance`: distance from the ball's center to the image's center.
 """
 
 UPRIGHT = 2.5
-"""Height over width of a player's box, where no whole one is in the image to tell."""
+"""Default ratio of height to width of a player's box, if no complete box is in the image."""
 _EDGE = 1.0
-"""A box so near to the frame, in pixels, goes on beyond it."""
+"""A box within this distance from the frame, in pixels, extends beyond it."""
 
 Corners: TypeAlias = Sequence[float]
 Floats = NDArray[np.float64]
 
 
 def measures(ball: Corners, players: Sequence[Corners], grid: Grid) -> dict[Measure, float]:
-    """All measures of an item.
+    """Return all measures of an item.
 
     Args:
-        ball: its box (x1, y1, x2, y2).
-        players: their boxes.
-        grid: over its image.
+        ball: the ball's box (x1, y1, x2, y2).
+        players: the players' boxes.
+        grid: the grid over the image.
 
     Examples:
         >>> measures((310, 170, 330, 190), [(400, 100, 440, 200)], Grid.standard())["player_distance"]
@@ -63,7 +63,7 @@ def measures(ball: Corners, players: Sequence[Corners], grid: Grid) -> dict[Meas
 
 
 def in_center(ball: Corners, grid: Grid) -> bool:
-    """Whether the ball's center is in the paper's center window (eq. 7), on other grids in the same part of the image.
+    """Return whether the ball's center is in the paper's center window (eq. 7), or in the same area on other grids.
 
     Examples:
         >>> in_center((310, 170, 330, 190), Grid.standard()), in_center((0, 0, 20, 20), Grid.standard())
@@ -77,10 +77,10 @@ def in_center(ball: Corners, grid: Grid) -> bool:
 
 
 def hidden(players: Floats, grid: Grid) -> Floats:
-    """Share of each player that cannot be seen, as far as boxes tell.
+    """Return the hidden share of each player, estimated from boxes.
 
-    A player whose box reaches lower is nearer to the camera, and hides what the two boxes share. A box at the frame is
-    taken to go on beyond it until it has the median shape of the boxes that are whole.
+    A player whose box reaches lower is nearer to the camera, and hides the overlap of the two boxes. A box at the frame
+    is assumed to extend beyond it until it has the median shape of the complete boxes.
 
     Args:
         players: boxes, shape (n, 4).
@@ -104,7 +104,7 @@ def hidden(players: Floats, grid: Grid) -> Floats:
             continue
         nearer = players[players[:, 3] > box[3]]
         visible = 1 - covered(box, nearer)
-        # Beyond both edges, nothing is left to tell the shape by.
+        # A box cut off at both edges gives no information about its shape.
         full = max(1.0, height / upright / width) if beside and not above else 1.0
         if above and not beside:
             full = max(1.0, width * upright / height)
@@ -113,7 +113,7 @@ def hidden(players: Floats, grid: Grid) -> Floats:
 
 
 def covered(box: Floats, others: Floats) -> float:
-    """Share of a box that others cover together.
+    """Return the share of a box that other boxes cover together.
 
     Examples:
         >>> covered(np.array([0, 0, 10, 10.0]), np.array([[0, 0, 5, 10], [4, 0, 6, 10.0]]))
@@ -132,7 +132,7 @@ def covered(box: Floats, others: Floats) -> float:
 
 
 def _cut(players: Floats, grid: Grid) -> NDArray[np.bool_]:
-    """Whether each box is cut off beside, and above or below; shape (n, 2)."""
+    """Return whether each box is cut off at the sides, and at the top or bottom; shape (n, 2)."""
     near = players[:, :2] <= _EDGE
     far = players[:, 2:] >= np.array([grid.width, grid.height]) - _EDGE
     return np.asarray(near | far)

@@ -1,4 +1,4 @@
-"""The folder of a dataset that is being made: whether it may be one, who has it, and where its ledger is."""
+"""The folder of a dataset during generation: checks, and the paths of its parts."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from spotball_gen.pipeline.ledger_schema import SCHEMA
 WORK, LEDGER = ".work", "ledger.sqlite"
 
 IMAGES, WITH_BALL = "images", "with_ball"
-"""Folders of the dataset: by sport, the images that are asked about, and the same with the ball."""
+"""Subfolders with images by sport: without the ball (for the questions), and with the ball."""
 
 
 def check_folder(dataset: Path) -> None:
-    """See that a folder may become a dataset, or is one that `spotball gen run` began.
+    """Check that a folder may become a dataset, or was created by `spotball gen run`.
 
     Raises:
-        OptionError: if not.
+        OptionError: otherwise.
     """
     if dataset.exists() and not dataset.is_dir():
         raise OptionError(f"--out: {dataset} is a file. Name a folder")
@@ -27,10 +27,10 @@ def check_folder(dataset: Path) -> None:
 
 
 def read_only(dataset: Path) -> SqliteStore:
-    """Open a dataset's ledger to read it, also while another process has it.
+    """Open a dataset's ledger for reading, also while another process uses it.
 
     Raises:
-        OptionError: if there is none.
+        OptionError: if the ledger does not exist.
         DamagedStoreError: if it is empty or damaged.
     """
     path = dataset / WORK / LEDGER
@@ -40,7 +40,7 @@ def read_only(dataset: Path) -> SqliteStore:
 
 
 def with_ball(path: str | None) -> str | None:
-    """The name of an image with its ball, as it is where a generation made it; None for other images.
+    """Return the path of the image with the ball in a generated dataset, or None for other images.
 
     Examples:
         >>> with_ball("images/soccer/1.png"), with_ball("elsewhere/1.png")

@@ -1,4 +1,4 @@
-"""The funnel: how many items each stage left, and why others went; as a table and as a picture."""
+"""The funnel: how many items each stage kept, and why others were removed, as a table and as a figure."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from spotball_core.service.safe_text import csv_cells
 from spotball_gen.pipeline.ledger import FunnelStep
 
 CHOICE = "targets"
-"""The last step, after all stages: which items the dataset takes."""
+"""The final step after all stages: the selection of items for the dataset."""
 
 _WIDTH, _LEFT, _ROW, _BAR = 700, 120, 44, 400
-"""Pixels: of the picture, before the bars, of a row, and of the longest bar."""
+"""Pixels: width of the figure, left margin of the bars, height of a row, length of the longest bar."""
 
 _KEPT, _GONE, _TEXT, _FAINT = "#0f766e", "#d9dee3", "#1f2933", "#5b6770"
 
 
 def choice_step(kept: int, left_out: Mapping[str, str]) -> FunnelStep:
-    """The last step: what the targets left out, by reason."""
+    """Return the final step: items excluded by the targets, by reason."""
     reasons: dict[str, int] = {}
     for reason in left_out.values():
         reasons[reason] = reasons.get(reason, 0) + 1
@@ -28,7 +28,7 @@ def choice_step(kept: int, left_out: Mapping[str, str]) -> FunnelStep:
 
 
 def record(steps: Sequence[FunnelStep]) -> list[dict[str, object]]:
-    """As JSON."""
+    """Return the funnel as JSON values."""
     return [
         {
             "stage": step.stage,
@@ -43,7 +43,7 @@ def record(steps: Sequence[FunnelStep]) -> list[dict[str, object]]:
 
 
 def table(steps: Sequence[FunnelStep]) -> str:
-    """As CSV: a row for what each stage kept, for each reason of its rejects, and for its failures.
+    """Return the funnel as CSV: a row for kept items, for each reject reason, and for failures of each stage.
 
     Examples:
         >>> print(table([FunnelStep("filter", 7, 3, 1, {"blurred": 2, "dark": 1})]), end="")
@@ -65,7 +65,7 @@ def table(steps: Sequence[FunnelStep]) -> str:
 
 
 def lines(steps: Sequence[FunnelStep]) -> list[str]:
-    """As lines for a terminal.
+    """Return the funnel as lines for a terminal.
 
     Examples:
         >>> steps = [FunnelStep("frames", 40, 2, 0, {"near duplicate": 2}), FunnelStep("filter", 40, 0, 0, {})]
@@ -79,7 +79,7 @@ def lines(steps: Sequence[FunnelStep]) -> list[str]:
 
 
 def picture(steps: Sequence[FunnelStep]) -> str:
-    """As SVG: a bar for each stage, of what it kept of what it was given, with its reasons."""
+    """Return an SVG with a bar per stage: kept items relative to the items it received, with reasons."""
     most = max([1, *(step.entered for step in steps)])
     height = _ROW * len(steps) + 34
     parts = [
@@ -105,7 +105,7 @@ def picture(steps: Sequence[FunnelStep]) -> str:
 
 
 def _why(step: FunnelStep) -> str:
-    """Why items went, the most frequent reason first."""
+    """Return why items were removed, the most frequent reason first."""
     ordered = sorted(step.reasons.items(), key=lambda pair: (-pair[1], pair[0]))
     parts = [f"{count:,} {reason}" for reason, count in ordered]
     return ", ".join([*parts, *([f"{step.failed:,} failed"] if step.failed else [])])

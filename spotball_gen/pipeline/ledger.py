@@ -1,7 +1,7 @@
-"""The ledger of a generation, DATASET/.work/ledger.sqlite: the truth from which the dataset is made.
+"""The ledger of a generation in DATASET/.work/ledger.sqlite. The dataset is derived from it.
 
-What a stage said of an item is there once its transaction is, which outlives a kill and a power cut. One process at a
-time has a dataset, by a lock that the system lets go of when the process ends, however it ends.
+A stage's result is stored once its transaction is committed, which survives a kill and a power failure. Only one
+process at a time can hold a dataset; the operating system releases the lock when the process ends for any reason.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from spotball_gen.pipeline.folder import LEDGER, WORK, check_folder, read_only
 from spotball_gen.pipeline.ledger_schema import SCHEMA
 
 FRAMES = "frames"
-"""The stage that makes items of videos."""
+"""Name of the stage that creates items from videos."""
 
 State = Literal["going", "held", "passed", "rejected", "failed"]
-"""What an item is: on its way, waiting for its stage to see all, through all stages, or decided on."""
+"""The state of an item: in progress, waiting for a stage that needs all items, through all stages, or removed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Video:
-    """A video as the ledger has it; see the table `videos`."""
+    """A video in the ledger; see the table `videos`."""
 
     source: VideoSource
     size: int
@@ -46,10 +46,10 @@ class TakenFrame:
     """A frame that was taken from a video.
 
     Attributes:
-        item: what it became.
-        frame: its number within the video.
+        item: its item.
+        frame: its number in the video.
         digest: its perceptual hash.
-        reject: why it goes no further, if so.
+        reject: why it does not continue, or None if it does.
     """
 
     item: Item
@@ -60,7 +60,7 @@ class TakenFrame:
 
 @dataclass(frozen=True, slots=True)
 class FunnelStep:
-    """What a stage did: a line of the funnel."""
+    """The counts of one stage: a step of the funnel."""
 
     stage: str
     kept: int
@@ -70,7 +70,7 @@ class FunnelStep:
 
     @property
     def entered(self) -> int:
-        """How many items it decided on."""
+        """Return the number of items that the stage decided on."""
         return self.kept + self.rejected + self.failed
 
 
@@ -87,14 +87,14 @@ _KIND = RunKind(
 
 
 class Ledger(RunStore):
-    """A dataset's ledger, held by this process; a context manager that lets go of it. Threads may share it.
+    """A dataset's ledger, locked by this process. A context manager that releases it. Threads may share it.
 
     Args:
         dataset: the dataset's folder.
 
     Raises:
-        OptionError: if the folder holds something else, or another process has it.
-        StoreError: if the ledger cannot be opened or is of a later version.
+        OptionError: if the folder holds something else, or if another process uses it.
+        StoreError: if the ledger cannot be opened, or if a later version wrote it.
     """
 
     def __init__(self, dataset: Path) -> None:
@@ -106,14 +106,14 @@ class Ledger(RunStore):
 
     @property
     def killed(self) -> bool:
-        """Whether the last session ended without notice, and may have left temporary files."""
+        """Return whether the last session was killed and may have left temporary files."""
         ended = self.rows("SELECT ended FROM sessions ORDER BY session DESC LIMIT 1")
         return bool(ended) and ended[0][0] is None
 
     # Videos -------------------------------------------------------------------------------------------------------
 
     def add_videos(self, videos: Iterable[Video]) -> None:
-        """Note the videos, in the order in which their frames count."""
+        """Store the videos, in the order of their frames."""
         rows = [
             (
                 video.source.video,
@@ -135,7 +135,7 @@ class Ledger(RunStore):
             connection.executemany(f"INSERT INTO videos VALUES ({', '.join('?' * 12)})", rows)
 
     def videos(self) -> tuple[Video, ...]:
-        """All videos, in order."""
+        """Return all videos, in order."""
         columns = "video, path, sport, license, origin, sha256, size, modified, state, detail, frames"
         videos = []
         for video, path, *row in self.rows(f"SELECT {columns} FROM videos ORDER BY position"):
@@ -143,7 +143,7 @@ class Ledger(RunStore):
         return tuple(videos)
 
     def moved(self, video: str, path: str, size: int, modified: int) -> None:
-        """Note where a video's file is now, its content being the same."""
+        """Store the new path of a video whose content is unchanged."""
         with self.transaction() as connection:
             connection.execute(
                 "UPDATE videos SET path = ?, size = ?, modified = ? WHERE video = ?",
@@ -152,7 +152,7 @@ class Ledger(RunStore):
         self._sources.clear()
 
     def end_video(self, video: str, detail: str | None, *, failed: bool = False) -> None:
-        """Note that no more frames come of a video, and what was wrong with it."""
+        """Store that a video has no more frames, and any problem with it."""
         with self.transaction() as connection:
             connection.execute(
                 "UPDATE videos SET state = ?, detail = ? WHERE video = ?",
@@ -162,7 +162,7 @@ class Ledger(RunStore):
     # Frames -------------------------------------------------------------------------------------------------------
 
     def take(self, video: str, frames: Sequence[TakenFrame], failures: Sequence[Failure] = ()) -> None:
-        """Note frames of a video, in order; those without a reject go on."""
+        """Store frames of a video, in order. Those without a reject continue."""
         at = now()
         with self.transaction() as connection:
             for frame in frames:
@@ -184,7 +184,7 @@ class Ledger(RunStore):
             connection.execute("UPDATE videos SET frames = frames + ? WHERE video = ?", (len(frames), video))
 
     def last(self, video: str) -> tuple[int, int, int] | None:
-        """Frame number, time stamp in milliseconds and shot of the last frame that was taken of a video."""
+        """Return frame number, time stamp in milliseconds and shot of a video's last frame, or None."""
         query = "SELECT frame, ms, shot FROM items WHERE video = ? ORDER BY ms DESC LIMIT 1"
         for row in self.rows(query, video):
             frame, ms, shot = row
@@ -192,7 +192,9 @@ class Ledger(RunStore):
         return None
 
     def digests(self) -> Iterator[tuple[str, bytes]]:
-        """Ids and perceptual hashes of frames that are no near duplicates, in the order in which they were taken."""
+        """Return ids and perceptual hashes of frames that are not near duplicates, in the order in which they were
+        taken.
+        """
         query = (
             "SELECT item, hash FROM items JOIN videos USING (video) "
             f"WHERE NOT (stage = '{FRAMES}' AND items.state = 'rejected') ORDER BY position, ms"
@@ -203,10 +205,10 @@ class Ledger(RunStore):
     # Items --------------------------------------------------------------------------------------------------------
 
     def keep(self, stage: str, outcome: Outcome, state: State = "going") -> None:
-        """Note what a stage said of a batch.
+        """Store a stage's result for a batch.
 
         Args:
-            state: of the items that it kept: `held` where it is still to see all, `passed` if it is the last one.
+            state: state of the kept items: `held` for a stage that needs all items, `passed` after the last stage.
         """
         with self.transaction() as connection:
             for item in outcome.items:
@@ -218,12 +220,12 @@ class Ledger(RunStore):
             self._results(connection, stage, now(), outcome.items, outcome.rejects, outcome.failures)
 
     def held(self, stage: str) -> dict[str, dict[str, float]]:
-        """Scores, by item id and in its order, of the items that wait for a stage to see all."""
+        """Return the scores of the items that a stage holds until it has all items, by id and in the order of ids."""
         query = "SELECT item, json_extract(record, '$.scores') FROM items WHERE stage = ? AND state = 'held' ORDER BY 1"
         return {item: json.loads(scores) for item, scores in self.rows(query, stage)}
 
     def settle(self, stage: str, rejects: Sequence[Reject], state: State) -> None:
-        """Let those that waited go on, but for these; `state` is then theirs."""
+        """Release the items that a stage held, except for the rejects. `state` is the new state of the others."""
         with self.transaction() as connection:
             connection.executemany(
                 "DELETE FROM results WHERE item = ? AND stage = ?", [(reject.item, stage) for reject in rejects]
@@ -234,16 +236,16 @@ class Ledger(RunStore):
             connection.execute("UPDATE items SET state = ? WHERE stage = ? AND state = 'held'", (state, stage))
 
     def ids(self, state: State, stage: str | None = None) -> tuple[str, ...]:
-        """Ids of the items of a state, of those that a stage saw last if one is named, in the order of ids."""
+        """Return the ids of the items in a state, optionally only those last processed by a stage, sorted."""
         query = "SELECT item FROM items WHERE state = ? AND stage = coalesce(?, stage) ORDER BY item"
         return tuple(item for (item,) in self.rows(query, state, stage))
 
     def item(self, name: str) -> Item:
-        """One item, as it was after the last stage that it passed.
+        """Return an item as it was after the last stage that it passed.
 
         Raises:
-            KeyError: if there is none of this id.
-            StoreError: if its record is damaged, or names a picture outside the work folder.
+            KeyError: if the id is unknown.
+            StoreError: if its record is damaged, or refers to an image outside the work folder.
         """
         for video, record in self.rows("SELECT video, record FROM items WHERE item = ?", name):
             try:
@@ -253,20 +255,21 @@ class Ledger(RunStore):
         raise KeyError(name)
 
     def items(self, state: State = "passed", stage: str | None = None) -> Iterator[Item]:
-        """Items of a state, in the order of their ids; their pictures are read when looked at."""
+        """Return the items in a state, sorted by id. Their images are read on access."""
         return (self.item(name) for name in self.ids(state, stage))
 
     @property
     def unfinished(self) -> bool:
-        """Whether there are videos to be read, or items on their way."""
+        """Return whether videos remain to be read, or items are in progress."""
         query = "SELECT EXISTS (SELECT * FROM videos WHERE state = 'waiting')"
         going = " OR EXISTS (SELECT * FROM items WHERE state IN ('going', 'held'))"
         return bool(self.rows(query + going)[0][0])
 
     def forget_failures(self) -> int:
-        """Let items that failed try their stage once more; returns how many there are.
+        """Let failed items repeat their stage, and return their number.
 
-        Where a stage has seen all and decided, its failures stay: of a few it would say something else than of all.
+        Failures of a stage that has already decided on all items are kept, because its decision on a few items would
+        differ.
         """
         stages = [FRAMES, *self.identity()["stages"]]
         before = dict(zip(stages[1:], stages, strict=False))
@@ -279,7 +282,7 @@ class Ledger(RunStore):
         return len(failed)
 
     def go_again(self, items: Iterable[Item], stage: str) -> None:
-        """Let items that passed go to a stage again, as they are here; what it and later ones said is said anew."""
+        """Send items that passed back to a stage. Results of this and later stages are replaced."""
         stages = [FRAMES, *self.identity()["stages"]]
         at = stages.index(stage)
         with self.transaction() as connection:
@@ -296,22 +299,22 @@ class Ledger(RunStore):
         return dict(self.rows("SELECT item, shot FROM items WHERE state = 'passed'"))
 
     def repainted(self) -> frozenset[str]:
-        """Ids of items that were painted again because reviewers wanted it."""
+        """Return the ids of items that were inpainted again at the request of reviewers."""
         query = "SELECT item FROM items WHERE json_extract(record, '$.notes.inpaint.repainted') > 0"
         return frozenset(item for (item,) in self.rows(query))
 
     def digest(self) -> str:
-        """Of all items that passed, as they are; the same for the same items however they came about."""
+        """Return a digest of all items that passed. It does not depend on how they were produced."""
         digest = hashlib.sha256()
         with read_only(self.dataset) as ledger:
             for row in ledger.stream("SELECT item, record FROM items WHERE state = 'passed' ORDER BY item"):
                 digest.update("\0".join(row).encode())
         return digest.hexdigest()
 
-    # What there is to tell ------------------------------------------------------------------------------------------
+    # Summaries -----------------------------------------------------------------------------------------------------
 
     def funnel(self, stages: Sequence[str]) -> tuple[FunnelStep, ...]:
-        """What each stage kept and did not keep, and why."""
+        """Return what each stage kept and removed, with reasons."""
         counts: dict[str, Counter[str]] = {stage: Counter() for stage in stages}
         reasons: dict[str, Counter[str]] = {stage: Counter() for stage in stages}
         reason_of = "CASE outcome WHEN 'rejected' THEN reason END"
@@ -326,7 +329,7 @@ class Ledger(RunStore):
         )
 
     def failures(self) -> tuple[Failure, ...]:
-        """Frames and items that failed, and videos that could not be used, in order."""
+        """Return the frames and items that failed and the unusable videos, in order."""
         query = "SELECT item, stage, reason FROM results WHERE outcome = 'failed' ORDER BY item, stage"
         videos = [
             Failure(video.source.video, FRAMES, video.detail) for video in self.videos() if video.detail is not None
@@ -334,7 +337,7 @@ class Ledger(RunStore):
         return (*videos, *(Failure(*row) for row in self.rows(query)))
 
     def progress(self) -> Counter[tuple[str, str]]:
-        """How many items there are, by the stage that saw them last and by state."""
+        """Return the number of items by last stage and state."""
         query = "SELECT stage, state, count(*) FROM items GROUP BY 1, 2"
         return Counter({(stage, state): count for stage, state, count in self.rows(query)})
 
@@ -346,7 +349,7 @@ class Ledger(RunStore):
         return self._sources[video]
 
     def _stored_path(self, path: str) -> str:
-        """From the work folder on where the file is in there, so that a dataset can be moved."""
+        """Return a path relative to the work folder if the file is inside it, so that the dataset can be moved."""
         absolute = Path(path).absolute()
         work = self.work.absolute()
         return absolute.relative_to(work).as_posix() if absolute.is_relative_to(work) else str(absolute)

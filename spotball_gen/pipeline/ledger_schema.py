@@ -1,4 +1,4 @@
-"""The tables of a generation's ledger, and what their columns mean: said once, for SQLite and for the documentation."""
+"""Tables and columns of a generation's ledger, with the descriptions that SQLite and the documentation use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ INDEXES = (
     "CREATE INDEX IF NOT EXISTS items_of_video ON items (video, ms)",
     "CREATE INDEX IF NOT EXISTS items_of_state ON items (state, stage, item)",
 )
-"""For looking up how far a video was read, and what is left for a stage."""
+"""Indexes to look up the last frame of a video, and the remaining items of a stage."""
 
 SCHEMA = Schema(
     version=1,
@@ -18,62 +18,66 @@ SCHEMA = Schema(
             "items",
             "`inpaint.kind`, `run.seed`, `sources`",
             "`spotball gen run`",
-            Column("engine", "TEXT NOT NULL", "what ran the stages"),
+            Column("engine", "TEXT NOT NULL", "the engine that ran the stages"),
             "results depend on",
         ),
         "videos": Table(
-            "Each video, in the order in which its frames count: of two alike, the first stays.",
+            "Videos, in the order of their frames. Of two near-duplicate frames, the first is kept.",
             ("video",),
             (
                 Column("video", "TEXT NOT NULL", "its id: file name and start of the digest"),
-                Column("position", "INTEGER NOT NULL UNIQUE", "its place in that order, from 0"),
-                Column("sport", "TEXT NOT NULL", "what is played"),
-                Column("path", "TEXT NOT NULL", "the file when it was last seen; below the work folder from there on"),
-                Column("license", "TEXT NOT NULL", "as the configuration or the place it is from says"),
-                Column("origin", "TEXT NOT NULL", "a file as the configuration names it, or an address"),
+                Column("position", "INTEGER NOT NULL UNIQUE", "index in this order, from 0"),
+                Column("sport", "TEXT NOT NULL", "the sport"),
+                Column(
+                    "path", "TEXT NOT NULL", "last known path of the file; relative if it is inside the work folder"
+                ),
+                Column("license", "TEXT NOT NULL", "license according to the configuration or the origin"),
+                Column("origin", "TEXT NOT NULL", "a file name as in the configuration, or an address"),
                 Column("sha256", "TEXT NOT NULL", "digest of the file"),
                 Column("size", "INTEGER NOT NULL", "its size in bytes"),
-                Column("modified", "INTEGER NOT NULL", "when it was last changed, ns since 1970"),
+                Column("modified", "INTEGER NOT NULL", "time of the last change, in ns since 1970"),
                 Column("state", "TEXT NOT NULL", "waiting, done, or failed"),
-                Column("detail", "TEXT", "what is wrong with it"),
-                Column("frames", "INTEGER NOT NULL", "how many of its frames are items so far"),
+                Column("detail", "TEXT", "problem with the video"),
+                Column("frames", "INTEGER NOT NULL", "number of its frames that are items so far"),
             ),
         ),
         "items": Table(
-            "Each frame that was taken, as it was after the last stage that it passed.",
+            "Items, in their state after the last stage that they passed.",
             ("item",),
             (
-                Column("item", "TEXT NOT NULL", "its id: the video's and the time stamp in ms"),
-                Column("video", "TEXT NOT NULL", "the video it is from"),
-                Column("ms", "INTEGER NOT NULL", "its time stamp in milliseconds"),
-                Column("frame", "INTEGER NOT NULL", "number of the frame within the video, in the order of decoding"),
-                Column("shot", "INTEGER NOT NULL", "number of the shot within the video, from 0"),
-                Column("hash", "BLOB", "its perceptual hash, by which near duplicates are found"),
-                Column("stage", "TEXT NOT NULL", "the last stage that it passed, or that decided on it"),
+                Column("item", "TEXT NOT NULL", "id: the video's id and the time stamp in ms"),
+                Column("video", "TEXT NOT NULL", "id of its video"),
+                Column("ms", "INTEGER NOT NULL", "time stamp in milliseconds"),
+                Column("frame", "INTEGER NOT NULL", "number of the frame in the video, in decoding order"),
+                Column("shot", "INTEGER NOT NULL", "number of the shot in the video, from 0"),
+                Column("hash", "BLOB", "perceptual hash, to detect near duplicates"),
+                Column("stage", "TEXT NOT NULL", "the last stage that it passed, or that removed it"),
                 Column("state", "TEXT NOT NULL", "going, passed (all stages), rejected, or failed"),
                 Column("record", "TEXT NOT NULL", "times, scores, boxes, pictures, seeds, versions, as JSON"),
             ),
         ),
         "results": Table(
-            "What each stage said of each item.",
+            "Results of the stages for each item.",
             ("item", "stage"),
             (
-                Column("item", "TEXT NOT NULL", "the item's id; the video's, where that cannot be read"),
-                Column("stage", "TEXT NOT NULL", "which stage"),
+                Column("item", "TEXT NOT NULL", "the item's id, or the video's id if the video cannot be read"),
+                Column("stage", "TEXT NOT NULL", "the stage"),
                 Column("outcome", "TEXT NOT NULL", "kept, rejected, or failed"),
-                Column("reason", "TEXT", "of a reject, the same for all such; of a failure, the error"),
-                Column("detail", "TEXT", "what is particular to this one"),
-                Column("scores", "TEXT NOT NULL", "what a reject was decided by, as JSON"),
-                Column("session", "INTEGER NOT NULL", "the start that it fell in"),
-                Column("at", "TEXT NOT NULL", "when, UTC"),
+                Column(
+                    "reason", "TEXT", "reason of a reject, the same for all similar items; or the error of a failure"
+                ),
+                Column("detail", "TEXT", "details of this item"),
+                Column("scores", "TEXT NOT NULL", "measurements that led to a reject, as JSON"),
+                Column("session", "INTEGER NOT NULL", "number of the session"),
+                Column("at", "TEXT NOT NULL", "time of the result, UTC"),
             ),
         ),
         "settled": Table(
-            "Stages that look at all items before they decide, and have.",
+            "Stages that need all items to decide, and have decided.",
             ("stage",),
             (
-                Column("stage", "TEXT NOT NULL", "which stage"),
-                Column("at", "TEXT NOT NULL", "when, UTC"),
+                Column("stage", "TEXT NOT NULL", "the stage"),
+                Column("at", "TEXT NOT NULL", "time of the decision, UTC"),
             ),
         ),
     },

@@ -1,4 +1,4 @@
-"""How far a generation is, in a sentence."""
+"""Progress of a generation, as one sentence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def line(tally: GenerationTally, stages: Sequence[str]) -> str:
-    """How far a generation is, in one line: what each stage kept of what it saw.
+    """Return the progress as one line: what each stage has kept of its items.
 
     Examples:
         >>> from collections import Counter
@@ -33,6 +33,6 @@ def line(tally: GenerationTally, stages: Sequence[str]) -> str:
 
 @contextmanager
 def show_progress(tally: GenerationTally, stages: Sequence[str], *, quiet: bool) -> Iterator[Callable[[], None]]:
-    """Yield a function that shows how far a generation is, to be called often."""
+    """Yield a callback that displays the progress. Call it often."""
     with progress_display(lambda: line(tally, stages), quiet=quiet) as on_progress:
         yield lambda: on_progress(tally.videos_done, tally.videos)

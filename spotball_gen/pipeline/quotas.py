@@ -1,7 +1,7 @@
-"""Which of the items that passed all stages the dataset takes: ranges and quotas, and which of them starves.
+"""Select items for the dataset by ranges and quotas, and report the bins that could not be filled.
 
-Items that share all their bins are alike; how many of each kind are taken is an integer program, solved by HiGHS.
-Which ones of a kind are taken is drawn by the seed, and does not depend on what other items there are.
+Items with the same bins form a kind. The number of items per kind is the solution of an integer program, computed by
+HiGHS. Within a kind, items are selected at random by the seed, independent of the other items.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from spotball_gen.items.stage import StageSettings
 from spotball_gen.pipeline.difficulty import Measure, in_center, measures
 
 OUTSIDE, SURPLUS = "outside a range", "more than its share"
-"""Why an item is left out."""
+"""Reasons why an item is excluded."""
 
 SPORT, CENTER = "sport", "center"
-"""Quotas beside those of measures."""
+"""Quotas in addition to those of measures."""
 
 _STRICT = 1e-4
-"""Less than one item, and by more than what the solver takes for equal."""
+"""Tolerance for strict inequalities: less than one item, and more than the solver's tolerance."""
 
 
 class Range(StageSettings):
-    """A table `[targets.ranges.MEASURE]`: from where to where, both included."""
+    """A table `[targets.ranges.MEASURE]`: the smallest and the largest allowed value."""
 
     min: float = Field(0.0, ge=0)
     max: float | None = None
 
 
 class Quota(StageSettings):
-    """A table `[targets.quotas.MEASURE]`: bins, and what share of the items each is to have.
+    """A table `[targets.quotas.MEASURE]`: bins, and the share of items in each bin.
 
     Attributes:
-        edges: where one bin ends and the next begins, which has the edge itself: `[4, 8]` makes three bins.
-        shares: of all items, one more than edges; the same for all bins if left out.
+        edges: boundaries between bins. An edge belongs to the upper bin: `[4, 8]` defines three bins.
+        shares: share of all items per bin, one more than edges; by default equal.
     """
 
     edges: tuple[float, ...] = Field(min_length=1)
@@ -65,12 +65,12 @@ class Quota(StageSettings):
         return self
 
     def bin(self, value: float) -> str:
-        """The bin of a value, as it is told."""
+        """Return the name of a value's bin."""
         return self.bins[int(np.searchsorted(self.edges, value, side="right"))]
 
     @property
     def bins(self) -> tuple[str, ...]:
-        """All bins, as they are told.
+        """Return the names of all bins.
 
         Examples:
             >>> Quota(edges=(4, 8)).bins
@@ -81,14 +81,15 @@ class Quota(StageSettings):
 
 
 class Targets(StageSettings):
-    """The table `[targets]`. Where nothing is asked for, every item is taken.
+    """The table `[targets]`. If it is empty, every item is selected.
 
     Attributes:
-        count: how many items are wanted; left out, as many as the quotas allow.
-        ranges: by measure, what is let in at all.
-        quotas: by measure, shares of bins.
+        count: number of items; by default as many as the quotas allow.
+        ranges: allowed range, by measure.
+        quotas: shares of bins, by measure.
         sports: share of each sport, or `equal`.
-        center: share of items whose ball is in the center window, so that a guess at the center does not pay.
+        center: share of items whose ball is in the center window. Use it so that always guessing the center does not
+            pay.
     """
 
     count: PositiveInt | None = None
@@ -110,13 +111,13 @@ class Targets(StageSettings):
 
 @dataclass(frozen=True)
 class Selection:
-    """The items that are taken.
+    """The selected items.
 
     Attributes:
-        chosen: their ids, in order.
-        left_out: why others are not, by id, in few words.
-        starving: what there are too few items for, one line each.
-        bins: by quota and bin: `wanted`, `available` and `taken`, numbers of items.
+        chosen: their ids, sorted.
+        left_out: why other items are excluded, by id, in a few words.
+        starving: bins with too few items, one line each.
+        bins: by quota and bin: `wanted`, `available` and `taken` numbers of items.
     """
 
     chosen: tuple[str, ...]
@@ -125,23 +126,23 @@ class Selection:
     bins: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
-        """What the card says of it, as JSON."""
+        """Return the part of the selection that the card reports, as JSON values."""
         bins = {quota: {name: dict(of) for name, of in counts.items()} for quota, counts in self.bins.items()}
         return {"starving": list(self.starving), "bins": bins}
 
 
 def choose(items: Iterable[Item], targets: Targets, grid: Grid, *, seed: int) -> Selection:
-    """The items to take.
+    """Select items.
 
-    With a count, no bin gets more than its share of it, and as many items as possible are taken: what is missing
-    starves. Without, the dataset is the largest in which each bin has its share to within one item; bins for which
-    there is no item at all starve, and their share goes to the others of their quota.
+    With a count, no bin gets more than its share of the count, and as many items as possible are selected; bins with
+    fewer items are reported. Without a count, the result is the largest dataset in which each bin has its share to
+    within one item. Bins without any item are reported, and their share is distributed to the other bins of the quota.
 
     Args:
-        items: those that passed all stages; one at a time is looked at.
-        targets: what is asked for.
-        grid: over their images.
-        seed: of what is drawn where more items would do than are wanted.
+        items: the items that passed all stages. They are read one at a time.
+        targets: the targets.
+        grid: the grid over their images.
+        seed: seed of the random selection if more items are suitable than needed.
     """
     left_out: dict[str, str] = {}
     placed: dict[tuple[str, ...], list[tuple[int, str]]] = defaultdict(list)
@@ -158,7 +159,7 @@ def choose(items: Iterable[Item], targets: Targets, grid: Grid, *, seed: int) ->
     per_kind = program.solved()
     chosen: list[str] = []
     for kind, of in placed.items():
-        # By the seed, in an order that does not depend on what other items there are.
+        # Order items by the seed, independent of the other items.
         in_order = [ident for _, ident in sorted(of)]
         chosen += in_order[: per_kind[kind]]
         left_out.update((ident, SURPLUS) for ident in in_order[per_kind[kind] :])
@@ -167,7 +168,7 @@ def choose(items: Iterable[Item], targets: Targets, grid: Grid, *, seed: int) ->
 
 
 def _wanted(played: Collection[str], targets: Targets) -> dict[str, dict[str, float]]:
-    """By quota, the share of each bin."""
+    """Return the share of each bin, by quota."""
     shares: dict[str, dict[str, float]] = {
         name: dict(zip(quota.bins, quota.shares, strict=True)) for name, quota in targets.quotas.items()
     }
@@ -182,7 +183,7 @@ def _wanted(played: Collection[str], targets: Targets) -> dict[str, dict[str, fl
 
 
 def _bins(item: Item, measured: Mapping[Measure, float], targets: Targets, grid: Grid) -> Iterator[str]:
-    """An item's bin of each quota, in the order of the quotas."""
+    """Yield an item's bin for each quota, in order."""
     for name, quota in targets.quotas.items():
         yield quota.bin(measured[name])
     if targets.sports:
@@ -193,7 +194,7 @@ def _bins(item: Item, measured: Mapping[Measure, float], targets: Targets, grid:
 
 
 class _Program:
-    """How many items of each kind are taken."""
+    """Integer program for the number of selected items per kind."""
 
     def __init__(
         self,
@@ -209,7 +210,7 @@ class _Program:
         self._wanted = {quota: self._shared(quota, shares) for quota, shares in shares_of_quotas.items()}
 
     def _shared(self, quota: str, shares: Mapping[str, float]) -> dict[str, float]:
-        """Shares; without a count, those of bins that nothing is in go to the others."""
+        """Return the shares. Without a count, shares of empty bins are distributed to the others."""
         if self._count is not None:
             return dict(shares)
         possible = {name: share if self._available[quota][name] else 0.0 for name, share in shares.items()}
@@ -217,7 +218,7 @@ class _Program:
         return {name: share / total if total else 0.0 for name, share in possible.items()}
 
     def solved(self) -> dict[tuple[str, ...], int]:
-        """As many of each kind."""
+        """Return the number of items to select per kind."""
         if not self._kinds:
             return {}
         from scipy.optimize import Bounds, LinearConstraint, milp
@@ -248,7 +249,7 @@ class _Program:
     def summary(
         self, per_kind: Mapping[tuple[str, ...], int]
     ) -> tuple[dict[str, dict[str, dict[str, int]]], tuple[str, ...]]:
-        """Numbers of each bin, and a line for each that there are too few items for."""
+        """Return the counts of each bin, and a line for each bin with too few items."""
         total = self._count if self._count is not None else sum(per_kind.values())
         surplus = sum(self._kinds.values()) - sum(per_kind.values())
         bins: dict[str, dict[str, dict[str, int]]] = {}
@@ -277,7 +278,7 @@ class _Program:
 
 
 def _rounded(shares: Mapping[str, float], total: int) -> dict[str, int]:
-    """Whole numbers nearest to the shares, of the same sum: the largest remainders are rounded up.
+    """Round shares to whole numbers with the same sum, by the largest remainders.
 
     Examples:
         >>> _rounded({"a": 0.5, "b": 0.25, "c": 0.25}, 7)

@@ -1,7 +1,7 @@
-"""Finding a kind of a stage by its name, ours and other packages': the entry point group `spotball.stages`.
+"""Find a kind of a stage by its name, in this package or in others (entry point group `spotball.stages`).
 
-An entry's name is `STAGE.KIND`, such as `inpaint.telea`. It names the class that `spotball_gen.items.stage.Stage`
-describes, or `spotball_gen.items.frames.VideoFrameReader` for the stage `frames`.
+An entry's name is `STAGE.KIND`, such as `inpaint.telea`. Its value is a class that implements
+`spotball_gen.items.stage.Stage`, or `spotball_gen.items.frames.FrameReader` for the stage `frames`.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ GROUP = "spotball.stages"
 
 
 def kinds(stage: str) -> tuple[str, ...]:
-    """The kinds that there are of a stage, sorted."""
+    """Return the installed kinds of a stage, sorted."""
     return registered_names(GROUP, f"{stage}.")
 
 
 def find(stage: str, kind: str) -> Any:
-    """The class of a kind of a stage.
+    """Return the class of a stage's kind.
 
     Raises:
-        OptionError: for a kind that nobody has, that two packages have, or that cannot be loaded.
+        OptionError: if the kind is unknown, if two packages define it, or if it cannot be loaded.
     """
     return load_registered(GROUP, f"kind of the stage {stage}", kind, prefix=f"{stage}.")

@@ -1,1 +1,1 @@
-"""Estimate the poses of players whose boxes are known: from a file of keypoints, or with a model."""
+"""Estimate the poses of players with known boxes, from a file of keypoints or with a model."""

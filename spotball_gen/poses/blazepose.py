@@ -1,7 +1,7 @@
-"""BlazePose, the model of landmarks that MediaPipe uses: its input, its output, and COCO's keypoints among these.
+"""BlazePose, MediaPipe's landmark model: its input, its output, and the mapping to COCO's keypoints.
 
-Bazarevsky et al. (2020), BlazePose: On-device Real-time Body Pose Tracking, https://arxiv.org/abs/2006.10204.
-OpenCV runs the weights of MediaPipe's package, so that MediaPipe itself need not be installed.
+Bazarevsky et al. (2020), BlazePose: On-device Real-time Body Pose Tracking, https://arxiv.org/abs/2006.10204. OpenCV
+runs the weights in MediaPipe's package, so MediaPipe does not need to be installed.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from spotball_gen.items.item import Image
 from spotball_gen.items.pictures import opencv
 
 SIZE = 256
-"""Pixels along a side of the input."""
+"""Side length of the input in pixels."""
 
 LANDMARKS = 39
-"""33 landmarks of the body, and 6 that only MediaPipe's tracking uses."""
+"""Number of landmarks: 33 of the body, and 6 that only MediaPipe's tracking uses."""
 
 COCO_LANDMARKS = (0, 2, 5, 7, 8, 11, 12, 13, 14, 15, 16, 23, 24, 25, 26, 27, 28)
-"""Each COCO keypoint's place among the landmarks: nose, eyes (their middles), ears, shoulders, elbows, ..."""
+"""Landmark index of each COCO keypoint: nose, eyes (their centers), ears, shoulders, elbows, ..."""
 
 IN_WHEEL = "mediapipe/modules/pose_landmark/pose_landmark_full.tflite"
 
@@ -37,7 +37,7 @@ _GET_IT = "download the weights with: pip download --no-deps mediapipe==0.10.14"
 
 @dataclass(frozen=True)
 class BlazePose:
-    """The model of landmarks.
+    """The landmark model.
 
     Attributes:
         net: OpenCV's network.
@@ -47,11 +47,11 @@ class BlazePose:
 
     @classmethod
     def load(cls, path: Path) -> BlazePose:
-        """Read weights: MediaPipe's wheel, or a file such as pose_landmark_full.tflite.
+        """Read weights from MediaPipe's wheel, or from a file such as pose_landmark_full.tflite.
 
         Raises:
             OptionError: if the file has no such weights.
-            MissingExtraError: without OpenCV.
+            MissingExtraError: if OpenCV is not installed.
         """
         cv2 = opencv()
         data = _weights(path)
@@ -61,7 +61,7 @@ class BlazePose:
             with tempfile.TemporaryDirectory() as folder:
                 file = Path(folder, "weights.tflite")
                 file.write_bytes(data)
-                # OpenCV 5 returns only one output with its new engine, and its reader of bytes ignores the engine.
+                # OpenCV 5 returns only one output with its new engine, and ignores the choice of engine for bytes.
                 new = int(cv2.__version__.split(".")[0]) >= 5
                 engine = {"engine": cv2.dnn.ENGINE_CLASSIC} if new else {}
                 model = cls(cv2.dnn.readNetFromTFLite(str(file), **engine))
@@ -75,14 +75,15 @@ class BlazePose:
         """Return the landmarks of the person in a crop.
 
         Args:
-            crop: RGB, shape (256, 256, 3), the person in the middle with some room around.
+            crop: RGB, shape (256, 256, 3), with the person in the center and some margin.
 
         Returns:
             The landmarks, shape (39, 4): x and y in pixels of the crop, and the probabilities that the landmark is
-            visible, and that it is within the crop; and the probability that there is a person.
+                visible and that
+            it is within the crop; and the probability that there is a person.
 
         Raises:
-            ValueError: if the network's output is another.
+            ValueError: if the network's output has another format.
         """
         pixels = np.ascontiguousarray(crop.transpose(2, 0, 1)[None], dtype=np.float32) / np.float32(255)
         self.net.setInput(pixels)
@@ -107,7 +108,9 @@ def coco_keypoints(landmarks: FloatArray) -> FloatArray:
 
 
 def mirrored(keypoints: FloatArray) -> FloatArray:
-    """Return keypoints of a mirrored crop, shape (17, 3), as those of the crop: left is right, and x runs backward."""
+    """Return keypoints of a mirrored crop, shape (17, 3), as keypoints of the crop: swap left and right, and
+    reverse x.
+    """
     swapped = keypoints[[0, *(place + (1 if place % 2 else -1) for place in range(1, len(KEYPOINT_NAMES)))]]
     swapped[:, 0] = SIZE - swapped[:, 0]
     return swapped
@@ -118,8 +121,8 @@ class SquareCrop:
     """A square part of an image around a player, scaled to the input's size.
 
     Attributes:
-        left, top: its corner in the image, in pixels; it may be outside.
-        side: its side in the image, in pixels.
+        left, top: its corner in the image in pixels. It may be outside.
+        side: its side length in the image in pixels.
     """
 
     left: float
@@ -128,7 +131,7 @@ class SquareCrop:
 
     @classmethod
     def around(cls, box: FloatArray, enlarge: float) -> SquareCrop:
-        """Return the square around a box's center whose side is the box's longer side, enlarged.
+        """Return the square around a box's center. Its side is the box's longer side times `enlarge`.
 
         Examples:
             >>> SquareCrop.around(np.array([10, 20, 30, 60]), 1.5)
@@ -139,24 +142,24 @@ class SquareCrop:
         return cls((x1 + x2 - side) / 2, (y1 + y2 - side) / 2, side)
 
     def cut(self, image: Image) -> Image:
-        """Return the crop, shape (256, 256, 3); black where it is outside the image."""
+        """Return the crop, shape (256, 256, 3). Parts outside the image are black."""
         cv2 = opencv()
         scale = SIZE / self.side
         matrix = np.array([[scale, 0, -self.left * scale], [0, scale, -self.top * scale]])
-        # A pixel's center is at one half, and OpenCV's at a whole number.
+        # Pixel centers are at half-integers here, but at integers in OpenCV.
         matrix[:, 2] += (scale - 1) / 2
         crop: NDArray[np.uint8] = cv2.warpAffine(image, matrix, (SIZE, SIZE), flags=cv2.INTER_LINEAR)
         return crop
 
     def to_image(self, keypoints: FloatArray) -> FloatArray:
-        """Return keypoints of the crop, shape (17, 3), as keypoints of the image."""
+        """Convert keypoints of the crop, shape (17, 3), to keypoints of the image."""
         moved = keypoints.copy()
         moved[:, :2] = keypoints[:, :2] * (self.side / SIZE) + [self.left, self.top]
         return moved
 
 
 def _weights(path: Path) -> bytes:
-    """The bytes of the weights, of a file of their own or within a wheel."""
+    """Return the bytes of the weights in a file or in a wheel."""
     if not path.is_file():
         raise OptionError(f"the file {path} does not exist; {_GET_IT}")
     if not zipfile.is_zipfile(path):

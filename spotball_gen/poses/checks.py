@@ -1,4 +1,4 @@
-"""Check estimated poses against the players' boxes, so that no player gets keypoints that were not seen there."""
+"""Check estimated poses against the players' boxes, to remove keypoints that probably belong to other people."""
 
 from __future__ import annotations
 
@@ -12,25 +12,26 @@ from spotball_core.typing import BoolArray, FloatArray
 from spotball_gen.poses.estimator import Estimate, FailureReason
 
 CONFIDENT = 0.3
-"""Confidence from which a keypoint counts when poses are checked."""
+"""Minimum confidence of a keypoint to count in the checks."""
 
 FEWEST = 3
-"""Confident keypoints that a pose must have near its player's box."""
+"""Minimum number of confident keypoints near the player's box."""
 
 SAME_BODY = 0.75
-"""Object keypoint similarity above which two poses are those of one body."""
+"""Two poses with a higher object keypoint similarity belong to the same body."""
 
 SIGMAS = np.repeat([0.026, 0.025, 0.035, 0.079, 0.072, 0.062, 0.107, 0.087, 0.089], [1, 2, 2, 2, 2, 2, 2, 2, 2])
-"""COCO's spread of each keypoint's annotations, as a share of the square root of the person's area."""
+"""COCO's standard deviation of each keypoint's annotations, as a fraction of the square root of the person's area."""
 
 
 def checked(estimate: Estimate, scene: Scene) -> Estimate:
-    """Return an estimate without what cannot be right.
+    """Return an estimate without implausible keypoints and poses.
 
     1. A keypoint outside the image, or outside the player's box enlarged by `BOX_MARGIN`, counts as not detected: it
-       belongs to another person or was guessed.
-    2. A player with fewer than `FEWEST` confident keypoints left has no pose.
-    3. If the poses of two players are those of one body, the player whose box fits the pose better keeps it.
+       belongs to
+       another person or was guessed.
+    2. A player with fewer than `FEWEST` remaining confident keypoints has no pose.
+    3. If the poses of two players belong to the same body, only the player whose box fits the pose better keeps it.
 
     Coordinates are rounded to hundredths of a pixel, confidences to thousandths.
     """
@@ -52,7 +53,7 @@ def keypoint_similarity(pose: FloatArray, others: FloatArray, area: float) -> Fl
     Args:
         pose: shape (17, 3).
         others: shape (..., 17, 3).
-        area: of the person's box, in square pixels.
+        area: area of the person's box in square pixels.
 
     Returns:
         Shape (..., 17), in [0, 1].
@@ -63,14 +64,14 @@ def keypoint_similarity(pose: FloatArray, others: FloatArray, area: float) -> Fl
 
 
 def similarity(pose: FloatArray, others: FloatArray, area: float) -> FloatArray:
-    """Return the object keypoint similarity of a pose with others: 1 for the same pose, 0 for one far away.
+    """Return the object keypoint similarity of a pose with others: 1 for the same pose, 0 for a distant one.
 
-    It is COCO's measure, over the keypoints that both poses have with confidence. NaN where there are none.
+    It is COCO's measure over the keypoints that are confident in both poses, or NaN.
 
     Args:
         pose: shape (17, 3).
         others: shape (n, 17, 3).
-        area: of the person's box, in square pixels.
+        area: area of the person's box in square pixels.
 
     Returns:
         Shape (n,), in [0, 1].
@@ -97,7 +98,7 @@ def box_fit(pose: FloatArray, box: FloatArray) -> float:
 
 
 def _without_distant(keypoints: FloatArray, scene: Scene) -> FloatArray:
-    # Rounded first: a scene checks the same distances.
+    # Round first, because scenes validate the same distances.
     points, confidences = keypoints[..., :2].astype(float).round(2), keypoints[..., 2:].astype(float).round(3)
     boxes = scene.boxes[:, None]
     margin = BOX_MARGIN * (boxes[..., 2:] - boxes[..., :2]).max(axis=-1, keepdims=True)
@@ -110,7 +111,7 @@ def _without_distant(keypoints: FloatArray, scene: Scene) -> FloatArray:
 
 
 def _duplicates(keypoints: FloatArray, boxes: FloatArray) -> list[int]:
-    """The players whose pose is that of another player with a box that fits it better."""
+    """Return the players whose pose belongs to another player with a better-fitting box."""
     players = np.flatnonzero(~np.isnan(keypoints).any(axis=(1, 2))).tolist()
     fits = {player: box_fit(keypoints[player], boxes[player]) for player in players}
     areas = (boxes[:, 2:] - boxes[:, :2]).prod(axis=1)

@@ -1,4 +1,4 @@
-"""Read people's keypoints from COCO's JSON: a list of results, or an object with images and annotations."""
+"""Read people's keypoints from COCO JSON: a list of results, or an object with images and annotations."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _Picture(_Entry):
 
 
 class _Result(_Entry):
-    """A detected person. A file of annotations may have people without keypoints."""
+    """A detected person. People in a file of annotations may have no keypoints."""
 
     image_id: _Id | None = None
     file_name: str | None = None
@@ -52,18 +52,18 @@ class _Result(_Entry):
 
 
 def read_people(path: Path, score: float) -> dict[str, list[Person]]:
-    """Return the people of each image, by the name that the file has for the image.
+    """Return the people of each image, by the image's name in the file.
 
-    The third number of a keypoint is its confidence. If the file has only the numbers 0, 1 and 2 there, and a 2, these
-    are COCO's flags, and the confidences are 0, 0.5 (hidden) and 1. Confidences in `keypoint_scores`, which the
-    exports of `spotball gen` have, replace both.
+    The third number of a keypoint is its confidence. If a file contains only the numbers 0, 1 and 2 there, including a
+    2, they are COCO's flags, and the confidences are 0, 0.5 (hidden) and 1. Confidences in `keypoint_scores`, as in
+    exports of `spotball gen`, replace both.
 
     Args:
         path: the file.
-        score: people who score less are dropped.
+        score: people with a lower score are ignored.
 
     Raises:
-        InputError: with everything that is wrong with the file.
+        InputError: if the file is invalid. The error lists all problems.
     """
     data = read_json(path, "keypoints")
     reader = _Reader(path)
@@ -88,7 +88,7 @@ def read_people(path: Path, score: float) -> dict[str, list[Person]]:
 
 
 def image_names(sport: str, image: str, path: str | None) -> tuple[str, ...]:
-    """Return the names that a file of keypoints may have for a scene's image, the most specific first.
+    """Return the possible names of a scene's image in a file of keypoints, the most specific first.
 
     Examples:
         >>> image_names("soccer", "163", "images/soccer/163.jpg")
@@ -104,17 +104,17 @@ def image_names(sport: str, image: str, path: str | None) -> tuple[str, ...]:
 
 
 class _Reader:
-    """One file, and what is wrong with it."""
+    """Reads one file and collects its problems."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._problems: list[Problem] = []
 
     def entries(self, model: type[M], value: Any, part: str) -> list[tuple[str, M]]:
-        """The entries of a list that are valid, and where each is."""
+        """Return the valid entries of a list, with their positions."""
         if not isinstance(value, list):
-            found = "nothing" if value is None else type(value).__name__
-            self.wrong(part or "file", found, "a list" if part else "a list of results, or images and annotations")
+            actual = "nothing" if value is None else type(value).__name__
+            self.wrong(part or "file", actual, "a list" if part else "a list of results, or images and annotations")
             return []
         read = []
         for number, entry in enumerate(value):
@@ -124,12 +124,12 @@ class _Reader:
             except ValidationError as error:
                 for detail in error.errors(include_url=False):
                     field = ".".join([where, *(str(step) for step in detail["loc"])])
-                    found = "nothing" if detail["type"] == "missing" else repr(detail["input"])[:80]
-                    self.wrong(field, found, detail["msg"])
+                    actual = "nothing" if detail["type"] == "missing" else repr(detail["input"])[:80]
+                    self.wrong(field, actual, detail["msg"])
         return read
 
     def image_name(self, where: str, entry: _Result, pictures: dict[_Id, str] | None) -> str | None:
-        """The name of the image that a person is in; None where that is wrong."""
+        """Return the name of a person's image, or None if it is invalid."""
         if pictures is not None:
             if entry.image_id in pictures:
                 return pictures[entry.image_id]
@@ -141,7 +141,7 @@ class _Reader:
         return None if name is None else str(name)
 
     def confident(self, where: str, entry: _Result, flags: bool) -> FloatArray | None:
-        """The keypoints with confidences; None where these are wrong."""
+        """Return the keypoints with confidences, or None if these are invalid."""
         assert entry.keypoints is not None
         try:
             return confident_keypoints(entry.keypoints, entry.keypoint_scores, flags=flags)
@@ -149,18 +149,18 @@ class _Reader:
             self.wrong(f"{where}.keypoints", str(error), EXPECTED_CONFIDENCE)
             return None
 
-    def wrong(self, field: str, found: str, expected: str) -> None:
-        """Note a problem."""
-        self._problems.append(Problem(str(self._path), None, field, found, expected))
+    def wrong(self, field: str, actual: str, expected: str) -> None:
+        """Add a problem."""
+        self._problems.append(Problem(str(self._path), None, field, actual, expected))
 
     def finish(self) -> None:
-        """Raise InputError if something is wrong."""
+        """Raise InputError if there are problems."""
         if self._problems:
             raise InputError(self._problems)
 
 
 def _is_used(entry: _Result, score: float) -> bool:
-    """Whether the entry is one person who scores enough, and has a keypoint."""
+    """Return whether an entry is a single person with a sufficient score and at least one keypoint."""
     return entry.keypoints is not None and any(entry.keypoints[2::3]) and not entry.iscrowd and entry.score >= score
 
 

@@ -1,4 +1,4 @@
-"""Estimate the poses of a dataset's players, and write a dataset that has them."""
+"""Estimate the poses of a dataset's players, and write a new dataset with them."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from spotball_gen.poses.estimator import Estimate, PoseEstimator, make_estimator
 from spotball_gen.poses.report import PosesReport, image_poses, poses_report
 
 REPORT: Final = "poses.json"
-"""The file of the counts, in the new dataset."""
+"""File with the counts in the new dataset."""
 
 DRAWINGS: Final = "poses"
-"""The folder of the drawings, in the new dataset."""
+"""Folder with the drawings in the new dataset."""
 
 _RECORDS = (CARD, SPLITS)
-"""What exports of a generated dataset need in addition."""
+"""Files of a generated dataset that exports need in addition."""
 
 
 def add_poses(
@@ -46,21 +46,21 @@ def add_poses(
 ) -> PosesReport:
     """Write a copy of a dataset whose players have keypoints.
 
-    The new folder has the scenes with `player_keypoints`, the images, the responses, and the counts in poses.json; of a
-    generated dataset also its card and split.
-    Keypoints that the scenes already have are replaced. If the work is interrupted, there is no new folder.
+    The new folder has the scenes with `player_keypoints`, the images, the responses, and the counts in poses.json. For
+    a generated dataset, it also has the card and the split. Existing keypoints are replaced. If the command is
+    interrupted, no new folder is left.
 
     Args:
         dataset: a folder with scenes.jsonl.
-        kind: of the estimator: `file`, `yolov8-pose-onnx`, `mediapipe`, or that of another package.
+        kind: kind of the estimator: `file`, `yolov8-pose-onnx`, `mediapipe`, or one of another package.
         out: a folder that does not exist, is empty, or is an earlier result.
-        options: of the estimator.
+        options: options of the estimator.
         draw: also write a drawing of the poses in each image with players, to poses/SPORT/IMAGE.png.
-        on_progress: called with how many images are done, and of how many.
+        on_progress: called with the number of finished images and their total.
 
     Raises:
         InputError: if the dataset or the estimator's file cannot be read.
-        OptionError: if there is no such estimator, it cannot use the options, or `out` cannot be replaced.
+        OptionError: if the estimator is unknown, if it cannot use the options, or if `out` cannot be replaced.
         MissingExtraError: if the estimator needs a package that is not installed.
     """
     options = options or {}
@@ -94,7 +94,8 @@ def scene_poses(scene: Scene, dataset: Path, estimator: PoseEstimator) -> Estima
     """Return the checked poses of one scene's players.
 
     Raises:
-        InputError: if the estimator needs the image and it is missing, cannot be read, or is not of the scene's size.
+        InputError: if the estimator needs the image and it is missing, cannot be read, or has another size than the
+            scene.
     """
     if not len(scene.boxes):
         return Estimate(no_pose(0), {})
@@ -128,15 +129,17 @@ def _image(scene: Scene, dataset: Path) -> Image:
 
 
 def _check_out(dataset: Path, out: Path) -> None:
-    """Raise OptionError unless a new dataset may be written to `out`."""
+    """Raise OptionError if a new dataset must not be written to `out`."""
     source, target = dataset.resolve(), out.resolve()
     if source.is_relative_to(target) or target.is_relative_to(source):
         raise OptionError(f"--out {out} must be a folder outside the dataset {dataset}; the dataset is not changed")
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return
     if out.is_dir() and (out / REPORT).is_file():
-        found = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_symlink() or not path.is_dir()}
-        foreign = sorted(found - _files_of(out))
+        present = {
+            path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_symlink() or not path.is_dir()
+        }
+        foreign = sorted(present - _files_of(out))
         if not foreign:
             return
         raise OptionError(f"{out} contains {foreign[0]}, which would be lost. Move it away, or name another folder")
@@ -144,7 +147,7 @@ def _check_out(dataset: Path, out: Path) -> None:
 
 
 def _files_of(out: Path) -> set[str]:
-    """The files of an earlier result."""
+    """Return the names of the files of an earlier result."""
     read_json(out / REPORT, "the counts of poses")
     responses = {path.name for path in out.glob("responses*")}
     scenes = read_scenes(out / SCENES)

@@ -1,4 +1,4 @@
-"""Draw players' boxes and skeletons on an image, to check poses by eye."""
+"""Draw players' boxes and skeletons on an image, for visual checks of poses."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ _WITH_POSE, _WITHOUT_POSE = (255, 255, 255), (255, 0, 200)
 _NOSE = (255, 240, 0)
 
 _MOST = 4096
-"""Pixels along the longer side of a drawing, unless the image is larger."""
+"""Maximum length in pixels of a drawing's longer side, unless the image is larger."""
 
 
 def draw_poses(image: Image, scene: Scene) -> Image:
-    """Return a copy of an image, enlarged if it is small, with the players' boxes and skeletons.
+    """Return a copy of an image with the players' boxes and skeletons. Small images are enlarged.
 
     Limbs of the player's left side are red, those of the right side green, others blue; the nose is a yellow dot. Boxes
-    are white, and magenta if the player has no pose. Keypoints with a confidence below 0.3 are not drawn.
+    are white, or magenta if the player has no pose. Keypoints with a confidence below 0.3 are not drawn.
 
     Args:
         image: RGB, of the scene's size.
         scene: the boxes and keypoints.
 
     Raises:
-        MissingExtraError: without OpenCV.
+        MissingExtraError: if OpenCV is not installed.
     """
     cv2 = opencv()
     scale = max(1, min(2, _MOST // max(scene.width, scene.height)))
@@ -50,6 +50,6 @@ def draw_poses(image: Image, scene: Scene) -> Image:
 
 
 def _color(start: int, end: int) -> tuple[int, int, int]:
-    """The color of a limb; the nose has index 0, and left keypoints have odd indices."""
+    """Return the color of a limb. The nose has index 0, and left keypoints have odd indices."""
     sides = {place % 2 for place in (start, end) if place}
     return _MIDDLE if len(sides) > 1 else _LEFT if sides == {1} else _RIGHT

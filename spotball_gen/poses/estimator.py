@@ -1,4 +1,4 @@
-"""What a pose estimator is, and how it is found by name: the entry point group `spotball.poses`."""
+"""The pose estimator interface, and the lookup of estimators by name (entry point group `spotball.poses`)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FailureReason = Literal["not detected", "too few keypoints near the box", "same 
 
 
 class PoseSettings(BaseModel):
-    """Base of the settings of a kind of estimator. Unknown settings raise an error."""
+    """Base class of an estimator's settings. Unknown settings raise an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -34,10 +34,9 @@ class Estimate:
     """The poses of one scene's players.
 
     Attributes:
-        keypoints: shape (n_players, 17, 3): x and y in pixels, confidence in [0, 1]; rows of NaN where no pose was
-            found.
-        failures: why a player has no pose, by the player's index; exactly the players whose rows are NaN.
-        unmatched: how many detected people were matched to no player.
+        keypoints: shape (n_players, 17, 3): x and y in pixels, confidence in [0, 1]; NaN rows if no pose was found.
+        failures: why a player has no pose, by the player's index; exactly the players with NaN rows.
+        unmatched: number of detected people who match no player.
     """
 
     keypoints: FloatArray
@@ -46,25 +45,25 @@ class Estimate:
 
 
 class PoseEstimator(Protocol):
-    """One kind of estimator, made from its settings. A class: the entry point names it."""
+    """A kind of pose estimator, created from its settings. The entry point refers to the class."""
 
     Settings: ClassVar[type[PoseSettings]]
-    """The model that validates `--file` (as `file`) and `--option KEY=VALUE`."""
+    """The pydantic model that validates `--file` (as `file`) and `--option KEY=VALUE`."""
     needs_images: ClassVar[bool]
-    """Whether `estimate` looks at the image."""
+    """Whether `estimate` uses the image."""
     version: ClassVar[str]
-    """Changes whenever results may differ."""
+    """Version of the estimator. Change it whenever results may differ."""
 
     def __init__(self, settings: Any, scenes: Sequence[Scene]) -> None:
-        """Make an estimator from an instance of `Settings`, for all scenes of a dataset."""
+        """Create an estimator from an instance of `Settings`, for all scenes of a dataset."""
         ...
 
     def estimate(self, scene: Scene, image: Image | None) -> Estimate:
         """Estimate the poses of a scene's players. The caller checks them against the players' boxes.
 
         Args:
-            scene: has at least one player.
-            image: RGB, of the scene's size; None if `needs_images` is false.
+            scene: a scene with at least one player.
+            image: RGB, of the scene's size, or None if `needs_images` is false.
         """
         ...
 
@@ -78,7 +77,7 @@ def make_estimator(kind: str, options: Mapping[str, str], scenes: Sequence[Scene
     """Return an estimator of a kind, with options as text, for the scenes of a dataset.
 
     Raises:
-        OptionError: if there is no such kind, or it cannot use the options.
+        OptionError: if the kind is unknown, or if it cannot use the options.
         MissingExtraError: if the kind needs a package that is not installed.
     """
     make: type[PoseEstimator] = load_registered(GROUP, "kind of pose estimator", kind)

@@ -1,4 +1,4 @@
-"""Kind `file`: keypoints that any estimator has written as COCO's JSON."""
+"""Estimator `file`: read keypoints that another tool has written as COCO JSON."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class FileSettings(PoseSettings):
 
     Attributes:
         file: the JSON file.
-        score: people who score less are ignored.
-        overlap: intersection over union of a person's box and a player's box, at least.
-        inside: share of a person's keypoints in the player's box, at least, if the file has no boxes.
-        other_images: whether keypoints of images that the dataset does not have are an error.
+        score: people with a lower score are ignored.
+        overlap: minimum intersection over union of a person's box and a player's box.
+        inside: minimum share of a person's keypoints in the player's box, if the file has no boxes.
+        other_images: whether keypoints of images that are not in the dataset are an error.
     """
 
     file: Path
@@ -35,11 +35,11 @@ class FileSettings(PoseSettings):
 
 
 class FromFile:
-    """Matches the people in a file to the players.
+    """Match the people in a file to the players.
 
     Raises:
-        InputError: if the file cannot be read, or has an image that the dataset does not have.
-        OptionError: if an image in the file may be either of two scenes.
+        InputError: if the file cannot be read, or if it has an image that is not in the dataset.
+        OptionError: if an image in the file could belong to two scenes.
     """
 
     Settings: ClassVar[type[PoseSettings]] = FileSettings
@@ -55,7 +55,7 @@ class FromFile:
             names = [name for name in image_names(scene.sport, scene.image, scene.path) if name in people]
             for name in names[:1]:
                 if name in owners:
-                    first, second = ("/".join(one.key) for one in (owners[name], scene))
+                    first, second = ("/".join(candidate.key) for candidate in (owners[name], scene))
                     problem = f"the image {name!r} may be {first} or {second}; name it by its sport, as in {first}"
                     raise OptionError(f"{settings.file}: {problem}")
                 owners[name] = scene

@@ -18,7 +18,7 @@ class Person:
 
     Attributes:
         keypoints: shape (17, 3): x and y in pixels of the image, and confidence in [0, 1].
-        box: x1, y1, x2, y2 in pixels, shape (4,); None if the estimator has no box.
+        box: x1, y1, x2, y2 in pixels, shape (4,), or None if the estimator returns no box.
     """
 
     keypoints: FloatArray
@@ -26,20 +26,20 @@ class Person:
 
 
 def match(people: Sequence[Person], boxes: FloatArray, *, overlap: float, inside: float) -> Estimate:
-    """Return the people's poses as those of the players whose boxes they match.
+    """Match people to players by their boxes, and return the players' poses.
 
-    The assignment is the one with the greatest sum of similarities. Similarity is the intersection over union of the
-    two boxes. For a person without a box it is the share of the detected keypoints that are in the player's box, plus
-    the intersection over union of this box and the one around the keypoints.
+    The assignment maximizes the sum of similarities. The similarity is the intersection over union of the two boxes.
+    For a person without a box, it is the share of detected keypoints inside the player's box, plus the intersection
+    over union of this box and the box around the keypoints.
 
     Args:
         people: the detected people.
-        boxes: of the players, shape (n_players, 4).
-        overlap: intersection over union of two matching boxes, at least.
-        inside: share of the keypoints in the player's box, at least, for people without a box.
+        boxes: boxes of the players, shape (n_players, 4).
+        overlap: minimum intersection over union of two matching boxes.
+        inside: minimum share of keypoints in the player's box, for people without a box.
 
     Raises:
-        MissingExtraError: without SciPy.
+        MissingExtraError: if SciPy is not installed.
     """
     try:
         from scipy.optimize import linear_sum_assignment
@@ -82,7 +82,7 @@ def overlaps(box: FloatArray, boxes: FloatArray) -> FloatArray:
 
 
 def _similarities(person: Person, boxes: FloatArray, overlap: float, inside: float) -> FloatArray:
-    """The person's similarity to each player, 0 where they cannot be the same."""
+    """Return the person's similarity to each player; 0 if they cannot be the same person."""
     if person.box is not None:
         shares = overlaps(person.box, boxes)
         return np.where(shares >= overlap, shares, 0.0)

@@ -1,4 +1,4 @@
-"""Kind `mediapipe`: the pose landmarks of MediaPipe 0.10.14, whose package contains the weights."""
+"""Estimator `mediapipe`: the pose landmark model of MediaPipe 0.10.14, whose package contains the weights."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from spotball_gen.poses.checks import SIGMAS, keypoint_similarity
 from spotball_gen.poses.estimator import Estimate, FailureReason, PoseSettings, no_pose
 
 _LEFT, _RIGHT = [5, 11], [6, 12]
-"""Shoulder and hip of each side."""
+"""Indices of shoulder and hip, per side."""
 
 
 class MediaPipeSettings(PoseSettings):
@@ -26,10 +26,11 @@ class MediaPipeSettings(PoseSettings):
 
     Attributes:
         file: MediaPipe's wheel, or pose_landmark_full.tflite, which it contains.
-        person: the model's probability that a crop shows a person must be at least this.
+        person: minimum probability, according to the model, that a crop shows a person.
         enlarge: side of the square crop, as a multiple of the longer side of the player's box. MediaPipe's own crops
-            are about 1.45 times the box, and on the published soccer images 1.5 finds most players.
-        mirror: also look at the mirrored crop, and trust only what both agree on. It takes twice the time.
+            are about 1.45 times the box. On the published soccer images, 1.5 finds most players.
+        mirror: also process the mirrored crop, and reduce the confidence of keypoints on which both differ. This
+            doubles the time.
     """
 
     file: Path
@@ -39,9 +40,9 @@ class MediaPipeSettings(PoseSettings):
 
 
 class MediaPipe:
-    """Estimates the pose in a crop around each player's box.
+    """Estimate the pose in a crop around each player's box.
 
-    MediaPipe's own detector of people is not used: the box says where the player is.
+    MediaPipe's person detector is not needed, because the box locates the player.
     """
 
     Settings: ClassVar[type[PoseSettings]] = MediaPipeSettings
@@ -56,7 +57,7 @@ class MediaPipe:
 
         Raises:
             OptionError: if the file has no such weights.
-            MissingExtraError: without OpenCV.
+            MissingExtraError: if OpenCV is not installed.
         """
         assert image is not None
         keypoints = no_pose(len(scene.boxes))
@@ -70,7 +71,7 @@ class MediaPipe:
         return Estimate(keypoints, failures)
 
     def _pose(self, image: Image, box: FloatArray) -> tuple[FloatArray, float]:
-        """The keypoints of the player in a box, and the probability that there is a person."""
+        """Return the keypoints of the player in a box, and the probability that there is a person."""
         crop = SquareCrop.around(box, self.settings.enlarge)
         pixels = crop.cut(image)
         landmarks, person = self._model.run(pixels)
@@ -87,17 +88,17 @@ class MediaPipe:
 
 
 def agreed(first: FloatArray, second: FloatArray, area: float) -> FloatArray:
-    """Return the means of two estimates of a pose, with less confidence in keypoints on which they differ.
+    """Return the mean of two estimates of a pose, with reduced confidence in keypoints on which they differ.
 
-    The mean confidence of a keypoint is multiplied by COCO's similarity of its two places, which is 1 where they are
-    the same and 0 where they are far apart. Shoulders and hips are also multiplied by the same similarity for the
-    vectors from the right one to the left one: where the estimates take one side for the other, they do not show
-    which way the torso faces, and the mean places of left and right coincide.
+    The mean confidence of a keypoint is multiplied by COCO's similarity of its two positions, which is 1 for equal and
+    0 for distant positions. Shoulders and hips are also multiplied by the similarity of the vectors from the right to
+    the left one. If the estimates confuse the sides, the mean positions of left and right coincide, and the direction
+    of the torso is unknown.
 
     Args:
         first: shape (17, 3).
-        second: the same.
-        area: of the player's box, in square pixels.
+        second: shape (17, 3).
+        area: area of the player's box in square pixels.
     """
     mean: FloatArray = (first + second) / 2
     mean[:, 2] *= keypoint_similarity(first, second, area)

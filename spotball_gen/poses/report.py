@@ -1,4 +1,4 @@
-"""What `spotball cues poses` found and did not find: poses.json."""
+"""The report of `spotball cues poses`, poses.json: for which players a pose was found."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class PoseFailure(Record):
     """A player without a pose.
 
     Attributes:
-        player: the player's number in the scene, from 1.
-        reason: why there is no pose.
+        player: number of the player in the scene, from 1.
+        reason: why the pose is missing.
     """
 
     player: PositiveInt
@@ -26,13 +26,13 @@ class PoseFailure(Record):
 
 
 class ImagePoses(Record):
-    """The poses of one image.
+    """Counts of one image.
 
     Attributes:
         n_players: players with a box.
         n_poses: players with a pose.
-        failures: the other players.
-        unmatched: detected people who were matched to no player, such as spectators.
+        failures: players without a pose.
+        unmatched: detected people who match no player, such as spectators.
     """
 
     sport: Identifier
@@ -47,16 +47,16 @@ class PosesReport(Record):
     """How poses were estimated, and for which players none was found.
 
     Attributes:
-        estimator: the kind, as --with names it.
-        version: of the kind; it changes whenever results may differ.
-        options: the options that it was used with, as text.
-        n_images: images of the dataset.
+        estimator: the kind, as in --with.
+        version: version of the kind; it changes whenever results may differ.
+        options: the options, as text.
+        n_images: images in the dataset.
         n_without_players: images without boxes of players, which have no poses.
         n_players: players with a box.
         n_poses: players with a pose.
-        failures: how many players have no pose, by the reason.
-        unmatched: detected people who were matched to no player.
-        images: the same per image.
+        failures: number of players without a pose, by reason.
+        unmatched: detected people who match no player.
+        images: counts per image.
     """
 
     schema_version: Literal[1] = 1
@@ -86,7 +86,7 @@ def image_poses(scene: Scene, estimate: Estimate) -> ImagePoses:
 
 
 def poses_report(kind: str, version: str, options: Mapping[str, str], images: Sequence[ImagePoses]) -> PosesReport:
-    """Return the counts of all images together."""
+    """Return the counts of all images."""
     reasons = Counter(failure.reason for image in images for failure in image.failures)
     return PosesReport(
         estimator=kind,

@@ -1,4 +1,4 @@
-"""Kind `yolov8-pose-onnx`: a YOLOv8 pose model exported to ONNX, by ONNX Runtime."""
+"""Estimator `yolov8-pose-onnx`: a YOLOv8 pose model exported to ONNX, run with ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ class YoloV8PoseSettings(PoseSettings):
 
     Attributes:
         file: the exported model.
-        confidence: detected people must score above.
-        nms: of two people whose boxes have a greater intersection over union, the one that scores less is dropped.
-        overlap: intersection over union of a person's box and a player's box, at least.
-        views: what the model sees: the whole image, crops around the players, or both. The whole image resolves
-            players who overlap; crops enlarge players who are small.
-        enlarge: how much larger a crop is than the player's box: by (enlarge - 1) / 2 of the box's longer side on each
-            side. With 1.5, limbs beyond the box are in the crop, and the player still fills most of it.
-        size: pixels of the longer side of the image in the model's input, where its file leaves that open.
+        confidence: minimum score of detected people (exclusive).
+        nms: if the boxes of two people have a larger intersection over union, the one with the lower score is dropped.
+        overlap: minimum intersection over union of a person's box and a player's box.
+        views: input of the model: the whole image, crops around the players, or both. The whole image helps with
+            overlapping players; crops enlarge small players.
+        enlarge: size of a crop: it extends beyond the player's box by (enlarge - 1) / 2 of the box's longer side on
+            each side. With 1.5, limbs beyond the box are in the crop, and the player still fills most of it.
+        size: length in pixels of the image's longer side in the input, if the file does not fix it.
         crop_size: the same for crops.
-        batch_size: crops that the model gets together.
-        device: where it runs: `auto` is the GPU if there is one.
+        batch_size: crops per batch.
+        device: `auto` is the GPU if there is one, otherwise the CPU.
     """
 
     file: Path
@@ -58,11 +58,11 @@ class YoloV8PoseSettings(PoseSettings):
 
 
 class YoloV8PoseOnnx:
-    """Detects people with their keypoints in the image and in crops, and matches them to the players.
+    """Detect people with keypoints in the image and in crops, and match them to the players.
 
     Raises:
-        MissingExtraError: without ONNX Runtime.
-        OptionError: if there is no such file, or no such device.
+        MissingExtraError: if ONNX Runtime is not installed.
+        OptionError: if the file or the device does not exist.
     """
 
     Settings: ClassVar[type[PoseSettings]] = YoloV8PoseSettings
@@ -81,7 +81,7 @@ class YoloV8PoseOnnx:
         """Estimate the poses of the players in one image.
 
         Raises:
-            OptionError: if the file is not such a model.
+            OptionError: if the file is not a suitable model.
         """
         assert image is not None
         settings = self.settings
@@ -93,24 +93,24 @@ class YoloV8PoseOnnx:
             crops = [image[y1:y2, x1:x2] for x1, y1, x2, y2 in windows]
             size = settings.crop_size if self._model.fixed_size is None else None
             seen = self._detected(crops, [np.array(window[:2], dtype=float) for window in windows], size)
-            # A crop cuts neighbors off, so that only the player it is made for counts.
+            # A crop cuts off neighbors, so only the person that fits its player best counts.
             people += [_nearest(in_crop, box) for in_crop, box in zip(seen, scene.boxes, strict=True)]
         return match(_different(people, settings.nms), scene.boxes, overlap=settings.overlap, inside=1.0)
 
     def _detected(self, images: Sequence[Image], corners: Sequence[FloatArray], size: int | None) -> list[People]:
-        """The people in each part of the scene's image, in coordinates of that image.
+        """Return the people in each part of the scene's image, in coordinates of the whole image.
 
         Args:
             images: the parts.
             corners: x and y of each part's corner in the image.
-            size: pixels of the longer side of the model's input, where its file leaves that open.
+            size: length in pixels of the input's longer side, if the file does not fix it.
         """
         views = []
         for image, corner in zip(images, corners, strict=True):
             shape = (image.shape[0], image.shape[1])
             views.append((Letterbox.of(shape, self._model.canvas(shape, size)), image, corner))
         people: dict[int, People] = {}
-        # Inputs of one size go through the model together.
+        # Inputs of the same size are processed in one batch.
         order = sorted(range(len(views)), key=lambda place: views[place][0].canvas)
         for _, same_size in groupby(order, key=lambda place: views[place][0].canvas):
             places = list(same_size)
@@ -141,7 +141,7 @@ class YoloV8PoseOnnx:
 
 
 def _window(box: FloatArray, enlarge: float, image: Image) -> tuple[int, int, int, int]:
-    """The part of the image that a crop shows, at least one pixel."""
+    """Return the part of the image that a crop shows, at least one pixel."""
     height, width = image.shape[:2]
     (x, y), half = (box[:2] + box[2:]) / 2, (box[2:] - box[:2]) / 2
     margin = (enlarge - 1) * half.max()
@@ -153,7 +153,7 @@ def _window(box: FloatArray, enlarge: float, image: Image) -> tuple[int, int, in
 
 
 def _nearest(people: People, box: FloatArray) -> People:
-    """The one of the people whose box fits a player's box best, or none."""
+    """Return the person whose box fits a player's box best, or none."""
     if not len(people.boxes):
         return people
     best = slice(place := int(overlaps(box, people.boxes).argmax()), place + 1)
@@ -161,7 +161,7 @@ def _nearest(people: People, box: FloatArray) -> People:
 
 
 def _different(views: Sequence[People], nms: float) -> list[Person]:
-    """The people of several views, each once."""
+    """Return the people of several views without duplicates."""
     if not views:
         return []
     boxes, scores, keypoints = (

@@ -1,1 +1,1 @@
-"""Whether a ball is really gone: of one item, and of a whole dataset."""
+"""Check whether inpainting reveals the ball's position, for one item and for a whole dataset."""

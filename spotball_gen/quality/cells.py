@@ -1,4 +1,4 @@
-"""What a classifier is told of each cell of an image: noise, blur and edges, never where the cell is or what color."""
+"""Features of each cell for the leak test: noise, blur and edges, but neither position nor color."""
 
 from __future__ import annotations
 
@@ -10,33 +10,35 @@ from spotball_gen.items.item import Image
 from spotball_gen.items.pictures import opencv
 
 MEASURES = ("noise", "edges", "strong edges", "blur", "structure")
-"""What is measured of each small block of a cell."""
+"""Measures of each small block in a cell."""
 
 FEATURES = (
     *(f"{how} {measure}" for measure in MEASURES for how in ("smallest", "median", "largest")),
     "blocks with hardly any noise",
 )
-"""Of a cell's blocks, each measure's extremes and middle: a ball is smaller than a cell."""
+"""Features of a cell: minimum, median and maximum of each measure over its blocks, because a ball is smaller than a
+cell.
+"""
 
 BLOCK = 8
-"""Side of a block, in pixels."""
+"""Side length of a block in pixels."""
 
 _NOISE = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], dtype=np.float32) / 6
 _STRONG = 12.0
-"""Gray levels a pixel from which on an edge is a strong one."""
+"""Minimum gradient of a strong edge, in gray levels per pixel."""
 _LEAST = 0.25
 _QUIET = 0.35
-"""Hardly any noise: this share of the image's median block."""
+"""A block has hardly any noise if its noise is below this share of the image's median block."""
 
 Floats = NDArray[np.float64]
 
 
 def cell_features(image: Image, grid: Grid) -> Floats:
-    """Features of all cells, relative to their image.
+    """Return the features of all cells, relative to their image.
 
     Args:
         image: RGB, of any size.
-        grid: laid over the image, whatever size it was made for.
+        grid: the grid, scaled to the image.
 
     Returns:
         Shape (n_cells, n_features), in robust standard deviations over the image's cells.
@@ -57,14 +59,14 @@ def cell_features(image: Image, grid: Grid) -> Floats:
 
 
 def _blocks(image: Image) -> Floats:
-    """Measures of all blocks, shape (block rows, block columns, 5); logarithms of gray levels."""
+    """Return the measures of all blocks, shape (block rows, block columns, 5), as logarithms of gray levels."""
     cv2 = opencv()
     gray = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY).astype(np.float32)
     border = cv2.BORDER_REFLECT
     noise = np.abs(cv2.filter2D(gray, -1, _NOISE, borderType=border))
     across = cv2.Sobel(gray, cv2.CV_32F, 1, 0, scale=1 / 8, borderType=border)
     edges = np.hypot(across, cv2.Sobel(gray, cv2.CV_32F, 0, 1, scale=1 / 8, borderType=border))
-    # What is blurred once more changes little where it was blurred before.
+    # A second blur changes little where the image is already blurred.
     lost = np.abs(gray - cv2.GaussianBlur(gray, (0, 0), 1.5, borderType=border))
     second = np.abs(cv2.Laplacian(gray, cv2.CV_32F, borderType=border))
     means = [_block_means(values) for values in (noise, edges, (edges > _STRONG) * 1.0, lost, second)]
@@ -75,7 +77,7 @@ def _blocks(image: Image) -> Floats:
 
 
 def _block_means(values: NDArray[np.floating]) -> Floats:
-    """Mean of each whole block; what is left over at the far edges goes without."""
+    """Return the mean of each complete block. Pixels left over at the right and bottom edges are ignored."""
     height, width = (max(1, side // BLOCK) for side in values.shape)
     block = min(BLOCK, values.shape[0]), min(BLOCK, values.shape[1])
     cut = values[: height * block[0], : width * block[1]].astype(np.float64)
@@ -84,10 +86,10 @@ def _block_means(values: NDArray[np.floating]) -> Floats:
 
 
 def _standard(features: Floats) -> Floats:
-    """Each feature against its image: its distance from the median over the median deviation."""
+    """Standardize each feature within its image: distance from the median, divided by the median absolute deviation."""
     middle = np.median(features, axis=0)
     spread = 1.4826 * np.median(np.abs(features - middle), axis=0)
-    # Where most cells are the same, the standard deviation tells more than none.
+    # If most cells are equal, use the standard deviation instead.
     spread = np.where(spread > 1e-6, spread, np.maximum(features.std(axis=0), 1e-6))
     standard: Floats = np.clip((features - middle) / spread, -10, 10)
     return standard

@@ -1,4 +1,4 @@
-"""A plain classifier: a linear discriminant with a ridge."""
+"""A simple classifier: a linear discriminant with ridge regularization."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 RIDGE = 1e-3
-"""What is added to each feature's variance."""
+"""Value added to each feature's variance."""
 
 
 class Discriminant:
-    """Least squares of labels on features, whose direction is that of a linear discriminant.
+    """Least squares of labels on features, in the direction of a linear discriminant.
 
-    What costs time is done once, so that many labels of the same rows cost little.
+    The expensive part is computed once, so a large number of label vectors for the same rows are cheap.
 
     Args:
         features: shape (n, k).
-        ridge: added to each feature's variance.
+        ridge: value added to each feature's variance.
 
     Examples:
         >>> rows = np.array([[0.0], [1.0], [2.0], [3.0]])
@@ -34,20 +34,21 @@ class Discriminant:
         self._inverse = np.linalg.inv(covariance)
 
     def weights(self, labels: Bools) -> Floats:
-        """Weights of the features, shape (k,); rows with a higher weighted sum are more likely true."""
+        """Return the weights of the features, shape (k,). Rows with a higher weighted sum are more likely True."""
         weights: Floats = self._inverse @ (self._features[labels].sum(axis=0) - labels.mean() * self._sum)
         return weights
 
 
 def areas(scores: Floats, labels: Bools) -> Floats:
-    """Area under the ROC curve of each row: share of pairs whose true one has the higher score; a tie counts half.
+    """Return the area under the ROC curve of each row: the share of pairs in which the True entry scores higher; ties
+    count half.
 
     Args:
         scores: shape (n, k).
-        labels: likewise.
+        labels: shape (n, k).
 
     Returns:
-        Shape (n,), in [0, 1]; NaN where all labels of a row are the same.
+        Shape (n,), in [0, 1], or NaN if all labels of a row are equal.
 
     Examples:
         >>> areas(np.array([[0.1, 0.4, 0.35, 0.8]]), np.array([[False, False, True, True]])).tolist()

@@ -1,4 +1,4 @@
-"""Cells that a painted cell is compared with: of the same image, untouched, as high in it and as near to players."""
+"""Decoys for the leak test: untouched cells of the same image with a similar height and distance to players."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from numpy.typing import NDArray
 from spotball_core.schema.scene import Scene
 
 DECOYS = 4
-"""So many for each ball."""
+"""Number of decoys per ball."""
 
 _ONE_ROW, _COVERED, _NEAR, _ASIDE = 1.0, 0.25, 0.05, 4.0
-"""What counts as much as one row of cells: this share of a cell being covered by players, this part of the image's
-diagonal in the distance to the nearest one, so many columns in the distance from the middle."""
+"""Differences that count as much as one row of cells: this share of a cell covered by players, this fraction of the
+image's diagonal in the distance to the nearest player, this many columns in the distance from the middle.
+"""
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
 def ball_cell(scene: Scene) -> int:
-    """The cell that has most of the ball, by its index; the first of its cells where no box is known.
+    """Return the index of the cell with the largest part of the ball; the first ball cell without a box.
 
     Examples:
         >>> from spotball_core.grid import Grid
@@ -35,14 +36,15 @@ def ball_cell(scene: Scene) -> int:
 
 
 def decoys(scene: Scene, touched: Bools) -> NDArray[np.int64] | None:
-    """The cells most like the ball's by where they are: height, distance from the middle, and players.
+    """Return the cells whose position is most similar to the ball's cell: height, distance from the middle, and
+    players.
 
     Args:
-        scene: an image with its ball.
-        touched: cells in which something was painted, shape (n_cells,).
+        scene: a scene with its ball.
+        touched: cells with inpainted pixels, shape (n_cells,).
 
     Returns:
-        Their indices, the most alike first, shape (4,); None where fewer were left alone.
+        Their indices, the most similar first, shape (4,), or None if there are fewer untouched cells.
     """
     free = np.flatnonzero(~touched)
     if len(free) < DECOYS:
@@ -53,10 +55,10 @@ def decoys(scene: Scene, touched: Bools) -> NDArray[np.int64] | None:
 
 
 def surroundings(scene: Scene) -> Floats:
-    """Where each cell is, in units that count the same: shape (n_cells, 4).
+    """Return the position of each cell in comparable units, shape (n_cells, 4).
 
-    They are its row, its distance from the middle of the image, how much of it and of its neighbors players cover, and
-    how far its center is from the nearest player.
+    The columns are its row, its distance from the middle of the image, how much of it and its neighbors players cover,
+    and the distance of its center from the nearest player.
     """
     grid = scene.layout
     rows, cols = np.divmod(np.arange(grid.n_cells), grid.cols)
@@ -69,7 +71,7 @@ def surroundings(scene: Scene) -> Floats:
 
 
 def beside(cells: Bools, rows: int, cols: int) -> Bools:
-    """Some cells and those that touch them, shape (n_cells,).
+    """Return the given cells and all cells that touch them, shape (n_cells,).
 
     Examples:
         >>> beside(np.eye(1, 12, dtype=bool)[0], 3, 4).nonzero()[0].tolist()
@@ -80,13 +82,13 @@ def beside(cells: Bools, rows: int, cols: int) -> Bools:
 
 
 def _with_neighbors(values: Floats) -> Floats:
-    """Of each cell the mean of its value and of the mean of those around it."""
+    """Return for each cell the mean of its value and of the mean of its neighbors."""
     mixed: Floats = (values + np.mean(_around(np.pad(values, 1, mode="edge")), axis=0)) / 2
     return mixed
 
 
 def _around(padded: NDArray[Any]) -> list[NDArray[Any]]:
-    """The eight neighbors of each cell, of cells with one more on each side."""
+    """Return the eight neighbors of each cell, from an array padded by one cell on each side."""
     rows, cols = padded.shape[0] - 2, padded.shape[1] - 2
     steps = [(down, right) for down in (0, 1, 2) for right in (0, 1, 2) if (down, right) != (1, 1)]
     return [padded[down : down + rows, right : right + cols] for down, right in steps]

@@ -1,12 +1,12 @@
-"""The leak test: can a simple classifier tell the cells that were painted over from others?
+"""The leak test: can a simple classifier distinguish inpainted cells from others?
 
-It is told noise, blur and edges of each cell, relative to its image; not where the cell is, nor what is on it. It
-learns from some videos and answers on others. Chance is what it makes of images whose balls have been exchanged: each
-image is given the ball cells of another one of its sport, so that where balls usually are stays the same.
+The classifier sees noise, blur and edges of each cell relative to its image, but neither position nor content. It is
+trained on some videos and tested on others. The chance level comes from exchanging balls: each image gets the ball
+cells of another image of its sport, so the typical positions of balls are kept.
 
-What is around a ball is not what is around any cell: players are near, and look at it. So it is asked once more to tell
-the ball's cell from decoys alone: cells of the same image that are as high in it and as near to players, and in which
-nothing was painted. What it tells there is hardly what is shown, and more likely how it was painted.
+The surroundings of a ball differ from other places: players are near and look at it. Therefore, a second test
+distinguishes the ball's cell only from decoys: untouched cells of the same image with a similar height and distance to
+players. Success in this test is more likely due to the inpainting than to the content.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from spotball_gen.quality.splits import video_of
 
 FOLDS = 5
 RESAMPLES = 1000
-"""Of videos, for the intervals."""
+"""Number of resamples of videos for the confidence intervals."""
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -45,11 +45,11 @@ class Measured:
     """One number of the leak test.
 
     Attributes:
-        value: over the images.
-        interval: 95%, by resampling of videos; None with fewer than three.
-        chance: mean over the exchanges of balls.
-        chance_range: the middle 95% of them.
-        p: share of exchanges, the real one among them, with as high a value.
+        value: value over the images.
+        interval: 95% confidence interval from resampling videos; None with fewer than three videos.
+        chance: mean over exchanges of balls.
+        chance_range: the middle 95% of these values.
+        p: share of exchanges (including the actual assignment) with at least this value.
     """
 
     value: float
@@ -61,19 +61,20 @@ class Measured:
 
 @dataclass(frozen=True)
 class Leak:
-    """What the leak test found.
+    """The result of the leak test.
 
     Attributes:
-        accuracy: share of images whose most suspicious cell is one of the ball's.
-        auc: mean over images: share of pairs of a ball cell and another one in which the ball's is more suspicious.
-        weights: of the features, learned from all images, the largest first: what gives balls away. Each is that of a
-            feature of variance 1; their absolute values have the sum 1.
-        images: how many were looked at.
-        videos: how many they are from.
-        folds: parts of the cross-validation; no video is in two.
-        permutations: how often balls were exchanged.
-        decoys: the same against decoys alone, chance being that any of the ball's cell and its decoys is the ball's;
-            None in itself, and where images of two videos have none.
+        accuracy: share of images whose most suspicious cell is a ball cell.
+        auc: mean over images of the share of pairs (a ball cell, another cell) in which the ball cell is more
+            suspicious.
+        weights: weights of the features, learned from all images, the largest first. They show which features reveal
+            balls. Each refers to a feature of variance 1, and their absolute values sum to 1.
+        images: number of images.
+        videos: number of videos.
+        folds: number of cross-validation folds. Each video is in one fold only.
+        permutations: number of exchanges of balls.
+        decoys: the result against decoys only, with the chance level that each of the ball's cell and its decoys is
+            equally likely; None within this result itself, and if fewer than two videos have decoys.
     """
 
     accuracy: Measured
@@ -87,20 +88,22 @@ class Leak:
 
     @property
     def distinguished(self) -> bool:
-        """Whether inpainted cells were distinguished from the others, at 5% for the two numbers together."""
+        """Return whether inpainted cells were distinguished from the others, at the 5% level for both numbers
+        together.
+        """
         return min(self.accuracy.p, self.auc.p) < 0.025
 
     @property
     def leaks(self) -> bool | None:
-        """Whether the inpainting shows: whether inpainted cells were distinguished from their decoys.
+        """Return whether the inpainting is visible: whether inpainted cells were distinguished from their decoys.
 
-        Cells around balls differ from most cells of an image by what is in them, however perfect the inpainting is. So
-        the test among all cells has no part in the verdict. None without decoys.
+        Cells around balls differ from most cells by their content, even with perfect inpainting. Therefore, the test
+        among all cells does not affect the verdict. None without decoys.
         """
         return self.decoys.distinguished if self.decoys else None
 
     def record(self) -> dict[str, Any]:
-        """Return the result as JSON values, in thousandths; `leaks` is the verdict, in the result for all cells."""
+        """Return the result as JSON values, rounded to thousandths. `leaks` is the verdict."""
         own = self._record()
         if self.decoys is None:
             return {**own, "leaks": None}
@@ -129,16 +132,16 @@ class Leak:
 
 
 def leak_test(dataset: Path, *, seed: int = 0, permutations: int = 200, most: int = 2000) -> Leak:
-    """Test a dataset: scenes, and images without the ball.
+    """Run the leak test on a dataset with scenes and images without the ball.
 
     Args:
-        dataset: its folder.
-        seed: of all that is drawn.
-        permutations: how often balls are exchanged for chance.
-        most: so many images at most are looked at, drawn where there are more.
+        dataset: the dataset's folder.
+        seed: random seed.
+        permutations: number of exchanges of balls for the chance level.
+        most: maximum number of images. If there are more, they are sampled.
 
     Raises:
-        InputError: for a dataset that cannot be read, with scenes of fewer than two videos, or with several grids.
+        InputError: if the dataset cannot be read, has scenes from fewer than two videos, or has several grids.
     """
     usable = [scene for scene in read_scenes(dataset / SCENES) if _tells(scene)]
     rng = np.random.default_rng(seed)
@@ -161,7 +164,7 @@ def leak_test(dataset: Path, *, seed: int = 0, permutations: int = 200, most: in
 
 
 def _looked_at(dataset: Path, scene: Scene) -> tuple[Floats, NDArray[np.int64] | None]:
-    """An image's features, and the cells that the question is asked of once more: the ball's, then its decoys."""
+    """Return an image's features, and the cells of the second test: the ball's cell, then its decoys."""
     image, grid = _image(data_file(dataset, scene.path)), scene.layout
     touched = grid.mask(scene.ball_cells or ())
     before = find_file([dataset], with_ball(scene.path))
@@ -171,7 +174,7 @@ def _looked_at(dataset: Path, scene: Scene) -> tuple[Floats, NDArray[np.int64] |
         height, width = image.shape[:2]
         touched[rows * grid.rows // height * grid.cols + cols * grid.cols // width] = True
     else:
-        # Nobody knows what was painted: margin and shadow reach beyond the ball's cells.
+        # The inpainted pixels are unknown: margin and shadow can extend beyond the ball's cells.
         touched = beside(touched, grid.rows, grid.cols)
     decoy_cells = decoys(scene, touched)
     return cell_features(image, grid), None if decoy_cells is None else np.r_[ball_cell(scene), decoy_cells]
@@ -200,19 +203,19 @@ def _against_decoys(
 
 
 def _tells(scene: Scene) -> bool:
-    """Whether the ball was painted out, and some of the cells hold it and others do not."""
+    """Return whether the ball was inpainted, and whether some but not all cells hold it."""
     in_cells = len(scene.ball_cells or ())
     return scene.path is not None and not scene.control and 0 < in_cells < scene.grid.rows * scene.grid.cols
 
 
 class _Cells:
-    """Cells of images, as many of each: their features, and which part of the images is left out when.
+    """Cells of images, with the same number per image: their features, and the cross-validation folds.
 
     Args:
         features: shape (n_images, n_cells, n_features).
-        truth: which cell is the ball's, shape (n_images, n_cells).
-        videos: that the images are from.
-        exchanged: draws what might be the truth by chance.
+        truth: the ball cells, shape (n_images, n_cells).
+        videos: the video of each image.
+        exchanged: function that draws a random truth.
     """
 
     def __init__(
@@ -225,7 +228,7 @@ class _Cells:
         self.features, self.truth, self.exchanged = features, truth, exchanged
         names, self.video = np.unique(np.array(videos), return_inverse=True)
         self.folds = min(FOLDS, len(names))
-        # Largest videos first, each to the fold that has least: folds of about the same size.
+        # Assign the largest videos first, each to the smallest fold, so that folds have similar sizes.
         sizes = np.bincount(self.video)
         load, fold = np.zeros(self.folds), np.zeros(len(names), dtype=int)
         for video in np.argsort(-sizes, kind="stable"):
@@ -235,9 +238,9 @@ class _Cells:
         self._learned = [Discriminant(self._rows(~out)) for out in self._out]
 
     def answered(self, truth: Bools) -> tuple[Floats, Floats]:
-        """Of each image, the share of its most suspicious cells that are the ball's, and its AUC.
+        """Return for each image the share of its most suspicious cells that are ball cells, and its AUC.
 
-        Each is answered by a classifier that has seen no image of its video.
+        The classifier of an image was not trained on its video.
         """
         suspicion = np.zeros(truth.shape)
         for out, discriminant in zip(self._out, self._learned, strict=True):
@@ -246,7 +249,7 @@ class _Cells:
         return (most & truth).sum(axis=1) / most.sum(axis=1), areas(suspicion, truth)
 
     def weights(self) -> Floats:
-        """Of the features, learned from all images, in standard deviations of each."""
+        """Return the weights of the features, learned from all images, in standard deviations of each."""
         rows = self._rows(np.ones(len(self.truth), dtype=bool))
         weights: Floats = Discriminant(rows).weights(self.truth.reshape(-1)) * rows.std(axis=0)
         return weights / max(float(np.abs(weights).sum()), 1e-12)
@@ -256,7 +259,7 @@ class _Cells:
 
 
 def _between_images(truth: Bools, sports: Sequence[str]) -> Callable[[np.random.Generator], Bools]:
-    """Draws the truth, each image's from another one of its sport."""
+    """Return a function that draws a random truth: each image gets that of another image of its sport."""
     of = [np.flatnonzero(np.array(sports) == sport) for sport in sorted(set(sports))]
 
     def drawn(rng: np.random.Generator) -> Bools:
@@ -295,7 +298,7 @@ def _measured(values: Floats, by_chance: Floats, video: NDArray[np.int64], rng: 
 
 
 def _interval(values: Floats, video: NDArray[np.int64], rng: np.random.Generator) -> tuple[float, float] | None:
-    """By resampling whole videos, since images of one are alike."""
+    """Return the interval from resampling whole videos, because images of the same video are similar."""
     n = int(video.max()) + 1
     if n < 3:
         return None
@@ -327,7 +330,7 @@ def _image(path: Path) -> NDArray[np.uint8]:
 
 
 def lines(leak: Leak) -> Iterator[str]:
-    """As lines for a terminal; the last one is the verdict."""
+    """Yield lines for a terminal. The last line is the verdict."""
     images = f"{leak.images:,} images of {leak.videos:,} videos, {leak.folds} folds"
     yield f"{images}, {leak.permutations} exchanges of balls"
     yield from _numbers(leak)
@@ -340,10 +343,10 @@ def lines(leak: Leak) -> Iterator[str]:
 
 
 def verdict(record: Mapping[str, Any]) -> str:
-    """Return the verdict of a leak test in a sentence.
+    """Return the verdict of a leak test as a sentence.
 
     Args:
-        record: see `Leak.record`, or `not_done` with the reason.
+        record: a record from `Leak.record`, or `not_done` with the reason.
 
     Examples:
         >>> verdict({"not_done": "it needs images of at least two videos"})
@@ -375,6 +378,6 @@ def _numbers(leak: Leak) -> Iterator[str]:
 
 
 def _named(leak: Leak) -> str:
-    """What tells most, where anything does."""
+    """Return the most informative features, if cells were distinguished."""
     features = ", ".join(f"{name} ({weight:+.2f})" for name, weight in list(leak.weights.items())[:3])
     return f" What tells most: {features}." if leak.distinguished else ""

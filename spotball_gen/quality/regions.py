@@ -1,7 +1,7 @@
-"""How a painted region looks against its surroundings, and against untouched regions of the same shape.
+"""Compare an inpainted region with its surroundings, and with untouched regions of the same shape.
 
-What is compared is texture, edges, noise and color, each inside the region over a ring around it. The same is measured
-where the region's shape is laid elsewhere in the image; a fill that nobody sees is an ordinary one among these.
+Texture, edges, noise and color are compared, each as inside relative to a surrounding ring. The same is measured at
+other places of the image with the same shape. An invisible fill is ordinary among these.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from spotball_gen.items.item import Box, Image
 from spotball_gen.items.pictures import opencv
 
 FEATURES = ("noise", "texture", "seam", "color")
-"""What is measured of a region: logarithms of inside over around, but for color, the logarithm of a distance."""
+"""Features of a region: logarithms of the ratio inside to around; for color, the logarithm of a distance."""
 
 FEWEST = 20
-"""With fewer untouched regions, nothing is said."""
+"""Minimum number of untouched regions for a result."""
 
 _NOISE = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], dtype=np.float32) / 6
-"""Answers to noise and to hardly any structure (Immerkaer, 1996)."""
+"""Filter that responds to noise but hardly to structure (Immerkaer, 1996)."""
 _LEAST = 0.25
-"""Gray levels added to both sides of a ratio: flat is not infinitely flatter than nearly flat."""
+"""Gray levels added to both sides of a ratio, so that flat areas do not give infinite ratios."""
 _FAINT = 0.01
-"""Weight of players' pixels around a region: they count only where there is nothing else."""
+"""Weight of players' pixels around a region. They count only without other pixels."""
 _RIM = 2
-"""Pixels around a player's box that its edges still show in."""
+"""Pixels around a player's box that its edges affect."""
 _TRIES = 8
-"""So many places are drawn for each that is wanted."""
+"""Number of random places tried per wanted place."""
 _WAYS = ((1, 0), (0, 1))
 
 Mask = NDArray[np.uint8]
@@ -39,13 +39,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Judged:
-    """What was found of a region.
+    """The result for a region.
 
     Attributes:
-        percentile: share of the untouched regions that stand out less, in [0, 1]; a tie counts half.
-        distance: how far it is from what is usual in its image, in robust standard deviations over all features.
-        features: by the names in `FEATURES`, its own values.
-        untouched: how many it was compared with.
+        percentile: share of the untouched regions that stand out less, in [0, 1]; ties count half.
+        distance: distance from the typical region of its image, in robust standard deviations over all features.
+        features: values of the region, by the names in `FEATURES`.
+        untouched: number of untouched regions for comparison.
     """
 
     percentile: float
@@ -55,7 +55,7 @@ class Judged:
 
 
 def changed_outside(image: Image, painted: Image, mask: Mask) -> int:
-    """How many pixels outside the mask are not what they were, to the bit.
+    """Return how many pixels outside the mask differ from the original.
 
     Examples:
         >>> image, mask = np.zeros((2, 2, 3), np.uint8), np.array([[255, 0], [0, 0]], np.uint8)
@@ -70,21 +70,22 @@ def changed_outside(image: Image, painted: Image, mask: Mask) -> int:
 def judge(
     painted: Image, mask: Mask, players: Sequence[Box] = (), *, seed: int, placements: int = 200
 ) -> Judged | None:
-    """How much a painted region stands out.
+    """Return how much an inpainted region stands out.
 
-    The region and the untouched ones are one pool: by each feature's median and median absolute deviation over the
-    pool, each region has a distance, the root mean square over features. Of a region that is one of the untouched
-    ones, the percentile is uniform.
+    The region and the untouched regions are pooled. The distance of a region is the root mean square of its features,
+    each standardized by the median and the median absolute deviation of the pool. For an untouched region, the
+    percentile is uniformly distributed.
 
     Args:
         painted: the image without the ball.
-        mask: what was painted over; anything but 0 is inside.
-        players: regions are laid where no player is, as long as there is room; around them, players do not count.
-        seed: of where they are laid.
-        placements: how many untouched regions are wanted.
+        mask: the inpainted pixels; any value except 0 is inside.
+        players: boxes of players. Untouched regions avoid them if there is enough room, and surrounding pixels of
+            players are ignored.
+        seed: seed of the untouched regions' positions.
+        placements: desired number of untouched regions.
 
     Returns:
-        None where there is nothing inside the mask, or room for fewer than 20 untouched regions.
+        The result, or None if the mask is empty, or if there is room for fewer than 20 untouched regions.
     """
     if not (mask > 0).any():
         return None
@@ -101,7 +102,7 @@ def judge(
 
 
 class _Shape:
-    """The shape of a region and of the ring around it, which can be laid elsewhere."""
+    """The shape of a region and of its ring, which can be moved to other places."""
 
     def __init__(self, mask: Mask) -> None:
         cv2 = opencv()
@@ -119,7 +120,9 @@ class _Shape:
     def placements(
         self, painted: NDArray[np.bool_], player_mask: NDArray[np.bool_], rng: np.random.Generator, wanted: int
     ) -> NDArray[np.int64]:
-        """Shifts (y, x) that lay the shape into the image, off what was painted; shape (n, 2), n <= wanted."""
+        """Return shifts (y, x) that move the shape within the image, off the inpainted pixels; shape (n, 2), n <=
+        wanted.
+        """
         most = np.array([self._height, self._width]) - 1 - self._high
         shifts = rng.integers(-self._low, most + 1, size=(wanted * _TRIES, 2))
         shifts = np.unique(shifts, axis=0)
@@ -130,7 +133,7 @@ class _Shape:
         return (free if len(free) >= FEWEST else shifts)[:wanted]
 
     def features(self, maps: Floats, player_mask: NDArray[np.bool_], shifts: NDArray[np.int64]) -> Floats:
-        """The features of the shape at each shift, shape (n_shifts, 4)."""
+        """Return the features of the shape at each shift, shape (n_shifts, 4)."""
         weights = np.where(player_mask, _FAINT, 1.0)
         around = self._means(maps, weights, self._ring, shifts)
         within = self._means(maps, weights, self._inside, shifts)
@@ -150,7 +153,7 @@ class _Shape:
         return np.asarray(touched.any(axis=1))
 
     def _means(self, maps: Floats, weights: Floats, pixels: NDArray[np.int64], shifts: NDArray[np.int64]) -> Floats:
-        """Weighted mean of each map over the pixels at each shift, shape (n_shifts, n_maps)."""
+        """Return the weighted mean of each map over the shifted pixels, shape (n_shifts, n_maps)."""
         at = self._at(pixels, shifts)
         of = weights.reshape(-1)[at]
         flat = maps.reshape(-1, maps.shape[-1])
@@ -165,7 +168,7 @@ class _Shape:
 
 
 def _maps(image: Image) -> Floats:
-    """Of each pixel noise, gradient, red, green and blue, in gray levels; shape (height, width, 5)."""
+    """Return noise, gradient, red, green and blue of each pixel in gray levels, shape (height, width, 5)."""
     cv2 = opencv()
     gray = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY).astype(np.float32)
     noise = np.abs(cv2.filter2D(gray, -1, _NOISE, borderType=cv2.BORDER_REFLECT))
@@ -176,9 +179,9 @@ def _maps(image: Image) -> Floats:
 
 
 def _distances(features: Floats) -> Floats:
-    """How far each row is from the middle of all, shape (n,)."""
+    """Return the distance of each row from the center of all rows, shape (n,)."""
     middle = np.median(features, axis=0)
-    # As a standard deviation, if it were Gaussian; never so small that what nobody sees stands out.
+    # Scaled to the standard deviation of a Gaussian, with a lower limit so that invisible differences do not stand out.
     spread = np.maximum(1.4826 * np.median(np.abs(features - middle), axis=0), 0.02)
     distances: Floats = np.sqrt(np.mean(((features - middle) / spread) ** 2, axis=1))
     return distances

@@ -1,4 +1,4 @@
-"""Training and test: whole videos, or shots of a single one, so that no image has a neighbor on the other side."""
+"""Split a dataset into training and test by whole videos, or by shots of a single video."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from spotball_core.schema.scene import Scene
 
 TRAIN, TEST = "train", "test"
 WITHOUT_TEST = "without_test"
-"""Sports that have no test, since all their images are of one shot."""
+"""Sports without test images, because all their images are from one shot."""
 
 BY_SHOT = "by_shot"
-"""Sports whose images are all from one video, and split by its shots."""
+"""Sports whose images are all from one video, and are split by its shots."""
 
 TEST_SHARE = 0.2
 
@@ -23,7 +23,7 @@ _ITEM = re.compile(r"(.+)-\d{9,}")
 
 
 def video_of(scene: Scene) -> str:
-    """The video that a scene is from, which an item's id starts with; of another image, it is the image itself.
+    """Return the video of a scene, which is the start of an item's id; for other images, the image itself.
 
     Examples:
         >>> from spotball_core.grid import Grid
@@ -38,21 +38,23 @@ def video_of(scene: Scene) -> str:
 def split(
     scenes: Sequence[Scene], *, seed: int, test_share: float = TEST_SHARE, shots: Mapping[str, int] | None = None
 ) -> dict[str, Any]:
-    """Return which videos, and with them which images, are for training and which for the test.
+    """Return the videos, and with them the images, for training and for the test.
 
-    In each sport, videos go to the test until it has its share of the images; the last one goes only where that comes
-    closer. A sport of a single video is split by shot, if `shots` says which. Its parts then show the same match, but
-    no test image has a neighbor of its own shot in training. A sport of a single shot has no test.
+    In each sport, videos are assigned to the test until it has its share of the images. The last video is assigned only
+    if this brings the share closer. A sport with a single video is split by shot if `shots` is given: both parts then
+    show the same match, but a test image and a training image are never from the same shot. A sport with a single shot
+    has no test images.
 
     Args:
         scenes: all images.
-        seed: of the order in which videos are taken for the test.
-        test_share: share of a sport's images that the test gets.
-        shots: number of the shot by image; images that are not in it count as a shot of their video.
+        seed: seed of the order in which videos are assigned to the test.
+        test_share: the test's share of a sport's images.
+        shots: number of the shot by image. Images that are not listed count as one shot of their video.
 
     Returns:
-        JSON: for `train` and `test`, `videos` and `images` (`SPORT/IMAGE`), each in order; in `by_shot` the sports
-            that are split by shot, in `without_test` those of a single shot.
+        JSON values: for `train` and `test`, the lists `videos` and `images` (`SPORT/IMAGE`), sorted; `by_shot` lists
+            the sports that are
+        split by shot, `without_test` those with a single shot.
 
     Examples:
         >>> from spotball_core.grid import Grid

@@ -1,1 +1,1 @@
-"""Looking through a dataset by eye: the server of `spotball gen review`, what is decided, and what comes of it."""
+"""Review a dataset in the browser: the server of `spotball gen review`, the decisions and their application."""

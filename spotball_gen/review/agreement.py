@@ -1,4 +1,4 @@
-"""How far two reviewers agree, beyond what chance would give."""
+"""Agreement between two reviewers, corrected for chance."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class Kappa:
     """Agreement of two reviewers on one question.
 
     Attributes:
-        n: how many both answered.
-        agree: share of these on which they agree; None if there is none.
-        kappa: Cohen's; None where it is not defined.
-        undefined: why it is not.
+        n: number of items that both answered.
+        agree: share of these on which they agree, or None.
+        kappa: Cohen's kappa, or None if it is undefined.
+        undefined: why it is undefined, or None if it is defined.
     """
 
     n: int
@@ -29,12 +29,12 @@ class Kappa:
 
 
 def cohens_kappa(one: Sequence[Hashable], other: Sequence[Hashable]) -> Kappa:
-    r"""Cohen's kappa of two reviewers' answers to the same questions.
+    r"""Return Cohen's kappa of two reviewers' answers to the same questions.
 
     $$\kappa = \frac{p_o - p_e}{1 - p_e}, \qquad p_e = \sum_c p_c q_c$$
 
-    with $p_o$ the share of agreement and $p_c$, $q_c$ the shares of each reviewer's answers that are c. Counted
-    in whole numbers, so that it is not defined exactly where it must not be.
+    with $p_o$ the share of agreement and $p_c$, $q_c$ the shares of answer c for each reviewer. Integer arithmetic
+    detects exactly whether the value is undefined.
 
     Source:
         Cohen (1960). A coefficient of agreement for nominal scales. Educational and Psychological Measurement 20(1).
@@ -50,7 +50,7 @@ def cohens_kappa(one: Sequence[Hashable], other: Sequence[Hashable]) -> Kappa:
         return Kappa(0, None, None, "nothing that both decided on")
     n_equal = sum(a == b for a, b in zip(one, other, strict=True))
     first_counts, second_counts = Counter(one), Counter(other)
-    # Both times n squared.
+    # Both values are multiplied by n squared.
     observed, expected = n_equal * n, sum(first_counts[answer] * second_counts[answer] for answer in first_counts)
     if expected == n * n:
         return Kappa(n, 1.0, None, "both gave one and the same answer throughout")
@@ -59,11 +59,11 @@ def cohens_kappa(one: Sequence[Hashable], other: Sequence[Hashable]) -> Kappa:
 
 @dataclass(frozen=True, slots=True)
 class ReviewerAgreement:
-    """How far two reviewers agree.
+    """Agreement between two reviewers.
 
     Attributes:
-        verdicts: whether an image is accepted, rejected or to be repainted.
-        boxes: whether a box holds a player, of the images that both decided on.
+        verdicts: agreement on whether an image is accepted, rejected or to be repainted.
+        boxes: agreement on whether a box holds a player, for images that both decided on.
         differing: images with different verdicts.
     """
 
@@ -77,7 +77,7 @@ class ReviewerAgreement:
 def agreements(
     decisions: Mapping[str, Mapping[Key, Decision]], pieces: Sequence[ReviewImage]
 ) -> tuple[ReviewerAgreement, ...]:
-    """Of each two reviewers, on the images that are reviewed."""
+    """Return the agreement of each pair of reviewers on the reviewed images."""
     return tuple(
         _agreement(first, second, decisions[first], decisions[second], pieces)
         for first, second in combinations(decisions, 2)

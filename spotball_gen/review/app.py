@@ -1,4 +1,4 @@
-"""The server of a review: what `page/` calls. One process serves one reviewer; who has its token is the reviewer."""
+"""Web application of a review, with the page in `page/`. A process serves one reviewer, identified by a token."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 MAX_BODY = 64 * 1024
-"""Bytes of a request's body."""
+"""Maximum bytes of a request's body."""
 
 MAX_REGIONS = 20
-"""To repaint, of one image."""
+"""Maximum regions to repaint per image."""
 
 MAX_ADDED = 100
-"""Boxes that a reviewer adds to one image."""
+"""Maximum boxes that a reviewer may add per image."""
 
 STALE = "this was changed elsewhere, such as in another tab"
 
@@ -43,15 +43,15 @@ Pixels = Annotated[float, Field(strict=True, ge=0, le=10**6)]
 
 
 class DecisionChange(Record):
-    """A change as the page sends it.
+    """A change as sent by the page.
 
     Attributes:
-        change: its id, drawn by the page, so that one that is sent twice counts once.
+        change: id assigned by the page, so that a repeated request counts once.
         after: number of the reviewer's last change that the page knows.
-        item: position of the image in the list that the page was given.
-        unchecked: positions of the boxes that hold no player.
-        regions: (x1, y1, x2, y2) in pixels, to be repainted.
-        added: boxes of players, likewise.
+        item: index of the image in the page's list.
+        unchecked: indices of the boxes that do not hold a player.
+        regions: regions (x1, y1, x2, y2) to repaint, in pixels.
+        added: added boxes of players (x1, y1, x2, y2), in pixels.
     """
 
     change: Annotated[str, StringConstraints(strict=True, pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
@@ -81,12 +81,14 @@ class Undone(Record):
 
 
 def review_app(pieces: Sequence[ReviewImage], store: ReviewStore, reviewer: str, *, token: str, cookie: str) -> ASGIApp:
-    """The app of a review.
+    """Create the web application of a review.
 
     Args:
-        pieces: what is reviewed, in order.
-        token: who opens the page with it is the reviewer.
-        cookie: name under which the browser keeps it.
+        pieces: the images to review, in order.
+        store: the store of the decisions.
+        reviewer: the reviewer's name.
+        token: secret in the link that identifies the reviewer.
+        cookie: name of the cookie that stores the token.
     """
     handlers = _ReviewHandlers(pieces, store, reviewer, token, cookie)
     routes = [
@@ -109,7 +111,7 @@ def review_app(pieces: Sequence[ReviewImage], store: ReviewStore, reviewer: str,
 
 
 class _ReviewHandlers:
-    """What is answered to each request."""
+    """Request handlers."""
 
     def __init__(
         self, pieces: Sequence[ReviewImage], store: ReviewStore, reviewer: str, token: str, cookie: str
@@ -123,19 +125,19 @@ class _ReviewHandlers:
     # Pages and files -----------------------------------------------------------------------------------------
 
     async def index(self, request: Request) -> Response:
-        """The page, for who has the token."""
+        """Return the page if the token is correct."""
         if (token := request.query_params.get("token")) is not None:
             if not self._is_token(token):
                 raise HttpError(403, "this link is of another start of the command; open the one it printed last")
             response: Response = RedirectResponse("/", 303)
-            # Lax would do as well; nothing of another site ever needs it.
+            # SameSite=Strict, because no other site needs the cookie.
             response.set_cookie(self._cookie, self._token, httponly=True, samesite="strict")
             return response
         self._known(request)
         return Response(self._files["index.html"], media_type="text/html")
 
     async def static(self, request: Request) -> Response:
-        """What belongs to the page."""
+        """Return a static file of the page."""
         self._known(request)
         content = self._files.get(name := request.path_params["name"])
         if content is None:
@@ -143,7 +145,7 @@ class _ReviewHandlers:
         return Response(content, media_type=mimetypes.guess_type(name)[0] or "text/plain")
 
     async def image(self, request: Request) -> Response:
-        """An image, named by its position: no path comes from outside."""
+        """Return an image, addressed by its index, so that requests contain no paths."""
         self._known(request)
         part, item = request.path_params["part"], request.path_params["item"]
         if part not in ("with", "without") or item >= len(self._pieces):
@@ -162,7 +164,7 @@ class _ReviewHandlers:
     # The review ----------------------------------------------------------------------------------------------
 
     async def review(self, request: Request) -> Response:
-        """All there is to review, and what was decided."""
+        """Return the images to review, and the decisions so far."""
         self._known(request)
         decided = (await asyncio.to_thread(self._store.decisions)).get(self._reviewer, {})
         return JSONResponse(
@@ -196,7 +198,7 @@ class _ReviewHandlers:
         return JSONResponse({"last": number})
 
     async def undo(self, request: Request) -> Response:
-        """Let the last change count no more."""
+        """Undo the last change."""
         number = Undone.model_validate(await self._body(request)).number
         key: Key = await asyncio.to_thread(self._store.undo, self._reviewer, number)
         decided = (await asyncio.to_thread(self._store.decisions)).get(self._reviewer, {})
@@ -225,37 +227,37 @@ class _ReviewHandlers:
     # What goes wrong -----------------------------------------------------------------------------------------
 
     async def refused(self, request: Request, error: HttpError) -> Response:
-        """A request that is not answered as it was meant; people see the reason as text."""
+        """Return the response to a request that was rejected. For the page itself, the reason is plain text."""
         if request.url.path == "/":
             return Response(f"{error}\n", error.status, media_type="text/plain")
         return JSONResponse({"error": str(error)}, error.status)
 
     async def malformed(self, request: Request, error: ValidationError) -> Response:
-        """A request of the wrong shape."""
+        """Return the response to a malformed request."""
         detail = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, detail["loc"])) or "the body"
         return JSONResponse({"error": f"{where}: {detail['msg']}"}, 422)
 
     async def stale(self, request: Request, error: StaleError) -> Response:
-        """A change by a page that is not up to date."""
+        """Return the response to a change from an outdated page."""
         return JSONResponse({"error": STALE}, 409)
 
     async def http_fault(self, request: Request, error: HTTPException) -> Response:
-        """No such page, or not by this method."""
+        """Return the response to an unknown address or a wrong method."""
         return JSONResponse({"error": error.detail}, error.status_code, error.headers)
 
     async def not_stored(self, request: Request, error: StoreError) -> Response:
-        """A store that cannot be written to: what was sent is to be sent again."""
+        """Return the response if the store cannot be written to. The page must send the change again."""
         show(f"error: {error}", err=True)
         return JSONResponse({"error": "it could not be stored"}, 503)
 
     async def fault(self, request: Request, error: Exception) -> Response:
-        """A fault of ours: its traceback is for the log, not for the browser."""
+        """Return the response to an internal error. The traceback goes to the log, not to the browser."""
         return JSONResponse({"error": "something went wrong here"}, 500)
 
 
 def _told(piece: ReviewImage) -> dict[str, Any]:
-    """An image as the page is told of it."""
+    """Return the data of an image for the page."""
     scene = piece.scene
     return {
         "sport": scene.sport,
@@ -274,7 +276,7 @@ def _told(piece: ReviewImage) -> dict[str, Any]:
 
 
 def _sent(piece: ReviewImage, decision: Decision) -> dict[str, Any]:
-    """A decision as the page sends it; boxes that the scene no longer has are left out."""
+    """Return a decision in the page's format. Boxes that the scene no longer has are excluded."""
     players = [box.corners for box in piece.scene.players or ()]
     return {
         "verdict": decision.verdict,
@@ -286,7 +288,7 @@ def _sent(piece: ReviewImage, decision: Decision) -> dict[str, Any]:
 
 
 def _within(region: Corners, piece: ReviewImage) -> Corners:
-    """A region that is one, and in the image."""
+    """Check that a region is valid and inside the image, and return it."""
     x1, y1, x2, y2 = region
     if not (x1 < x2 <= piece.scene.width and y1 < y2 <= piece.scene.height):
         raise HttpError(422, f"no region of an image of {piece.scene.width}x{piece.scene.height}: {list(region)}")

@@ -1,4 +1,4 @@
-"""What comes of a review: scenes without what was rejected, and without the boxes that were unchecked."""
+"""Apply a review: remove rejected images and unchecked boxes from the scenes, and add new boxes."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from spotball_gen.review.store import REVIEW, Corners, Decision, Key, ReviewStor
 
 @dataclass(frozen=True)
 class Applied:
-    """What took effect.
+    """The effect of a review.
 
     Attributes:
-        kept: how many images the dataset has now.
-        rejected: how many a reviewer rejected.
-        waiting: how many are left out until they are repainted and accepted.
-        undecided: how many of those kept nobody decided on; left out where only accepted ones are wanted.
-        boxes: how many boxes of those kept were unchecked.
-        added: how many boxes were added to those kept.
+        kept: number of images left in the dataset.
+        rejected: number of images that a reviewer rejected.
+        waiting: number of images excluded until they are repainted and accepted.
+        undecided: number of images without a decision. They are kept unless only accepted images are requested.
+        boxes: number of unchecked boxes in kept images.
+        added: number of added boxes in kept images.
     """
 
     kept: int
@@ -46,18 +46,19 @@ class Applied:
 
 
 def apply_review(dataset: Path, *, only_accepted: bool = False) -> Applied:
-    """Let decisions take effect in `scenes.jsonl`, and in card, split and checksums where the dataset has them.
+    """Apply decisions to `scenes.jsonl`, and to card, split and checksums if the dataset has them.
 
-    An image that any reviewer rejected is left out, one that any wants repainted, too; a box that any unchecked goes.
-    Images and the scenes as they were made stay, so that nothing is lost: applied again after more decisions, or
-    fewer, it starts from those.
+    An image that any reviewer rejected or wants repainted is excluded, and so is a box that any reviewer unchecked.
+    Images and original scenes are kept, so nothing is lost: after further decisions, the function starts again from the
+    original scenes.
 
     Args:
-        only_accepted: leave out what nobody decided on.
+        dataset: the dataset's folder.
+        only_accepted: also exclude images without a decision.
 
     Raises:
-        InputError: for scenes that cannot be read, or if none is left.
-        OptionError: if nobody has reviewed the dataset, or a run has it.
+        InputError: if scenes cannot be read, or if none is left.
+        OptionError: if the dataset has not been reviewed, or if a run uses it.
     """
     if not (dataset / REVIEW).is_file():
         raise OptionError(f"{dataset} has not been reviewed. Run `spotball gen review {dataset}` first")
@@ -82,7 +83,7 @@ def apply_review(dataset: Path, *, only_accepted: bool = False) -> Applied:
         if ledger and (dataset / CARD).is_file():
             review = {"reviewers": len(decisions), "only_accepted": only_accepted, **asdict(applied)}
             names = _finish(new, scenes, ledger, review)
-        # Noted first: scenes that are in place must be known to have come of a review.
+        # Store this first, so that scenes in place are always known to be the result of a review.
         store.applied(digest(dataset / ORIGINAL), digest(new / SCENES))
         for name in (*names, SCENES):
             (new / name).replace(dataset / name)
@@ -90,7 +91,7 @@ def apply_review(dataset: Path, *, only_accepted: bool = False) -> Applied:
 
 
 def _finish(new: Path, scenes: Sequence[Scene], ledger: Ledger, review: Mapping[str, int]) -> list[str]:
-    """Write what a dataset has beside its scenes and images; returns the names of these files."""
+    """Write the files of a dataset other than scenes and images, and return their names."""
     card = parse_json((ledger.dataset / CARD).read_text(encoding="utf-8"))
     for path in sorted(ledger.dataset.iterdir()):
         if path.name in (IMAGES, WITH_BALL):
@@ -115,12 +116,13 @@ def with_decisions(
     only_accepted: bool = False,
     repainted: Set[str] = frozenset(),
 ) -> tuple[list[Scene], Applied]:
-    """The scenes that decisions leave, in their order.
+    """Return the scenes after applying decisions, in order.
 
     Args:
-        decisions: of each reviewer.
-        only_accepted: leave out what nobody decided on.
-        repainted: images that were painted again, and wait for somebody to accept them.
+        scenes: the original scenes.
+        decisions: decisions of each reviewer.
+        only_accepted: exclude images without a decision.
+        repainted: images that were inpainted again and wait for acceptance.
     """
     remaining: list[Scene] = []
     rejected = waiting = undecided = boxes = n_added = 0
@@ -145,7 +147,9 @@ def with_decisions(
 
 
 def _distinct(boxes: Sequence[Corners]) -> list[Corners]:
-    """The boxes without those that overlap an earlier one by more than half: several reviewers add the same player."""
+    """Return the boxes without those that overlap an earlier one by more than half, because reviewers may add the same
+    player.
+    """
     kept: list[Corners] = []
     for box in boxes:
         if all(_overlap(box, other) <= 0.5 for other in kept):
@@ -153,16 +157,16 @@ def _distinct(boxes: Sequence[Corners]) -> list[Corners]:
     return kept
 
 
-def _overlap(one: Corners, other: Corners) -> float:
-    """Intersection over union."""
-    wide = min(one[2], other[2]) - max(one[0], other[0])
-    high = min(one[3], other[3]) - max(one[1], other[1])
+def _overlap(first: Corners, second: Corners) -> float:
+    """Return the intersection over union."""
+    wide = min(first[2], second[2]) - max(first[0], second[0])
+    high = min(first[3], second[3]) - max(first[1], second[1])
     shared = max(wide, 0.0) * max(high, 0.0)
-    return shared / (sum((x2 - x1) * (y2 - y1) for x1, y1, x2, y2 in (one, other)) - shared)
+    return shared / (sum((x2 - x1) * (y2 - y1) for x1, y1, x2, y2 in (first, second)) - shared)
 
 
 def _with_players(scene: Scene, left: Sequence[int], added: Sequence[Corners]) -> Scene:
-    """Return the scene with these of its players, their outlines and keypoints, and with added ones that have none."""
+    """Return the scene with the remaining players (with outlines and keypoints) and the added ones (without)."""
     if scene.players is None and not added:
         return scene
     none = (None,) * len(added)

@@ -1,4 +1,4 @@
-"""What is reviewed: the scenes as they were made, their images, and which come first."""
+"""The images to review: the original scenes, their image files, and the order of review."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from spotball_gen.pipeline.folder import LEDGER, WORK, read_only, with_ball
 from spotball_gen.review.store import ReviewStore
 
 ORIGINAL = "scenes.before-review.jsonl"
-"""The scenes as they were made, once decisions took effect in the others."""
+"""The original scenes, after decisions were applied to scenes.jsonl."""
 
 MEDIA = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp"}
 
 
 @dataclass(frozen=True)
 class ReviewImage:
-    """An image to be reviewed.
+    """An image to review.
 
     Attributes:
         without: the file without the ball.
-        with_ball: the file with it; None where there is none.
-        first: over a limit of the stage `check`.
-        why: what is over it.
-        artifact: how many untouched regions stand out less than the painted one, as a share; None if not measured.
+        with_ball: the file with the ball, or None.
+        first: whether it exceeds a limit of the stage `check`.
+        why: the exceeded limits.
+        artifact: share of untouched regions that stand out less than the inpainted region, or None if not measured.
     """
 
     scene: Scene
@@ -42,10 +42,10 @@ class ReviewImage:
 
 
 def original_file(dataset: Path, store: ReviewStore) -> Path:
-    """The file that has the scenes as they were made.
+    """Return the file with the original scenes.
 
-    It is another one than `scenes.jsonl` if that came of it by applying decisions; a run that made the dataset anew
-    makes it what is reviewed.
+    It differs from `scenes.jsonl` if that is the result of applying decisions. If a run created the dataset anew,
+    `scenes.jsonl` is the original again.
     """
     scenes, original = dataset / SCENES, dataset / ORIGINAL
     if original.is_file() and scenes.is_file() and store.was_applied(digest(original), digest(scenes)):
@@ -54,16 +54,16 @@ def original_file(dataset: Path, store: ReviewStore) -> Path:
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of a file."""
+    """Return the SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def pieces(dataset: Path, store: ReviewStore) -> tuple[ReviewImage, ...]:
-    """All images of a dataset: those over a limit first, of them the worst first; the others in the order of ids.
+    """Return all images of a dataset: first those over a limit, the worst first; then the others, sorted by id.
 
     Raises:
-        InputError: for scenes that cannot be read, without an image, or whose image is missing or outside the dataset.
+        InputError: if scenes cannot be read, or if an image is missing or outside the dataset.
     """
     path = original_file(dataset, store)
     checks = _noted(dataset)
@@ -89,13 +89,15 @@ def pieces(dataset: Path, store: ReviewStore) -> tuple[ReviewImage, ...]:
 
 
 def _inside(dataset: Path, name: str | None) -> Path | None:
-    """An image's file, if it is there, of a kind that browsers show, and in the dataset whatever its name or links."""
+    """Return an image file if it exists, has a type that browsers show, and is inside the dataset (after following
+    links).
+    """
     path = find_file([dataset], name)
     return path if path and path.suffix.lower() in MEDIA else None
 
 
 def _noted(dataset: Path) -> dict[str, tuple[bool, tuple[str, ...], float | None]]:
-    """What the ledger's `check` says of each image; nothing where there is no ledger."""
+    """Return the ledger's results of the stage `check` by image; empty without a ledger."""
     if not (dataset / WORK / LEDGER).exists():
         return {}
     parts = ("$.notes.check", "$.notes.inpaint.repainted", "$.scores.artifact")

@@ -1,4 +1,4 @@
-"""Painting again what reviewers marked: items go back to the stage that paints, with regions to paint over, too."""
+"""Send items back to inpainting, with the regions that reviewers marked."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from spotball_gen.review.store import REVIEW, Corners, Decision, Key, ReviewStor
 from spotball_gen.stages.check_artifacts import SCORES
 
 _ANEW = ("check", "label")
-"""Stages that speak of what is painted anew."""
+"""Stages whose results depend on the inpainting."""
 
 
 def marked(decisions: Mapping[str, Mapping[Key, Decision]]) -> dict[Key, tuple[Corners, ...]]:
-    """The regions to paint over, of each image that somebody wants repainted and nobody rejects.
+    """Return the regions to repaint, for each image that a reviewer wants repainted and no reviewer rejects.
 
     Args:
-        decisions: by reviewer and image.
+        decisions: decisions by reviewer and image.
 
     Returns:
-        By (sport, image), all reviewers' regions.
+        The regions of all reviewers, by (sport, image).
 
     Examples:
         >>> anna = {("soccer", "1"): Decision("repaint", regions=((0, 0, 9, 9),)), ("soccer", "2"): Decision("accept")}
@@ -41,13 +41,13 @@ def marked(decisions: Mapping[str, Mapping[Key, Decision]]) -> dict[Key, tuple[C
 
 
 def send_back(ledger: Ledger) -> tuple[tuple[Key, ...], int]:
-    """Send the items that reviewers want repainted to the stage that paints.
+    """Send the items that reviewers want repainted back to the inpainting stage.
 
     Returns:
-        Which are wanted; and how many were sent, others having been before.
+        The images to repaint, and the number of items sent back now. Others were sent back before.
 
     Raises:
-        OptionError: if nobody has reviewed the dataset.
+        OptionError: if the dataset has not been reviewed.
     """
     if not (ledger.dataset / REVIEW).is_file():
         raise OptionError(f"{ledger.dataset} has not been reviewed. Run `spotball gen review {ledger.dataset}` first")
@@ -65,7 +65,7 @@ def send_back(ledger: Ledger) -> tuple[tuple[Key, ...], int]:
 
 
 def _again(item: Item, regions: Iterable[Corners]) -> Item | None:
-    """The item as it was before it was painted, with more regions; None where these are known."""
+    """Return the item as before inpainting, with additional regions, or None without new regions."""
     note = item.notes["inpaint"]
     earlier = note.get("regions", [])
     new = [list(region) for region in regions if list(region) not in earlier]
@@ -78,7 +78,7 @@ def _again(item: Item, regions: Iterable[Corners]) -> Item | None:
 
 
 def put_back(ledger: Ledger, painted: Iterable[Key]) -> None:
-    """Put images that were painted again back to review."""
+    """Mark repainted images for a new review."""
     with ReviewStore(ledger.dataset) as store:
         for key in painted:
             store.reopen(key)

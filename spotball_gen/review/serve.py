@@ -1,4 +1,4 @@
-"""Serving a review until its reviewer ends it."""
+"""Serve a review until the reviewer stops it."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from spotball_gen.review.store import ReviewStore
 
 
 def serve(dataset: Path, *, reviewer: str, host: str, port: int, tell: Callable[[str], None]) -> None:
-    """Serve a review until the process is told to end.
+    """Serve a review until the process is stopped.
 
     Args:
-        reviewer: whose decisions they are.
-        port: 0 for any that is free.
-        tell: called with each line to show, the link among them.
+        dataset: the dataset's folder.
+        reviewer: the reviewer's name.
+        host: the host to listen on.
+        port: the port; 0 for any free one.
+        tell: called with each line to show, including the link.
 
     Raises:
-        InputError: for a dataset that cannot be reviewed.
-        OptionError: if the address is taken.
+        InputError: if the dataset cannot be reviewed.
+        OptionError: if the address is in use.
         StoreError: if decisions cannot be stored.
         MissingExtraError: without the extra `gen`.
     """
@@ -36,7 +38,7 @@ def serve(dataset: Path, *, reviewer: str, host: str, port: int, tell: Callable[
     with ReviewStore(dataset) as store, listening(host, port) as at:
         images = pieces(dataset, store)
         token = secrets.token_urlsafe(24)
-        # Cookies know no ports: two reviews on one machine must not take each other's.
+        # Cookies ignore ports, so two reviews on one machine need different names.
         cookie = f"spotball_review_{at.getsockname()[1]}"
         app = review_app(images, store, reviewer, token=token, cookie=cookie)
         config = uvicorn.Config(

@@ -1,4 +1,4 @@
-"""How far a review is, in words."""
+"""The status of a review, as text."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from spotball_gen.review.material import ReviewImage
 from spotball_gen.review.store import Decision, Key
 
 SHOWN = 20
-"""Images with different verdicts that are named."""
+"""Maximum number of images with different verdicts that are listed."""
 
 
 def lines(decisions: Mapping[str, Mapping[Key, Decision]], pieces: Sequence[ReviewImage]) -> Iterator[str]:
-    """What each reviewer decided, and how far each two agree."""
+    """Yield lines with each reviewer's decisions, and the agreement of each pair of reviewers."""
     first = sum(piece.first for piece in pieces)
     yield f"{len(pieces):,} images, {first:,} of them over a limit"
     if not decisions:

@@ -1,4 +1,6 @@
-"""What reviewers decided, in DATASET/review.sqlite: on disk before it is acknowledged, and never erased."""
+"""The store of reviewers' decisions, DATASET/review.sqlite. A change is on disk before it is acknowledged, and never
+deleted.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,9 @@ from spotball_core.service.sqlite_store import SqliteStore
 REVIEW = "review.sqlite"
 
 Key = tuple[str, str]
-"""(sport, image)."""
+"""Identifies an image: (sport, image)."""
 Corners = tuple[float, float, float, float]
-"""(x1, y1, x2, y2), in pixels of the image."""
+"""A box (x1, y1, x2, y2), in pixels of the image."""
 Verdict = Literal["accept", "reject", "repaint"]
 
 REASONS = (
@@ -33,44 +35,44 @@ REASONS = (
     "seen before",
     "other",
 )
-"""Why an image is rejected; numbered from 1 by the keys of the page."""
+"""Reasons for a reject. On the page, keys from 1 select them."""
 
 SCHEMA = Schema(
     version=2,
     tables={
         "changes": Table(
-            "Each change to what a reviewer says of an image, whole. What counts is the last that was not undone.",
+            "Complete decisions of reviewers on images. The last change that was not undone is valid.",
             ("number",),
             (
-                Column("number", "INTEGER NOT NULL", "in the order in which they came, from 1"),
-                Column("change", "TEXT NOT NULL UNIQUE", "the id that the page gave it, so that it counts once"),
-                Column("reviewer", "TEXT NOT NULL", "who"),
-                Column("sport", "TEXT NOT NULL", "with `image`: of which image"),
+                Column("number", "INTEGER NOT NULL", "number of the change, from 1"),
+                Column("change", "TEXT NOT NULL UNIQUE", "the id that the page assigned, so that it counts once"),
+                Column("reviewer", "TEXT NOT NULL", "name of the reviewer"),
+                Column("sport", "TEXT NOT NULL", "sport of the image"),
                 Column("image", "TEXT NOT NULL", "the image's id"),
-                Column("verdict", "TEXT", "accept, reject or repaint; null while only boxes were looked at"),
-                Column("reason", "TEXT", "of a reject"),
-                Column("unchecked", "TEXT NOT NULL", "corners of the boxes that hold no player, as JSON"),
+                Column("verdict", "TEXT", "accept, reject or repaint; null if only boxes were changed"),
+                Column("reason", "TEXT", "reason of a reject"),
+                Column("unchecked", "TEXT NOT NULL", "corners of the boxes that do not hold a player, as JSON"),
                 Column("regions", "TEXT NOT NULL", "corners of the regions to repaint, as JSON"),
-                Column("at", "TEXT NOT NULL", "when, UTC"),
-                Column("undone", "TEXT", "when it was undone, UTC; null if it was not"),
+                Column("at", "TEXT NOT NULL", "time of the change, UTC"),
+                Column("undone", "TEXT", "time at which it was undone, UTC; null if it was not"),
             ),
         ),
         "added": Table(
-            "Boxes that a change adds; a box that was moved is unchecked and added elsewhere.",
+            "Boxes that a change adds. A moved box is unchecked and added at its new place.",
             ("number",),
             (
-                Column("number", "INTEGER NOT NULL", "of the change"),
+                Column("number", "INTEGER NOT NULL", "number of the change"),
                 Column("boxes", "TEXT NOT NULL", "corners of the boxes of players that were not detected, as JSON"),
             ),
         ),
         "applied": Table(
-            "Each time that decisions took effect in the dataset.",
+            "Applications of decisions to the dataset.",
             ("number",),
             (
-                Column("number", "INTEGER NOT NULL", "in order, from 1"),
-                Column("original", "TEXT NOT NULL", "SHA-256 of the scenes as they were made"),
+                Column("number", "INTEGER NOT NULL", "number in order, from 1"),
+                Column("original", "TEXT NOT NULL", "SHA-256 of the original scenes"),
                 Column("written", "TEXT NOT NULL", "SHA-256 of the scenes with the decisions"),
-                Column("at", "TEXT NOT NULL", "when, UTC"),
+                Column("at", "TEXT NOT NULL", "time of the application, UTC"),
             ),
         ),
     },
@@ -80,13 +82,13 @@ SCHEMA = Schema(
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a reviewer says of an image.
+    """A reviewer's decision on an image.
 
     Attributes:
-        verdict: None while only boxes were looked at.
-        reason: of a reject, one of `REASONS`.
-        unchecked: boxes that hold no player.
-        regions: what is to be painted over, of a repaint.
+        verdict: the verdict, or None if only boxes were changed.
+        reason: reason of a reject, one of `REASONS`.
+        unchecked: boxes that do not hold a player.
+        regions: regions to repaint.
         added: boxes of players that the scene lacks.
     """
 
@@ -98,34 +100,37 @@ class Decision:
 
 
 class StaleError(Exception):
-    """A change by a page that does not know the reviewer's last one."""
+    """A page sent a change without knowing the reviewer's last change."""
 
 
 class ReviewStore(SqliteStore):
-    """A dataset's decisions; several processes may have it open, and threads may share it. A context manager.
+    """A dataset's decisions. Several processes may open it, and threads may share it. A context manager.
 
     Raises:
-        StoreError: if the file cannot be opened or is of a later version.
-        InputError: if it is a link that leads out of the dataset.
+        StoreError: if the file cannot be opened, or if a later version wrote it.
+        InputError: if it is a link that leads outside the dataset.
     """
 
     def __init__(self, dataset: Path) -> None:
-        # A dataset may come with a link of that name, to anywhere.
+        # A dataset from elsewhere may contain a link with this name to any file.
         confined(dataset, REVIEW)
         super().__init__(dataset / REVIEW, SCHEMA)
 
     def decide(self, change: str, reviewer: str, key: Key, decision: Decision, *, after: int) -> int:
-        """Store a change; on the disk once it returns. One that is there already is not stored again.
+        """Store a change. It is on disk when the function returns. A change that is already stored is not stored again.
 
         Args:
-            change: its id.
-            after: number of the reviewer's last change that counts; 0 for none.
+            change: id of the change.
+            reviewer: the reviewer's name.
+            key: the image.
+            decision: the decision.
+            after: number of the reviewer's last valid change; 0 for none.
 
         Returns:
-            The change's number.
+            The number of the change.
 
         Raises:
-            StaleError: if another change of the reviewer came after that.
+            StaleError: if the reviewer has made another change since.
         """
         row = (
             change,
@@ -151,7 +156,7 @@ class ReviewStore(SqliteStore):
             return int(cursor.lastrowid or 0)
 
     def reopen(self, key: Key) -> None:
-        """Let an image be decided on anew: verdicts on it count no more; boxes stay unchecked or added."""
+        """Reopen an image for review: its verdicts no longer count, but unchecked and added boxes remain."""
         with self.transaction() as connection:
             for reviewer, of in self.decisions().items():
                 if key in of and of[key].verdict:
@@ -164,13 +169,13 @@ class ReviewStore(SqliteStore):
                     _add(connection, cursor, of[key].added)
 
     def undo(self, reviewer: str, number: int) -> Key:
-        """Let a reviewer's last change count no more; one that was undone already stays so.
+        """Undo a reviewer's last change. A change that is already undone stays undone.
 
         Returns:
-            The image it was of.
+            The image of the change.
 
         Raises:
-            StaleError: if it is not the last.
+            StaleError: if it is not the last change.
         """
         query = "SELECT sport, image, undone FROM changes WHERE number = ? AND reviewer = ?"
         with self.transaction() as connection:
@@ -182,13 +187,13 @@ class ReviewStore(SqliteStore):
             raise StaleError
 
     def last(self, reviewer: str) -> int:
-        """Number of a reviewer's last change that counts; 0 for none."""
+        """Return the number of a reviewer's last valid change; 0 for none."""
         query = "SELECT coalesce(max(number), 0) FROM changes WHERE reviewer = ? AND undone IS NULL"
         ((number,),) = self.rows(query, reviewer)
         return int(number)
 
     def decisions(self) -> dict[str, dict[Key, Decision]]:
-        """What counts, by reviewer and image; reviewers in the order of their names."""
+        """Return the valid decisions by reviewer and image, with reviewers sorted by name."""
         query = (
             "SELECT reviewer, sport, image, verdict, reason, unchecked, regions, coalesce(boxes, '[]') FROM changes "
             "LEFT JOIN added USING (number) WHERE undone IS NULL ORDER BY reviewer, number"
@@ -200,19 +205,19 @@ class ReviewStore(SqliteStore):
         return decisions
 
     def applied(self, original: str, written: str) -> None:
-        """Note that scenes with decisions are about to take the place of others, by their digests."""
+        """Store that scenes with decisions are about to replace others, by their digests."""
         with self.transaction() as connection:
             connection.execute(
                 "INSERT INTO applied (original, written, at) VALUES (?, ?, ?)", (original, written, now())
             )
 
     def was_applied(self, original: str, written: str) -> bool:
-        """Whether these scenes came of those, by their digests."""
+        """Return whether scenes are the result of applying decisions to others, by their digests."""
         query = "SELECT EXISTS (SELECT * FROM applied WHERE original = ? AND written = ?)"
         return bool(self.rows(query, original, written)[0][0])
 
 
 def _add(connection: sqlite3.Connection, cursor: sqlite3.Cursor, boxes: Sequence[Corners]) -> None:
-    """Store the boxes that the change just inserted adds."""
+    """Store the boxes that the last inserted change adds."""
     if boxes:
         connection.execute("INSERT INTO added VALUES (?, ?)", (cursor.lastrowid, json.dumps(boxes)))

@@ -1,1 +1,1 @@
-"""The kinds of stages that come with the package, one a module: `STAGE_KIND.py`."""
+"""Built-in kinds of stages, one per module: `STAGE_KIND.py`."""

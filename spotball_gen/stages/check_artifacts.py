@@ -1,4 +1,4 @@
-"""Check by measuring: does the painted region stand out, does the detector see a ball again, is the rest as it was?"""
+"""Stage `check`, kind `artifacts`: measure whether the inpainting is visible and whether a ball is detected again."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ from spotball_gen.items.stage import Context, Device, Failure, Outcome, StageSet
 from spotball_gen.quality.regions import changed_outside, judge
 
 SCORES = ("artifact", "artifact_distance", "changed_outside", "ball_again")
-"""What it measures."""
+"""The scores of this stage."""
 
 
 class ArtifactSettings(StageSettings):
-    """When an item goes to review first.
+    """Settings that decide which items are reviewed first.
 
     Attributes:
-        limit: of the artifact score: the share of untouched regions that stand out less than the painted one.
-        placements: how many untouched regions it is compared with.
-        detect_again: let the run's detector look at the painted image; one that reads boxes from a file does not.
+        limit: limit of the artifact score, the share of untouched regions that stand out less than the inpainted
+            region.
+        placements: number of untouched regions for comparison.
+        detect_again: whether the run's detector processes the inpainted image. Detectors that read boxes from a file do
+            not.
     """
 
     limit: float = Field(0.95, ge=0, le=1)
@@ -32,11 +34,11 @@ class ArtifactSettings(StageSettings):
 
 
 class Artifacts:
-    """Scores each painted region; nothing is rejected, but what is over a limit goes to review first.
+    """Score each inpainted region. No item is rejected, but items over a limit are reviewed first.
 
     Scores: `artifact` (percentile among untouched regions, in [0, 1]), `artifact_distance` (robust standard
-    deviations), `changed_outside` (pixels) and, where the detector looks again, `ball_again` (its confidence in a ball
-    that touches the one painted over; 0 for none). Notes: `review_first` and `why`.
+    deviations), `changed_outside` (pixels) and, if the detector runs again, `ball_again` (its confidence in a ball that
+    touches the inpainted one; 0 for none). Notes: `review_first` and `why`.
     """
 
     Settings: ClassVar[type[StageSettings]] = ArtifactSettings
@@ -69,7 +71,7 @@ class Artifacts:
             raise ValueError("nothing was inpainted")
         painted = item.painted.array
         if item.mask is None:
-            # Whoever painted kept no mask: what differs is what was painted, and nothing can be said of the rest.
+            # Without a stored mask, all changed pixels count as inpainted, and changes outside cannot be detected.
             mask = np.where((painted != item.image).any(axis=2), np.uint8(255), np.uint8(0))
         else:
             mask = item.mask.array
@@ -83,7 +85,7 @@ class Artifacts:
         return item.noted(self.name, untouched=judged.untouched, features=features)
 
     def _seen(self, items: Sequence[Item]) -> tuple[dict[str, float], list[Failure]]:
-        """How sure the detector is of a ball where there was one, by item."""
+        """Return by item the detector's confidence in a ball at the place of the inpainted one, and the failures."""
         bare = [
             replace(item, frame=item.painted, boxes=(), ball=None, players=(), mask=None, painted=None, notes={})
             for item in items

@@ -1,4 +1,4 @@
-"""`detect`, kind `color`: ball and players of the synthetic match, or of other drawn pictures, by their colors."""
+"""Stage `detect`, kind `color`: find ball and players of the synthetic match, or of other drawings, by their colors."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Rgb = tuple[_Part, _Part, _Part]
 
 
 class SportColors(StageSettings):
-    """A sport's colors, RGB from 0 to 255.
+    """Colors of a sport, RGB from 0 to 255.
 
     Attributes:
-        ball: one that nothing else in the picture has, and no gray.
-        shirts: of each team.
-        shorts: of each team, in the same order.
+        ball: color of the ball. It must not be gray, and nothing else in the picture may have it.
+        shirts: color of the shirts, per team.
+        shorts: color of the shorts, per team in the same order.
     """
 
     ball: Rgb
@@ -57,10 +57,10 @@ class ColorSettings(StageSettings):
     """Settings of `color`.
 
     Attributes:
-        colors: of each sport; those of the synthetic match need no entry.
-        skin: its tones.
-        hair: its colors.
-        confidence: boxes must score at least.
+        colors: colors of each sport. Those of the synthetic match are built in.
+        skin: skin tones.
+        hair: hair colors.
+        confidence: minimum score of a box.
     """
 
     colors: Mapping[str, SportColors] = {}
@@ -70,7 +70,7 @@ class ColorSettings(StageSettings):
 
 
 class Color:
-    """Finds balls and players by their colors, in drawn pictures.
+    """Find balls and players by their colors, in drawings.
 
     Examples:
         >>> import tempfile
@@ -106,10 +106,10 @@ class Color:
         self._colors = {**_demo_colors(), **settings.colors}
 
     def process(self, items: Sequence[Item]) -> Outcome:
-        """The items with their boxes, balls first, each kind best first. None is rejected.
+        """Return the items with their boxes: balls first, each kind sorted by score. No item is rejected.
 
         Raises:
-            OptionError: for a sport whose colors nobody said.
+            OptionError: if the colors of a sport are unknown.
         """
         return one_by_one(self.name, items, self._detected)
 

@@ -1,4 +1,4 @@
-"""`detect`, kind `file`: boxes that were found or drawn elsewhere, from COCO's, YOLO's or MOTChallenge's files."""
+"""Stage `detect`, kind `file`: read boxes from COCO, YOLO or MOTChallenge files of other tools."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _EXAMPLE = {"video": "v", "source": "s", "id": "i", "frame": 1, "ms": 0}
 class FileSettings(StageSettings):
     """Settings of `file`.
 
-    In `path` and `frame_name`, `{video}` is the name of the video's file without suffix, `{source}` the video's id,
-    `{id}` the item's id, `{frame}` the frame's number and `{ms}` its time stamp in milliseconds; `{frame:06d}` has six
+    In `path` and `frame_name`, `{video}` is the name of the video file without extension, `{source}` the video's id,
+    `{id}` the item's id, `{frame}` the frame's number and `{ms}` its time stamp in milliseconds. `{frame:06d}` has six
     digits.
 
     Attributes:
-        path: COCO: the file. MOTChallenge: each video's file. YOLO: the folder.
+        path: COCO: the file. MOTChallenge: the file of each video. YOLO: the folder.
         format: `coco` (JSON), `yolo` (text files) or `mot` (CSV).
-        classes: which of the file's classes are `ball` and `player`; others are left out. COCO has names, and where
-            none are given the sport's `ball_class` and `player_class` are looked for; the others have numbers.
-        frame_name: a frame's file name in COCO, with its folder but without suffix, or its file's in YOLO's folder.
-        first_frame: the number that the file has for the video's first frame.
-        first_pixel: what MOTChallenge's file calls the left edge of the first pixel.
-        pixels: the boxes are in the video's frames as decoded (`video`) or in the items' images (`image`), as when
-            the work folder's frames were annotated.
+        classes: which classes in the file are `ball` and `player`; others are ignored. COCO has names, and by default
+            the sport's `ball_class` and `player_class` are used. The other formats have numbers.
+        frame_name: name of a frame's file in COCO (with folder, without extension), or of its file in YOLO's folder.
+        first_frame: number of the video's first frame in the file.
+        first_pixel: coordinate of the first pixel's left edge in a MOTChallenge file.
+        pixels: whether boxes refer to decoded frames of the video (`video`) or to the items' images (`image`), for
+            example because the frames in the work folder were annotated.
     """
 
     path: str
@@ -65,14 +65,14 @@ class FileSettings(StageSettings):
 
 
 class FromFile:
-    """Takes an item's boxes from files.
+    """Read an item's boxes from files.
 
-    A COCO file must have each frame; where YOLO's folder has no file of a frame, or MOTChallenge's file no line,
-    nothing was found in it.
+    A COCO file must contain every frame. If YOLO's folder has no file of a frame, or a MOTChallenge file no line,
+    nothing was detected in the frame.
 
     Raises:
-        OptionError: if there is no such file or folder.
-        InputError: naming all that is wrong with a COCO file.
+        OptionError: if the file or folder does not exist.
+        InputError: if a COCO file is invalid. The error lists all problems.
 
     Examples:
         >>> import tempfile
@@ -99,7 +99,7 @@ class FromFile:
     batch_size = 64
     device: Device = "cpu"
     sees = False
-    """It reads boxes and looks at no pixels: asked again, of a painted image, it would say the same."""
+    """Whether the detector uses pixels. This one reads files, so it cannot be applied to an inpainted image."""
 
     def __init__(self, settings: FileSettings, context: Context) -> None:
         self.settings = settings
@@ -119,10 +119,11 @@ class FromFile:
             self._coco[path] = read_coco(path)
 
     def process(self, items: Sequence[Item]) -> Outcome:
-        """The items with their boxes, in the files' order. None is rejected; one that COCO's file does not have fails.
+        """Return the items with their boxes, in the order of the file. No item is rejected; one that is missing in a
+        COCO file fails.
 
         Raises:
-            InputError: naming all that is wrong with a file.
+            InputError: if a file is invalid. The error lists all problems.
             OptionError: if two videos would get the same boxes.
         """
         return one_by_one(self.name, items, self._detected)
@@ -146,7 +147,7 @@ class FromFile:
         return replace(item, boxes=tuple(box for box in boxes if box)).noted(self.name, file=file)
 
     def _read(self, path: Path, name: str, number: int) -> tuple[tuple[FileBox, ...], str]:
-        """A frame's boxes, and which file they are from."""
+        """Return a frame's boxes, and the file that they are from."""
         if self.settings.format == "yolo":
             file = path / f"{name}.txt"
             return (read_yolo(file), _digest(file)) if file.exists() else ((), "")
@@ -175,7 +176,7 @@ class FromFile:
         return {sport_settings.ball_class: "ball", sport_settings.player_class: "player"}
 
     def _check_own(self, item: Item, names: Mapping[str, Any]) -> None:
-        """See that the names tell this item's video from others."""
+        """Check that the file names depend on the item's video."""
         if "{id" in self.settings.path + self.settings.frame_name:
             return
         frame = "" if self.settings.format == "mot" else self.settings.frame_name
@@ -192,6 +193,6 @@ class FromFile:
 
 
 def _digest(path: Path) -> str:
-    """A file's name and the start of its digest."""
+    """Return a file's name and the start of its digest."""
     with path.open("rb") as file:
         return f"{path.name}@{hashlib.file_digest(file, 'sha256').hexdigest()[:12]}"

@@ -1,4 +1,4 @@
-"""`detect`, kind `ultralytics`: a YOLO detector by the ultralytics package, where it is installed."""
+"""Stage `detect`, kind `ultralytics`: a YOLO detector run with the package ultralytics, if it is installed."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ from spotball_gen.models.yolo.settings import YoloSettings, by_size, file_name, 
 
 
 class Ultralytics:
-    """Finds balls and players with weights as they were trained: a `.pt` file, or a name that the package fetches.
+    """Find balls and players with original weights: a `.pt` file, or a name that the package downloads.
 
-    A segmentation model, such as `yolov8n-seg.pt`, gives players their outlines, too.
-
-    No extra installs the package: it is under the AGPL, and it needs torchvision.
+    A segmentation model such as `yolov8n-seg.pt` also gives the players' outlines. No extra installs the package,
+    because it is licensed under the AGPL and needs torchvision.
 
     Raises:
-        OptionError: without the package, or if there is no such file or device.
+        OptionError: if the package is not installed, or if the file or device does not exist.
     """
 
     Settings: ClassVar[type[StageSettings]] = YoloSettings
@@ -55,10 +54,10 @@ class Ultralytics:
         self.device: Device = "gpu" if self._on == "cuda" else "cpu"
 
     def process(self, items: Sequence[Item]) -> Outcome:
-        """The items with their boxes: balls and players, highest score first. None is rejected.
+        """Return the items with their boxes: balls and players, highest score first. No item is rejected.
 
         Raises:
-            OptionError: if the detector does not know the sport's ball.
+            OptionError: if the detector has no class for the sport's ball.
         """
         by_id: dict[str, Item] = {}
         for same_size in by_size(items).values():
@@ -95,7 +94,7 @@ class Ultralytics:
 
         try:
             return YOLO(str(self._path) if self._path.is_file() else self.settings.model)
-        except Exception as error:  # Of its own, of PyTorch's or of pickle's kinds.
+        except Exception as error:  # The package, PyTorch and pickle raise different errors.
             reason = next(iter(str(error).splitlines()), type(error).__name__)
             raise OptionError(f"detect: {self.settings.model}: cannot be loaded: {reason}") from error
 
@@ -105,7 +104,7 @@ class Ultralytics:
 
 
 def _outlines(result: Any, item: Item) -> list[tuple[Polygon, ...] | None]:
-    """An outline for each detection of a segmentation model; None for each of a detector's."""
+    """Return an outline per detection of a segmentation model; None per detection of a detector."""
     if getattr(result, "masks", None) is None:
         return [None] * len(result.boxes.conf)
     height, width = item.image.shape[:2]

@@ -1,4 +1,4 @@
-"""`detect`, kind `yolov8-onnx`: a YOLOv8 detector exported to ONNX, by ONNX Runtime."""
+"""Stage `detect`, kind `yolov8-onnx`: a YOLOv8 detector exported to ONNX, run with ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ class YoloV8OnnxSettings(YoloSettings):
     """Settings of `yolov8-onnx`.
 
     Attributes:
-        names: the detector's classes, where its file does not name them.
+        names: names of the detector's classes, if the file does not contain them.
     """
 
     names: tuple[str, ...] = ()
 
 
 class YoloV8Onnx:
-    """Finds balls and players with exported weights; needs no PyTorch.
+    """Find balls and players with exported weights, without PyTorch.
 
-    A segmentation model gives players their outlines, too.
+    A segmentation model also gives the players' outlines.
 
     Raises:
-        MissingExtraError: without ONNX Runtime.
-        OptionError: if there is no such file, or no such device.
+        MissingExtraError: if ONNX Runtime is not installed.
+        OptionError: if the file or the device does not exist.
     """
 
     Settings: ClassVar[type[StageSettings]] = YoloV8OnnxSettings
@@ -66,10 +66,10 @@ class YoloV8Onnx:
         self.device: Device = "cpu" if len(self._providers) == 1 else "gpu"
 
     def process(self, items: Sequence[Item]) -> Outcome:
-        """The items with their boxes: balls and players, highest score first. None is rejected.
+        """Return the items with their boxes: balls and players, highest score first. No item is rejected.
 
         Raises:
-            OptionError: if the file holds no such detector, or it does not know the sport's ball.
+            OptionError: if the file is not a suitable detector, or has no class for the sport's ball.
         """
         by_id: dict[str, Item] = {}
         for image, same_size in by_size(items).items():
@@ -105,8 +105,8 @@ class OnnxDetector:
 
     Attributes:
         file: the model.
-        names: of its classes, by number.
-        segments: it gives masks beside boxes.
+        names: names of its classes, by number.
+        segments: whether it returns masks in addition to boxes.
     """
 
     file: OnnxFile
@@ -115,15 +115,15 @@ class OnnxDetector:
 
     @classmethod
     def load(cls, path: Path, providers: Sequence[str], names: Sequence[str]) -> OnnxDetector:
-        """Read a file.
+        """Load a file.
 
         Args:
             path: the file.
-            providers: of ONNX Runtime.
-            names: of its classes, where it does not name them.
+            providers: execution providers of ONNX Runtime.
+            names: names of its classes, if the file does not contain them.
 
         Raises:
-            OptionError: if it cannot be read or holds something else than a detector.
+            OptionError: if it cannot be read, or if it is not a detector.
         """
         file = OnnxFile.load(path, providers, tasks=("detect", "segment"), where="detect", hint=_EXPORT)
         class_names = file.names or dict(enumerate(names))
@@ -132,17 +132,18 @@ class OnnxDetector:
         return cls(file, class_names, segments=file.task == "segment")
 
     def run(self, inputs: NDArray[np.float32]) -> list[tuple[NDArray[np.floating], NDArray[np.floating] | None]]:
-        """The raw outputs of each image.
+        """Return the raw outputs of each image.
 
         Args:
             inputs: shape (n, 3, height, width).
 
         Returns:
-            For each input, shape (4 + classes + masks, places), and the masks' prototypes, shape
-            (masks, height, width); None without masks.
+            For each input, shape (4 + classes + masks, places), and the prototypes of the masks, shape (masks, height,
+                width); None
+            without masks.
 
         Raises:
-            OptionError: if the output is no detector's.
+            OptionError: if the output is not that of a detector.
         """
         weights = self.file.weights
         read: list[tuple[NDArray[np.floating], NDArray[np.floating] | None]] = []

@@ -1,4 +1,4 @@
-"""`filter`, kind `clip`: how much an image is like a sport's prompts, by CLIP (section 3.2, step 2)."""
+"""Stage `filter`, kind `clip`: CLIP similarity of an image to a sport's prompts (section 3.2, step 2)."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from spotball_gen.items.stage import Context, Device, Outcome, Reject, StageSett
 from spotball_gen.models.torch_models import TorchSettings, loaded, picked_device, require, source_of, weights_name
 
 _DIGITS = 4
-"""Of a score: on a GPU, what is behind them hangs on how many images there were together."""
+"""Decimals of a score. On a GPU, further decimals depend on the batch size."""
 
 MODEL = "openai/clip-vit-base-patch32"
 
 
 class ClipSettings(TorchSettings):
-    """Settings of `clip`. A threshold or a share, or both, must be given: neither has a value that fits everywhere.
+    """Settings of `clip`. Give a threshold or a share or both, because no default is suitable for all footage.
 
     Attributes:
-        threshold: what an image's similarity must exceed, from -1 to 1.
-        top_share: so large a part of each sport's images is kept, the most similar ones; of those over the threshold,
-            where both are given. All images are scored before any goes on.
+        threshold: minimum similarity of an image (exclusive), from -1 to 1.
+        top_share: share of each sport's images to keep, the most similar ones; applied to those over the threshold if
+            both are given. All images are scored before any continues.
     """
 
     model: str = MODEL
@@ -46,14 +46,15 @@ class ClipSettings(TorchSettings):
 
 
 class Clip:
-    """Keeps the images that are most like what a sport's prompts say.
+    """Keep the images that are most similar to a sport's prompts.
 
-    An image's score `clip` is its cosine similarity with the prompt that fits best, from -1 to 1, to four digits. On
-    `auto` the model computes in 32 bits. On a GPU, images go through it together; on a CPU, one at a time.
+    An image's score `clip` is its cosine similarity to the best-matching prompt, from -1 to 1, rounded to four
+    decimals. With `auto`, the model computes in 32 bits. On a GPU, images are processed in batches; on a CPU, one at a
+    time.
 
     Raises:
-        MissingExtraError: without PyTorch, transformers or Pillow.
-        OptionError: if there is no such folder or device.
+        MissingExtraError: if PyTorch, transformers or Pillow is not installed.
+        OptionError: if the folder or the device does not exist.
     """
 
     Settings: ClassVar[type[StageSettings]] = ClipSettings
@@ -72,15 +73,15 @@ class Clip:
         self._source = source_of(settings.model, context.folder, self.name)
         self._on = picked_device(settings.device, self.name)
         self.device: Device = "gpu" if self._on == "cuda" else "cpu"
-        # How many there are together shows in a vector's last bits; on a CPU it saves little time.
+        # The batch size affects a vector's last bits, and batches save little time on a CPU.
         self._lot = settings.batch_size if self._on == "cuda" else 1
         self._prompts: dict[str, NDArray[np.float64]] = {}
 
     def process(self, items: Sequence[Item]) -> Outcome:
-        """The items with their score, and as rejects those that are not over the threshold.
+        """Return the items with their score, and reject those that do not exceed the threshold.
 
         Raises:
-            OptionError: if the model cannot be loaded, or a sport has no prompt, or one that is too long.
+            OptionError: if the model cannot be loaded, or if a sport has no prompt or too long a prompt.
         """
         prompts = [self._prompt_vectors(item.sport) for item in items]
         images = self._model.image_vectors([item.image for item in items], self._lot)
@@ -100,11 +101,11 @@ class Clip:
         return Outcome(tuple(passed), tuple(rejects))
 
     def settle(self, scores: Mapping[str, Mapping[str, float]], sports: Mapping[str, str]) -> tuple[Reject, ...]:
-        """Who is not among the best share of its sport, once all images have a score.
+        """Return rejects for the items outside the top share of their sport, after all images are scored.
 
         Args:
-            scores: by item; of equal ones, the earlier id is the better.
-            sports: by item.
+            scores: scores by item. If they are equal, the lower id ranks higher.
+            sports: sport by item.
         """
         share = self.settings.top_share or 1.0
         rejects: list[Reject] = []
@@ -131,14 +132,14 @@ class Clip:
 
 @dataclass(frozen=True)
 class ClipModel:
-    """A loaded CLIP model and what prepares its inputs.
+    """A loaded CLIP model with its tokenizer and image processor.
 
     Attributes:
-        model: of the transformers library.
-        tokenizer: turns prompts into tokens.
-        processor: turns images into its input.
-        device: where it is.
-        weights: which ones.
+        model: a model of the transformers library.
+        tokenizer: converts prompts to tokens.
+        processor: converts images to model input.
+        device: the model's device.
+        weights: identification of the weights.
     """
 
     model: Any
@@ -171,10 +172,10 @@ class ClipModel:
         return cls(model, tokenizer, processor, device, weights_name(source, getattr(config, "_commit_hash", None)))
 
     def text_vectors(self, prompts: Sequence[str]) -> NDArray[np.float64]:
-        """Unit vectors of prompts, shape (n, d).
+        """Return unit vectors of prompts, shape (n, d).
 
         Raises:
-            OptionError: if a prompt is longer than the model reads.
+            OptionError: if a prompt is longer than the model supports.
         """
         import torch
 
@@ -189,11 +190,11 @@ class ClipModel:
             return _units(self.model.text_projection(read.pooler_output))
 
     def image_vectors(self, images: Sequence[Image], lot: int) -> NDArray[np.float64]:
-        """Unit vectors of images.
+        """Return unit vectors of images.
 
         Args:
-            images: RGB, shape (height, width, 3) each.
-            lot: how many go through together.
+            images: RGB images, shape (height, width, 3) each.
+            lot: batch size.
 
         Returns:
             Shape (n, d).

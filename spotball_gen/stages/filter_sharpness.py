@@ -1,4 +1,4 @@
-"""`filter`, kind `sharpness`: images that are sharp and show something, and where something moves."""
+"""Stage `filter`, kind `sharpness`: keep images with sufficient sharpness, contrast and, optionally, motion."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ class SharpnessSettings(StageSettings):
     """Settings of `sharpness`.
 
     Attributes:
-        min_sharpness: from 0 to 1; below it, everything or one direction is blurred.
-        min_contrast: standard deviation of the brightness, from 0 to 127.5; below it, there is nothing but one color.
-        min_motion: part of the picture that changes within a tenth of a second, from 0 to 1. Above 0, two frames are
-            decoded once more for each item, from the videos, and still pictures, such as title cards, are out.
+        min_sharpness: minimum sharpness, from 0 to 1. Below it, the image is blurred in at least one direction.
+        min_contrast: minimum standard deviation of the brightness, from 0 to 127.5. Below it, the image is almost
+            uniform.
+        min_motion: minimum share of the image that changes within a tenth of a second, from 0 to 1. Above 0, two frames
+            per item are decoded again from the videos, and still images such as title cards are rejected.
     """
 
     min_sharpness: float = Field(0.35, ge=0, le=1)
@@ -31,9 +32,9 @@ class SharpnessSettings(StageSettings):
 
 
 class Sharpness:
-    """Keeps images that are sharp and have contrast, and if wanted only those in which something moves.
+    """Keep images that are sharp and have contrast, and optionally only those with motion.
 
-    The scores `sharpness`, `contrast` and, if wanted, `motion` are put on the items.
+    Items get the scores `sharpness`, `contrast` and, if enabled, `motion`.
 
     Examples:
         >>> import tempfile
@@ -63,7 +64,7 @@ class Sharpness:
         self.settings = settings
 
     def process(self, items: Sequence[Item]) -> Outcome:
-        """The items with their scores, and as rejects those with one that is too low."""
+        """Return the items with their scores, and reject those with a score below its minimum."""
         return one_by_one(self.name, items, self._judged)
 
     def _judged(self, item: Item) -> Item | Reject:

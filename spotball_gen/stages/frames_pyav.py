@@ -1,4 +1,4 @@
-"""`frames`, kind `pyav`: a number of frames per second by time stamp; shots by changes of content."""
+"""Stage `frames`, kind `pyav`: sample frames per second by time stamp, and detect shots by changes of content."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from spotball_gen.items.item import Image, VideoSource
 from spotball_gen.items.stage import Context, StageSettings
 
 _MISSING = 2.0
-"""Seconds: a video that stops this long before its stated length is cut short. Containers round, and some estimate."""
+"""A video that ends this many seconds before its stated length is truncated. Containers round or estimate lengths."""
 
 _BACK = 1.0
-"""Seconds: time stamps that go back further belong to another recording."""
+"""Time stamps that jump back by more than this many seconds belong to another recording."""
 
 
 class PyAVSettings(StageSettings):
@@ -29,14 +29,14 @@ class PyAVSettings(StageSettings):
 
     Attributes:
         fps: frames taken per second of video.
-        fit: how a frame of another shape is fitted to the run's size: cropped, or padded with black edges.
-        min_kept: smallest share of a frame that cropping may keep. A video that would lose more, such as a vertical
+        fit: how to fit a frame with another aspect ratio to the run's size: crop it, or pad it with black edges.
+        min_kept: minimum share of a frame that cropping must keep. A video that would lose more, such as a vertical
             one, is rejected; 0 crops every video.
-        max_scale: largest factor by which a frame may be enlarged. A smaller video is rejected.
-        shot_ratio: a shot begins where the content changes by this many times the average of the frames around it.
-        shot_change: ... and by at least this much, on a scale of 0 to 255.
-        duplicate_bits: frames whose perceptual hashes differ in at most this many of 256 bits are near duplicates, of
-            which the first is kept; -1 keeps all frames.
+        max_scale: maximum factor by which a frame may be enlarged. A smaller video is rejected.
+        shot_ratio: minimum change of content at a shot boundary, relative to the average of the frames around it.
+        shot_change: minimum absolute change of content at a shot boundary, from 0 to 255.
+        duplicate_bits: frames whose perceptual hashes differ in at most this many of 256 bits are near duplicates, and
+            only the first is kept; -1 keeps all frames.
     """
 
     fps: float = Field(1.0, gt=0, le=1000)
@@ -49,10 +49,10 @@ class PyAVSettings(StageSettings):
 
 
 class PyAV:
-    """Reads videos with PyAV.
+    """Read videos with PyAV.
 
-    Every frame is decoded and compared with the one before it to find shots. Only frames that are kept are converted
-    to pictures.
+    Every frame is decoded and compared with the previous one to detect shots. Only frames that are kept are converted
+    to images.
     """
 
     Settings: ClassVar[type[StageSettings]] = PyAVSettings
@@ -66,14 +66,14 @@ class PyAV:
         self._size = round(context.grid.width), round(context.grid.height)
 
     def read(self, source: VideoSource, after: Mark | None = None) -> Iterator[VideoFrame]:
-        """Return the first frame at or after each 0, 1, 2, ... times `1 / fps` seconds, in order.
+        """Yield the first frame at or after each multiple of `1 / fps` seconds, in order.
 
         Args:
             source: the video.
-            after: return only frames after this one, which was read before.
+            after: yield only frames after this one, which was read before.
 
         Raises:
-            VideoError: if the file holds no video that can be read, is cut short, or does not fit the run's size.
+            VideoError: if the file contains no readable video, is truncated, or does not fit the run's size.
         """
         with open_video(source.path) as video:
             yield from self._read(video, after)
@@ -118,11 +118,11 @@ class PyAV:
         )
 
     def _after(self, time: float) -> float:
-        """When the next frame is due, after one at this time."""
+        """Return when the next frame is due, after one at this time."""
         return (math.floor(time * self.settings.fps + 1e-6) + 1) / self.settings.fps - 1e-6
 
     def _check_size(self, width: int, height: int) -> None:
-        """Raise an error for a video that would lose much of its picture, or be enlarged."""
+        """Raise an error for a video that would lose too much by cropping, or would be enlarged too much."""
         x1, y1, x2, y2 = self._window(width, height)
         to, scale = f"{self._size[0]}x{self._size[1]}", self._size[0] / (x2 - x1)
         kept = (x2 - x1) * (y2 - y1) / (width * height)
@@ -141,7 +141,9 @@ class PyAV:
             )
 
     def _window(self, cols: int, rows: int) -> tuple[int, int, int, int]:
-        """What of a frame is in the image: (x1, y1, x2, y2) in its pixels; with black edges larger than the frame."""
+        """Return the window of a frame that the image shows: (x1, y1, x2, y2) in pixels; larger than the frame for
+        padding.
+        """
         width, height = self._size
         scale = (max if self.settings.fit == "crop" else min)(width / cols, height / rows)
         wide, high = round(width / scale), round(height / scale)
@@ -149,7 +151,7 @@ class PyAV:
         return x, y, x + wide, y + high
 
     def _picture(self, frame: DecodedFrame, window: tuple[int, int, int, int]) -> Image:
-        """The window of a frame, RGB, of the run's size."""
+        """Return the window of a frame in RGB, at the run's size."""
         return fitted(frame.bgr(), window, self._size)
 
 

@@ -1,4 +1,4 @@
-"""`inpaint`, kind `flux-fill`: the ball inpainted by FLUX.1 Fill."""
+"""Stage `inpaint`, kind `flux-fill`: inpaint the ball with FLUX.1 Fill."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from spotball_gen.stages.inpaint_stable_diffusion import StableDiffusion, Stable
 
 
 class FluxFillSettings(StableDiffusionSettings):
-    """Settings of `flux-fill`: those of `stable-diffusion`, with the defaults of this model.
+    """Settings of `flux-fill`: those of `stable-diffusion`, with defaults for this model.
 
     Attributes:
-        negative_prompt: this model has none; it must stay empty.
+        negative_prompt: must be empty, because this model does not support it.
     """
 
     model: str = "black-forest-labs/FLUX.1-Fill-dev"
@@ -26,7 +26,7 @@ class FluxFillSettings(StableDiffusionSettings):
 
 
 class FluxFill(StableDiffusion):
-    """Inpaints as `stable-diffusion` does, with a transformer; on `auto`, in bfloat16 on a GPU."""
+    """Inpaint like `stable-diffusion`, with a transformer. With `auto`, it computes in bfloat16 on a GPU."""
 
     Settings: ClassVar[type[StageSettings]] = FluxFillSettings
     kind = "flux-fill"

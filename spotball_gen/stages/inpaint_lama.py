@@ -1,4 +1,4 @@
-"""`inpaint`, kind `lama`: the ball inpainted by LaMa in an ONNX file, without PyTorch."""
+"""Stage `inpaint`, kind `lama`: inpaint the ball with LaMa in an ONNX file, without PyTorch."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class LamaSettings(MaskSettings):
 
     Attributes:
         model: the ONNX file, relative to the configuration's folder.
-        size: side of the square that the model sees, in pixels, if the file does not fix it.
-        surroundings: side of the window that is shown, as a multiple of the mask's longer side.
-        output_max: the value of white in the model's output: 255 for the usual exports, else 1.
+        size: side length in pixels of the square input, if the file does not fix it.
+        surroundings: side length of the window around the mask, as a multiple of the mask's longer side.
+        output_max: value of white in the model's output: 255 for common exports, otherwise 1.
     """
 
     model: str
@@ -40,7 +40,7 @@ class LamaSettings(MaskSettings):
 
 
 class Lama:
-    """Inpaints with a network that continues textures; the result is the same for every run. It runs on the CPU.
+    """Inpaint with a network that continues textures, on the CPU. The result is the same in every run.
 
     The file has the inputs `image` (1, 3, height, width), from 0 to 1, and `mask` (1, 1, height, width), 1 inside, and
     one output, an image of the same shape.
@@ -49,7 +49,7 @@ class Lama:
         Suvorov et al. (2022). Resolution-robust large mask inpainting with Fourier convolutions. WACV.
 
     Raises:
-        MissingExtraError: without ONNX Runtime.
+        MissingExtraError: if ONNX Runtime is not installed.
     """
 
     Settings: ClassVar[type[StageSettings]] = LamaSettings
@@ -71,14 +71,14 @@ class Lama:
         """Return the items with their mask and the image without the ball. An item without a ball fails.
 
         Raises:
-            OptionError: if the file cannot be loaded or is not such a model.
+            OptionError: if the file cannot be loaded or is not a suitable model.
         """
         return one_by_one(self.name, items, self._painted)
 
     def _painted(self, item: Item) -> Item:
         session, side, weights = self._model
         view = ModelView.of(ball_mask(item, self.settings), size=side, surroundings=self.settings.surroundings)
-        # The model sees a square, whatever the window's shape.
+        # The model's input is a square for any shape of the window.
         view = replace(view, canvas=(side, side))
         pixels, mask = view.shown(item.image)
         inputs: dict[str, NDArray[np.float32]] = {
@@ -96,7 +96,7 @@ class Lama:
 
     @cached_property
     def _model(self) -> tuple[Any, int, str]:
-        """The session, the side of its input and the name of the weights."""
+        """Return the session, the side length of its input, and the identification of the weights."""
         import onnxruntime
 
         path = self.context.folder / Path(self.settings.model).expanduser()
@@ -108,7 +108,7 @@ class Lama:
         options.log_severity_level = 3
         try:
             session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # Each fault of a file has a class of its own there.
+        except Exception as error:  # ONNX Runtime has a different error class for each problem.
             raise OptionError(f"{self.name}: {path}: cannot be loaded: {str(error).splitlines()[0]}") from error
         shapes = {given.name: given.shape for given in session.get_inputs()}
         if {name: shape[1] for name, shape in shapes.items() if len(shape) == 4} != _INPUTS or len(

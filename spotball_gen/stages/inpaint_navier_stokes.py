@@ -1,4 +1,4 @@
-"""`inpaint`, kind `navier-stokes`: the ball painted over by continuing the lines of equal brightness around it."""
+"""Stage `inpaint`, kind `navier-stokes`: inpaint the ball by continuing lines of equal brightness."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from spotball_gen.items.pictures import opencv
 
 
 class NavierStokes(OpenCVInpainting):
-    """Paints what the mask covers as a fluid would flow into it. Nothing outside the mask changes.
+    """Inpaint the mask as a fluid would flow into it. Pixels outside the mask do not change.
 
-    It is used as `spotball_gen.stages.inpaint_telea.Telea` is.
+    Use it like `spotball_gen.stages.inpaint_telea.Telea`.
 
     Source:
         Bertalmio, Bertozzi, Sapiro (2001). Navier-Stokes, fluid dynamics, and image and video inpainting. CVPR.

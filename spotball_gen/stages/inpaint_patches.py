@@ -1,4 +1,4 @@
-"""`inpaint`, kind `patches`: the ball replaced by a copy of a similar place of the same image."""
+"""Stage `inpaint`, kind `patches`: replace the ball by a copy of a similar place in the same image."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spotball_gen.stages.inpaint_temporal import PatchSettings, Temporal
 
 
 class Patches(Temporal):
-    """Inpaints the ball as `temporal` does where no neighboring frame shows the background. It needs no video.
+    """Inpaint like `temporal` without neighboring frames. No video is needed.
 
     Examples:
         >>> import tempfile

@@ -1,4 +1,4 @@
-"""`inpaint`, kind `stable-diffusion`: the ball painted out by an inpainting model (section 3.2, step 4)."""
+"""Stage `inpaint`, kind `stable-diffusion`: inpaint the ball with a diffusion model (section 3.2, step 4)."""
 
 from __future__ import annotations
 
@@ -27,14 +27,15 @@ class StableDiffusionSettings(MaskSettings, TorchSettings):
     """Settings of `stable-diffusion`.
 
     Attributes:
-        variant: of the weights' files, such as `fp16`.
-        prompt: what the model is asked to paint; `{sport}` is the item's.
-        negative_prompt: what it is asked not to paint.
-        steps: of the scheduler that comes with the weights.
-        guidance_scale: how much the prompt counts.
-        size: the longer side of what the model sees, in pixels.
-        surroundings: how much it sees: so many times the mask's longer side. A small ball is shown to it enlarged.
-        batch_size: images that go through together. With more than one, an image's last bits hang on the others.
+        variant: variant of the weight files, such as `fp16`.
+        prompt: prompt; `{sport}` is replaced by the item's sport.
+        negative_prompt: negative prompt.
+        steps: number of steps of the scheduler that comes with the weights.
+        guidance_scale: influence of the prompt.
+        size: longer side of the model's input in pixels.
+        surroundings: side length of the window around the mask, as a multiple of the mask's longer side. A small ball
+            is therefore enlarged for the model.
+        batch_size: images per batch. With more than one, an image's last bits depend on the other images.
     """
 
     model: str = MODEL
@@ -49,15 +50,15 @@ class StableDiffusionSettings(MaskSettings, TorchSettings):
 
 
 class StableDiffusion:
-    """Paints what the mask covers, from what is around it. Nothing outside the mask changes.
+    """Inpaint the mask from its surroundings. Pixels outside the mask do not change.
 
-    What is painted is drawn from the item's seed. It starts from noise alone, and the model never sees the ball. On
-    `auto` it computes in 16 bits on a GPU and in 32 on a CPU. The safety checker, which would blacken what it takes for
-    nudity, is not loaded: a black rectangle would be no scene.
+    The noise is drawn from the item's seed. The model starts from pure noise and never sees the ball. With `auto`, it
+    computes in 16 bits on a GPU and in 32 bits on a CPU. The safety checker is not loaded: it replaces images that it
+    classifies as nudity by black ones, which are useless as scenes.
 
     Raises:
-        MissingExtraError: without PyTorch, diffusers, transformers or Pillow.
-        OptionError: if there is no such folder or device.
+        MissingExtraError: if PyTorch, diffusers, transformers or Pillow is not installed.
+        OptionError: if the folder or the device does not exist.
     """
 
     Settings: ClassVar[type[StageSettings]] = StableDiffusionSettings
@@ -78,10 +79,10 @@ class StableDiffusion:
         self.device: Device = "gpu" if self._on == "cuda" else "cpu"
 
     def process(self, items: Sequence[Item]) -> Outcome:
-        """The items with their mask and the image without the ball. None is rejected.
+        """Return the items with their mask and the image without the ball. No item is rejected.
 
         Raises:
-            OptionError: if the model cannot be loaded or is not made for inpainting.
+            OptionError: if the model cannot be loaded, or if it is not an inpainting model.
             ValueError: if an item has no ball.
         """
         views = {item.id: self._view(item) for item in items}
@@ -121,7 +122,7 @@ class StableDiffusion:
 
 
 def _by_size(items: Sequence[Item], views: Mapping[str, ModelView]) -> list[list[Item]]:
-    """Items whose canvases have the same size, together."""
+    """Return the items grouped by the size of their canvas."""
     sizes: dict[tuple[int, int], list[Item]] = {}
     for item in items:
         sizes.setdefault(views[item.id].canvas, []).append(item)

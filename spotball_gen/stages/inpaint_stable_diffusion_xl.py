@@ -1,4 +1,4 @@
-"""`inpaint`, kind `stable-diffusion-xl`: the ball inpainted by Stable Diffusion XL."""
+"""Stage `inpaint`, kind `stable-diffusion-xl`: inpaint the ball with Stable Diffusion XL."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from spotball_gen.stages.inpaint_stable_diffusion import StableDiffusion, Stable
 
 
 class StableDiffusionXLSettings(StableDiffusionSettings):
-    """Settings of `stable-diffusion-xl`: those of `stable-diffusion`, with the defaults of this model."""
+    """Settings of `stable-diffusion-xl`: those of `stable-diffusion`, with defaults for this model."""
 
     model: str = "diffusers/stable-diffusion-xl-1.0-inpainting-0.1"
     size: int = Field(1024, ge=64, le=4096, multiple_of=8)
 
 
 class StableDiffusionXL(StableDiffusion):
-    """Inpaints as `stable-diffusion` does, with a larger model and no watermark."""
+    """Inpaint like `stable-diffusion`, with a larger model and without a watermark."""
 
     Settings: ClassVar[type[StageSettings]] = StableDiffusionXLSettings
     kind = "stable-diffusion-xl"

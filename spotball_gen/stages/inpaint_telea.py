@@ -1,4 +1,4 @@
-"""`inpaint`, kind `telea`: the ball painted over from what is around it, by fast marching."""
+"""Stage `inpaint`, kind `telea`: inpaint the ball from its surroundings by fast marching."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from spotball_gen.items.pictures import opencv
 
 
 class Telea(OpenCVInpainting):
-    """Paints what the mask covers by Telea's fast marching. Nothing outside the mask changes.
+    """Inpaint the mask with Telea's fast marching method. Pixels outside the mask do not change.
 
     Source:
         Telea (2004). An image inpainting technique based on the fast marching method. Journal of Graphics Tools 9(1).

@@ -1,4 +1,6 @@
-"""`inpaint`, kind `temporal`: the hidden pixels from neighboring frames, or from a similar place of the same image."""
+"""Stage `inpaint`, kind `temporal`: fill hidden pixels from neighboring frames, or from a similar place in the
+image.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,11 @@ class PatchSettings(MaskSettings, FillSettings):
 
 
 class TemporalSettings(PatchSettings):
-    """Settings of `temporal`: those of `patches`, and these.
+    """Settings of `temporal`, in addition to those of `patches`.
 
     Attributes:
-        span: seconds before and after the item's frame in which neighboring frames are looked for.
-        frames: how many of them are used at most; those of other shots are not.
+        span: seconds before and after the item's frame in which neighboring frames are read.
+        frames: maximum number of neighboring frames. Frames of other shots are not used.
     """
 
     span: float = Field(1.0, gt=0, le=10)
@@ -35,14 +37,14 @@ class TemporalSettings(PatchSettings):
 
 
 class Temporal:
-    """Inpaints the ball with pixels of neighboring frames in which it is elsewhere.
+    """Inpaint the ball with pixels of neighboring frames in which it is elsewhere.
 
-    Each item's neighbors are read from its video, so the result depends on the item and the video alone. Where no
-    neighbor shows the background with enough confidence, or the video has a single frame, a similar place of the same
-    image is copied. Nothing outside the mask changes.
+    Each item's neighbors are read from its video, so the result depends only on the item and the video. If no neighbor
+    shows the background with enough confidence, or if the video has a single frame, a similar place in the same image
+    is copied. Pixels outside the mask do not change.
 
-    The item's notes say how its pixels were obtained: `temporal` and `patches` are shares of the mask, `confidence` is
-    the mean over the pixels from neighboring frames, `neighbors` is the number of aligned frames, and `jpeg_quality`
+    The item's notes state how its pixels were obtained: `temporal` and `patches` are shares of the mask, `confidence`
+    is the mean over the pixels from neighboring frames, `neighbors` is the number of aligned frames, and `jpeg_quality`
     is the quality with which filled pixels were compressed.
     """
 
@@ -80,5 +82,5 @@ class Temporal:
             )
         height, width = item.image.shape[:2]
         rate = self.settings.frames / (2 * self.settings.span)
-        found = neighbors(item, (width, height), seconds=self.settings.span, fps=rate)
-        return [neighbor.image for neighbor in sorted(found, key=lambda neighbor: abs(neighbor.offset))]
+        frames = neighbors(item, (width, height), seconds=self.settings.span, fps=rate)
+        return [neighbor.image for neighbor in sorted(frames, key=lambda neighbor: abs(neighbor.offset))]

@@ -1,4 +1,4 @@
-"""`label`, kind `cells`: the cells that hold the ball."""
+"""Stage `label`, kind `cells`: label the cells that hold the ball."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class CellsSettings(StageSettings):
     """Settings of `cells`.
 
     Attributes:
-        min_share: a cell holds the ball if more than this share of the ball's box is in it, from 0 to 1. The paper
-            counts all cells that the ball overlaps (0); a sliver as thin as a detector's error is none. The cell with
-            the largest share always counts.
-        overlay: write each image, the ball in it, with the grid into the work folder's `overlays/`, to look at.
+        min_share: a cell holds the ball if it contains more than this share of the ball's box, from 0 to 1. The paper
+            counts all cells that the ball overlaps (0). The default ignores overlaps as small as a detector's error.
+            The cell with the largest share always counts.
+        overlay: write each image with ball and grid into the folder `overlays/` of the work folder, for visual checks.
     """
 
     min_share: float = Field(0.02, ge=0, lt=1)
@@ -29,11 +29,11 @@ class CellsSettings(StageSettings):
 
 
 class Cells:
-    """Puts the labels of the cells that hold the ball on an item, in index order.
+    """Label each item with the cells that hold the ball, in index order.
 
     Raises:
-        MissingExtraError: for an overlay, without Pillow.
-        GridError: for an overlay, if the grid's cells are too small to be drawn.
+        MissingExtraError: for an overlay, if Pillow is not installed.
+        GridError: for an overlay, if the cells are too small to draw.
 
     Examples:
         >>> import tempfile
@@ -64,7 +64,7 @@ class Cells:
             layout(context.grid)
 
     def process(self, items: Sequence[Item]) -> Outcome:
-        """The items with their cells. None is rejected; one without a ball in the image fails."""
+        """Return the items with their cells. No item is rejected; one without a ball in the image fails."""
         return one_by_one(self.name, items, self._labeled)
 
     def _labeled(self, item: Item) -> Item:
@@ -84,15 +84,15 @@ class Cells:
 
 
 def ball_cells(ball: Box, grid: Grid, *, min_share: float) -> tuple[str, ...]:
-    """Labels of the cells that hold a ball, in index order.
+    """Return the labels of the cells that hold a ball, in index order.
 
     Args:
-        ball: its box; what of it is outside the image is not counted.
-        grid: over the image.
-        min_share: of the ball's box, from 0 to 1; a cell must have more, or the largest share.
+        ball: the ball's box. Parts outside the image are not counted.
+        grid: the grid over the image.
+        min_share: a cell must contain more than this share of the ball's box (0 to 1), or the largest share.
 
     Raises:
-        ValueError: if nothing of the box is in the image.
+        ValueError: if the box is outside the image.
 
     Examples:
         >>> ball_cells(Box(60, 10, 80, 30), Grid.standard(), min_share=0.1)
@@ -100,7 +100,7 @@ def ball_cells(ball: Box, grid: Grid, *, min_share: float) -> tuple[str, ...]:
         >>> ball_cells(Box(60, 10, 80, 30), Grid.standard(), min_share=0.2)
         ('A2',)
     """
-    # Shares of the cells, all of one area, as shares of what they have of the ball.
+    # All cells have the same area, so covered shares of cells are proportional to shares of the ball.
     shares = grid.cells_in(ball.corners)
     total = sum(shares.values())
     if not total:

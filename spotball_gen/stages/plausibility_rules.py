@@ -1,4 +1,6 @@
-"""`plausibility`, kind `rules`: one ball near players, whole, of a ball's size and shape (section 3.2, step 3)."""
+"""Stage `plausibility`, kind `rules`: one complete ball of plausible size and shape near players (section 3.2,
+step 3).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from typing import ClassVar
 
 from pydantic import Field, model_validator
 
-from spotball_gen.imaging.spectators import SpectatorSettings, told_apart
+from spotball_gen.imaging.spectators import SpectatorSettings, audience_reasons
 from spotball_gen.items.item import Box, Item
 from spotball_gen.items.stage import Context, Device, Outcome, Reject, StageSettings, one_by_one
 
@@ -17,22 +19,25 @@ _DIGITS = 4
 
 
 class RulesSettings(SpectatorSettings):
-    """Settings of `rules`: those of `SpectatorSettings`, and these. A sport's `bounds` replace them for that sport.
+    """Settings of `rules`, in addition to those of `SpectatorSettings`. A sport's `bounds` replace them for that sport.
 
-    The paper names the rules and not their bounds. These let the balls of its images pass (Table 1), and leave room.
+    The paper names the rules but not their bounds. These bounds accept the balls in its images (Table 1) with some
+    tolerance.
 
     Attributes:
-        ball_confidence: balls that score less are not there.
-        player_confidence: likewise for players.
-        min_size: of the ball, the mean of width and height, as a share of the image's height.
-        max_size: likewise.
-        max_aspect: the ball's longer side over its shorter; a ball that flies fast is drawn out.
-        edge: how far the ball is from the image's edges, at least, as a share of the image's height.
-        max_overlap: how much of the ball's box is in one player's box, at most, from 0 to 1.
-        min_distance: from the ball's box to the nearest player's, as a share of the image's diagonal.
-        max_distance: likewise.
-        min_players: how many there are, at least, without the audience.
-        max_players: how many, at most; none: any number.
+        ball_confidence: balls with a lower score are ignored.
+        player_confidence: players with a lower score are ignored.
+        min_size: minimum size of the ball (mean of width and height), as a fraction of the image's height.
+        max_size: maximum size of the ball, as a fraction of the image's height.
+        max_aspect: maximum ratio of the ball's longer to its shorter side. A fast ball is blurred to a longer shape.
+        edge: minimum distance of the ball from the image's edges, as a fraction of the image's height.
+        max_overlap: maximum share of the ball's box inside one player's box, from 0 to 1.
+        min_distance: minimum distance from the ball's box to the nearest player's box, as a fraction of the image's
+            diagonal.
+        max_distance: maximum distance from the ball's box to the nearest player's box, as a fraction of the image's
+            diagonal.
+        min_players: minimum number of players, without the audience.
+        max_players: maximum number of players, or None for no limit.
     """
 
     ball_confidence: float = Field(0.3, ge=0, le=1)
@@ -57,10 +62,10 @@ class RulesSettings(SpectatorSettings):
 
 
 class Rules:
-    """Keeps images with exactly one ball, whole, near players and over none of them.
+    """Keep images with exactly one complete ball that is near players and overlaps none of them.
 
-    The item gets its ball and its players; all boxes stay on it. Its scores are `ball_size`, `ball_aspect`,
-    `ball_edge`, `ball_overlap` and `ball_distance`, each measured as the setting it is held against, and `players`.
+    The item gets its ball and its players, and keeps all boxes. Its scores are `ball_size`, `ball_aspect`, `ball_edge`,
+    `ball_overlap` and `ball_distance`, each in the unit of the corresponding setting, and `players`.
 
     Examples:
         >>> import tempfile
@@ -99,7 +104,7 @@ class Rules:
         }
 
     def process(self, items: Sequence[Item]) -> Outcome:
-        """The items with their ball and their players, and as rejects those that break a rule."""
+        """Return the items with their ball and players, and reject those that violate a rule."""
         return one_by_one(self.name, items, self._judged)
 
     def _judged(self, item: Item) -> Item | Reject:
@@ -111,7 +116,7 @@ class Rules:
             detail = f"{count}: {', '.join(f'{score:.2f}' for score in scores)}" if scores else "none detected"
             return Reject(item.id, self.name, "several balls" if balls else "no ball", detail, item.scores)
         people = [box for box in item.boxes if box.label == "player" and box.score >= settings.player_confidence]
-        reasons = told_apart(people, self._size[1], settings)
+        reasons = audience_reasons(people, self._size[1], settings)
         players = tuple(box for box, reason in zip(people, reasons, strict=True) if not reason)
         audience = {reason: reasons.count(reason) for reason in sorted(set(reasons)) if reason}
         item = replace(item, ball=balls[0], players=players).noted(self.name, audience=audience)
@@ -125,12 +130,12 @@ class Rules:
 
 
 def measured(ball: Box, players: Sequence[Box], size: tuple[float, float]) -> Mapping[str, float]:
-    """What the rules are about; without players, there is no distance and no overlap.
+    """Return the measurements for the rules. Without players, distance and overlap are missing.
 
     Args:
-        ball: its box.
-        players: their boxes.
-        size: the image's width and height in pixels.
+        ball: the ball's box.
+        players: the players' boxes.
+        size: width and height of the image in pixels.
 
     Examples:
         >>> ball, player = Box(100, 100, 136, 136), Box(140, 82, 180, 118, label="player")
@@ -153,7 +158,7 @@ def measured(ball: Box, players: Sequence[Box], size: tuple[float, float]) -> Ma
 
 
 def _rules(settings: RulesSettings) -> tuple[tuple[str, str, float, float], ...]:
-    """Each rule's reason, what it is about, and between what that must be. Of several broken ones, the first tells."""
+    """Return each rule's reason, its measurement, and the allowed range. The first violated rule is reported."""
     return (
         ("ball too small", "ball_size", settings.min_size, math.inf),
         ("ball too large", "ball_size", 0, settings.max_size),
@@ -168,12 +173,12 @@ def _rules(settings: RulesSettings) -> tuple[tuple[str, str, float, float], ...]
 
 
 def _inside(ball: Box, player: Box) -> float:
-    """The share of the ball's box that is in the player's."""
+    """Return the share of the ball's box inside the player's box."""
     wide = min(ball.x2, player.x2) - max(ball.x1, player.x1)
     high = min(ball.y2, player.y2) - max(ball.y1, player.y1)
     return max(wide, 0.0) * max(high, 0.0) / ball.area
 
 
 def _distance(a: Box, b: Box) -> float:
-    """Between two boxes, in pixels; 0 where they touch."""
+    """Return the distance between two boxes in pixels; 0 if they touch."""
     return math.hypot(max(a.x1 - b.x2, b.x1 - a.x2, 0.0), max(a.y1 - b.y2, b.y1 - a.y2, 0.0))

@@ -1,4 +1,4 @@
-"""`track`, kind `kalman`: a ball is what moves as a ball through the frames around an item."""
+"""Stage `track`, kind `kalman`: keep a ball if it moves like a ball through the frames around an item."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ _DIGITS = 2
 
 
 class KalmanSettings(StageSettings):
-    """Settings of `kalman`. Speeds are in image widths, so that they do not depend on the images' size.
+    """Settings of `kalman`. Speeds are in image widths, so they do not depend on the images' size.
 
     Attributes:
-        seconds: how far from the item's frame other frames are looked at, before and after.
-        fps: how many of these frames per second; the detector runs on each.
-        min_frames: in so many frames, the item's own included, a ball has to be found. Near a cut or the end of a
-            video, where there are fewer frames, in half of them.
-        margin: of several balls, one is kept if its track has this many times the summed confidence of each other.
+        seconds: maximum distance of other frames from the item's frame, before and after.
+        fps: number of these frames per second. The detector runs on each.
+        min_frames: minimum number of frames with the ball, including the item's. Near a cut or the end of a video, half
+            of the available frames are enough.
+        margin: of several balls, one is kept if the summed confidence of its track is this many times that of each
+            other.
         speed: standard deviation of a ball's speed, in image widths per second.
         acceleration: standard deviation of its acceleration, in image widths per second squared.
     """
@@ -42,18 +43,17 @@ class KalmanSettings(StageSettings):
 
 
 class Kalman:
-    """Looks for each ball of an item in the frames around it, and keeps those that it finds there.
+    """Search for each ball of an item in the frames around it, and keep the balls that are confirmed.
 
-    The run's detector looks at the frames within `seconds` of the item's that are of the same shot. Detections are
-    linked to tracks. A ball that no other frame confirms is removed from the item's boxes; an item that has no other
-    is rejected. Of several balls, the one with the clearly strongest track is kept, else all of them.
+    The run's detector processes the frames of the same shot within `seconds` of the item's frame. Detections are linked
+    to tracks. A ball that no other frame confirms is removed from the item's boxes. An item without a confirmed ball is
+    rejected. Of several confirmed balls, the one with the clearly strongest track is kept, otherwise all of them.
 
-    Scores of an item with one ball: `ball_frames` (frames in which it was found, the item's own included),
-    `ball_speed` (pixels per second, in the image, so that a moving camera is part of it), and `ball_direction`
-    (degrees counterclockwise from the right, -180 to 180; absent at rest). Removed balls are in the notes, `dropped`.
-
-    An item passes unchanged if nothing can be said: no ball was detected, the detector reads boxes from a file, or
-    there are no other frames of the shot.
+    Scores of an item with one ball: `ball_frames` (frames in which it was found, including the item's), `ball_speed`
+    (pixels per second in the image, so it includes the camera's movement), and `ball_direction` (degrees
+    counterclockwise from the right, -180 to 180; missing at rest). Removed balls are in the note `dropped`. An item
+    passes unchanged if tracking is impossible: no ball was detected, the detector reads boxes from a file, or the shot
+    has no other frames.
     """
 
     Settings: ClassVar[type[StageSettings]] = KalmanSettings
@@ -63,7 +63,7 @@ class Kalman:
     version = "1"
     batch_size = 8
     detects = True
-    """It works where the run's detector does."""
+    """Whether the stage calls the run's detector, so that it runs on the detector's device."""
 
     def __init__(self, settings: KalmanSettings, context: Context) -> None:
         self.settings, self._context = settings, context
@@ -71,7 +71,7 @@ class Kalman:
         self.device: Device = self._detector.device if self._detector else "cpu"
 
     def process(self, items: Sequence[Item]) -> Outcome:
-        """The items with the balls that were found in other frames, and as rejects those that have none."""
+        """Return the items with the confirmed balls, and reject those without any."""
         return one_by_one(self.name, items, self._tracked)
 
     @cached_property
@@ -88,8 +88,8 @@ class Kalman:
         around = neighbors(item, self._size, seconds=self.settings.seconds, fps=self.settings.fps)
         if not around:
             return item.noted(self.name, frames=1)
-        found = self._detected(item, around)
-        others = zip((neighbor.offset for neighbor in around), found, strict=True)
+        detected = self._detected(item, around)
+        others = zip((neighbor.offset for neighbor in around), detected, strict=True)
         frames = sorted([(0.0, balls), *others], key=lambda frame: frame[0])
         own = next(place for place, frame in enumerate(frames) if frame[0] == 0.0)
         detections = [_points(boxes) for _, boxes in frames]
@@ -116,7 +116,7 @@ class Kalman:
         return item.scored(**_motion(tracks[kept[0]])) if len(kept) == 1 else item
 
     def _detected(self, item: Item, around: Sequence[Neighbor]) -> list[list[Box]]:
-        """Balls in each of the other frames; none where the detector fails."""
+        """Return the balls in each of the other frames; none if the detector fails."""
         shown = [
             Item(
                 f"{item.id}{neighbor.offset:+.3f}",
@@ -136,7 +136,7 @@ class Kalman:
 
     def _model(self, balls: Sequence[Box]) -> MotionModel:
         width = self._size[0]
-        # A detector's box is off by a part of the ball's size.
+        # The error of a detector's box is proportional to the ball's size.
         error = max(1.0, 0.25 * max(max(box.width, box.height) for box in balls))
         return MotionModel(self.settings.speed * width, self.settings.acceleration * width, error)
 
@@ -146,7 +146,7 @@ def _points(boxes: Sequence[Box]) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 
 def _motion(track: Track) -> dict[str, float]:
-    """Scores of a ball's track at the item's frame."""
+    """Return the scores of a ball's track at the item's frame."""
     scores: dict[str, float] = {"ball_frames": len(track.places)}
     if velocity := track.velocity(0.0):
         right, down = velocity

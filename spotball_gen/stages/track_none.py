@@ -1,4 +1,4 @@
-"""`track`, kind `none`: items pass unchanged, so one frame decides what is a ball."""
+"""Stage `track`, kind `none`: items pass unchanged, so a single frame decides about the ball."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from spotball_gen.items.stage import Context, Device, Outcome, StageSettings
 
 
 class NoTrack:
-    """Compares no frames."""
+    """A track stage that does nothing."""
 
     Settings: ClassVar[type[StageSettings]] = StageSettings
     packages: ClassVar[tuple[str, ...]] = ()

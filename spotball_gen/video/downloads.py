@@ -1,4 +1,6 @@
-"""Videos from elsewhere, by the command yt-dlp, which is run and not imported: it changes with the sites, often."""
+"""Download videos with the command yt-dlp. It is not imported, because it changes often together with the
+video sites.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +18,18 @@ from spotball_core.service.json_file import parse_json
 from spotball_core.service.paths import find_file
 
 FORMAT = "bestvideo*[height<=1080][ext=mp4]/bestvideo*[height<=1080]/best"
-"""No more than the items can show, and no sound, which would need ffmpeg to be joined."""
+"""Format of downloads: not larger than items need, and without sound, because joining sound would need ffmpeg."""
 
 _INFO = ".info.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A video that was downloaded, with what its site says of it.
+    """A downloaded video, with information from its site.
 
     Attributes:
-        address: its page.
-        license: in the site's words; empty where it says nothing.
+        address: address of its page.
+        license: license in the site's words; empty if the site states none.
     """
 
     path: Path
@@ -36,16 +38,17 @@ class Download:
 
 
 def fetch(query: str, folder: Path, *, match: str | None, tell: Callable[[str], None]) -> tuple[Download, ...]:
-    """Download what yt-dlp finds; what is there is not downloaded again, and what was cut off goes on.
+    """Download the videos that yt-dlp finds. Existing files are not downloaded again, and interrupted downloads are
+    resumed.
 
     Args:
         query: an address, or a search such as `ytsearch10:soccer highlights`.
-        folder: to write to.
-        match: which videos, as `--match-filters` has it.
-        tell: called with what could not be downloaded.
+        folder: the output folder.
+        match: filter in the syntax of `--match-filters`.
+        tell: called with a message about each failed download.
 
     Returns:
-        In the order of their files' names.
+        The videos, sorted by file name.
 
     Raises:
         OptionError: if yt-dlp is not installed.
@@ -77,13 +80,13 @@ def _program() -> str:
 
 
 def _there(folder: Path) -> tuple[Download, ...]:
-    """What was downloaded to its end: a video under its final name, beside what its site says."""
+    """Return the complete downloads: videos under their final name, with the information from their site."""
     downloads = []
     for info in sorted(folder.glob(f"*{_INFO}")):
         try:
             record: dict[str, Any] = parse_json(info.read_text(encoding="utf-8"))
         except ValueError:
-            continue  # Its writing was cut off, and the video's download had not begun.
+            continue  # Writing this file was interrupted, and the video's download had not begun.
         path = find_file([folder], f"{info.name.removesuffix(_INFO)}.{record.get('ext')}")
         if path:
             address = record.get("webpage_url") or record.get("original_url") or ""

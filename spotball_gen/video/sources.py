@@ -1,4 +1,4 @@
-"""Where videos are from: files, folders, and what yt-dlp finds."""
+"""Find the videos of a run: files, folders, and downloads with yt-dlp."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from spotball_gen.video.downloads import fetch
 ENDINGS = frozenset(
     {".avi", ".flv", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts", ".ogv", ".ts", ".webm", ".wmv"}
 )
-"""Files of a folder that are videos."""
+"""Extensions of video files in a folder."""
 
 DOWNLOADS = "downloads"
-"""The folder, in the work folder, that videos are downloaded to."""
+"""Subfolder of the work folder for downloads."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundVideo:
-    """A video's file, before it was read."""
+    """A video file that was not read yet."""
 
     path: Path
     sport: str
@@ -37,15 +37,15 @@ class FoundVideo:
 def settle_videos(
     plan: GenerationPlan, ledger: Ledger, tell: Callable[[str], None], on_progress: OnProgress
 ) -> tuple[Video, ...]:
-    """The run's videos, in the order in which their frames count; noted in the ledger when they are first found.
+    """Return the run's videos in the order of their frames, and store them in the ledger when they are first found.
 
     Args:
-        tell: called with what the user should know.
-        on_progress: called with how many videos are read, and of how many.
+        tell: called with information for the user.
+        on_progress: called with the number of videos read and their total.
 
     Raises:
-        InputError: if there are none, or others than there were when the run began.
-        OptionError: if videos are to be searched for and cannot be.
+        InputError: if videos are missing, or if they differ from those at the beginning of the run.
+        OptionError: if a search for videos is not possible.
     """
     if recorded := ledger.videos():
         _check_same(plan, ledger, recorded)
@@ -74,7 +74,7 @@ def _local(plan: GenerationPlan) -> list[FoundVideo]:
         place = plan.folder / source.path
         inside = sorted(path for path in place.rglob("*") if path.suffix.lower() in ENDINGS and path.is_file())
         for path in inside if place.is_dir() else [place]:
-            # As the configuration names it: where that lies is nobody's business.
+            # Use the name in the configuration, because absolute paths are private.
             origin = Path(source.path, path.relative_to(place)) if place.is_dir() else Path(source.path)
             videos.append(FoundVideo(path, source.sport, source.license, origin.as_posix()))
     return videos
@@ -92,7 +92,7 @@ def _downloaded(plan: GenerationPlan, folder: Path, tell: Callable[[str], None])
 
 
 def _queries(source: SourceSettings, plan: GenerationPlan) -> list[str]:
-    """What yt-dlp is asked for."""
+    """Return the queries for yt-dlp."""
     queries = [source.query] if source.query is not None else list(plan.sports[source.sport].queries)
     return [query if re.match(r"\w+://", query) else f"ytsearch{source.count}:{query}" for query in queries]
 
@@ -113,9 +113,9 @@ def _read(found_video: FoundVideo) -> Video:
 
 
 def _check_same(plan: GenerationPlan, ledger: Ledger, videos: Sequence[Video]) -> None:
-    """See that the videos are still those that the run began with, wherever they lie now.
+    """Check that the videos are the same as at the beginning of the run, in any location.
 
-    A video all of whose frames were taken may be gone.
+    A video may be missing if all its frames were taken.
     """
     present = {found_video.origin: found_video for found_video in _local(plan)}
     problems = []

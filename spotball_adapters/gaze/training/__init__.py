@@ -1,4 +1,4 @@
-"""Train a network to predict where somebody looks: the proof of concept.
+"""Train a network to predict where a person looks, as a proof of concept.
 
-It is trained on pictures where head and eyes agree, and on pictures where they often do not.
+It is trained on pictures in which head and eyes agree, and on pictures in which they often disagree.
 """

@@ -1,8 +1,8 @@
-"""Drawn pictures of somebody who looks at one of several objects on a table. Nobody takes them for photos.
+"""Draw synthetic pictures of a person who looks at one of several objects on a table. They are not photorealistic.
 
-The head is an ellipsoid with hair, ears, brows, nose and mouth that turn with it; in each eye the iris turns on its
-own, so that head and eyes point where they like. The head is about twice as large as a person's, so that eyes show in
-a small picture.
+The head is an ellipsoid with hair, ears, brows, nose and mouth that turn with it. Each iris turns separately, so head
+and eyes can point in different directions. The head is about twice as large as a real one, so that the eyes are visible
+in a small picture.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ Color = tuple[int, int, int]
 Box = tuple[float, float, float, float]
 
 NOD: Final = 0.6
-"""How much of the way down to the table the head goes; the eyes do the rest."""
+"""The head's pitch as a fraction of the way down to the table. The eyes do the rest."""
 
 WOBBLE: Final = {"natural": math.radians(4), "controlled": math.radians(1.5)}
-"""How far a head is off where it is meant to point to: standard deviation of yaw and of pitch."""
+"""Standard deviation of the head's yaw and pitch around the intended direction, in radians."""
 
 THINGS: Final[dict[str, tuple[str, Color]]] = {
     "red ball": ("ball", (204, 44, 44)),
@@ -54,7 +54,7 @@ THINGS: Final[dict[str, tuple[str, Color]]] = {
     "white cup": ("cup", (244, 244, 240)),
     "black ball": ("ball", (30, 30, 34)),
 }
-"""What may stand on the table: its shape and its color."""
+"""Objects that may stand on the table: shape and color."""
 
 _SKIN: Final[tuple[Color, ...]] = ((244, 208, 177), (224, 172, 132), (187, 126, 84), (141, 85, 51), (102, 66, 44))
 _HAIR: Final[tuple[Color, ...]] = ((38, 30, 28), (74, 50, 36), (120, 80, 48), (196, 160, 96), (128, 124, 120))
@@ -66,30 +66,30 @@ _WHITE: Final[Color] = (248, 248, 246)
 _DARK: Final[Color] = (20, 18, 18)
 
 _FINER: Final = 4
-"""How many times larger than wanted everything is drawn, for smooth edges."""
+"""Supersampling factor for smooth edges."""
 
-# From between the eyes, in the head's own directions: right, up, forward.
+# Coordinates in the head's own axes (right, up, forward), with the origin between the eyes.
 _SKULL, _SKULL_RADII = (0.0, -0.035, -0.17), (0.2, 0.26, 0.2)
 _HAIR_AT, _HAIR_RADII = (0.0, 0.03, -0.215), (0.22, 0.25, 0.22)
 _EYE, _BALL = 0.086, 0.075
-"""How far an eye is to the side, and the radius of its ball."""
+"""Horizontal distance of an eye from the middle, and the radius of the eyeball."""
 _OPENING = (0.068, 0.043)
 _IRIS_RADIUS, _PUPIL_RADIUS = 0.034, 0.016
 _THING = (0.045, 0.12)
-"""Half the width and the height of an object."""
+"""Half the width, and the height, of an object."""
 
 
 @dataclass(frozen=True, slots=True)
 class PhotoLook:
-    """What differs between pictures of the same stimulus.
+    """Differences between pictures of the same stimulus.
 
     Attributes:
-        colors: of skin, hair, iris, shirt, wall and table.
-        azimuth: added to the camera's, in radians.
-        elevation: the same.
-        zoom: of the camera.
-        shift: of the camera.
-        wobble: of the head's yaw and pitch, in standard deviations.
+        colors: colors of skin, hair, iris, shirt, wall and table.
+        azimuth: offset of the camera's azimuth, in radians.
+        elevation: offset of the camera's elevation, in radians.
+        zoom: zoom of the camera.
+        shift: shift of the camera.
+        wobble: offset of the head's yaw and pitch, in standard deviations.
     """
 
     colors: tuple[Color, Color, Color, Color, Color, Color]
@@ -102,11 +102,11 @@ class PhotoLook:
 
 @dataclass(frozen=True, slots=True)
 class DrawnPhoto:
-    """A picture, and where things are on it, as shares of width and height.
+    """A picture with the positions of things in it, as fractions of width and height.
 
     Attributes:
-        image: square, in RGB.
-        points: the foot of each object, where a look at it ends.
+        image: a square image in RGB.
+        points: the foot of each object, where a gaze at it ends.
         face: the head's box.
     """
 
@@ -116,7 +116,7 @@ class DrawnPhoto:
 
 
 def drawn_look(generator: np.random.Generator) -> PhotoLook:
-    """A look at random."""
+    """Return a random look."""
     palettes = (_SKIN, _HAIR, _IRIS, _SHIRT, _WALL, _WOOD)
     skin, hair, iris, shirt, wall, wood = (palette[generator.integers(len(palette))] for palette in palettes)
     normal = generator.standard_normal(6)
@@ -131,16 +131,16 @@ def drawn_look(generator: np.random.Generator) -> PhotoLook:
 
 
 def gaze_of(stimulus: Stimulus) -> Direction:
-    """Where the eyes look."""
+    """Return the direction of the eyes."""
     return direction_to(object_at(stimulus.gaze, len(stimulus.objects), stimulus.proximity))
 
 
 def head_of(stimulus: Stimulus, wobble: tuple[float, float] = (0.0, 0.0)) -> Direction:
-    """Where the head points to: to its target, or, left free, a part of the way from the middle to the gaze target.
+    """Return the direction of the head: towards its target, or partly towards the gaze target if it has none.
 
     Args:
-        stimulus: with or without a head target.
-        wobble: by how many standard deviations yaw and pitch are off.
+        stimulus: a stimulus with or without a head target.
+        wobble: offset of yaw and pitch, in standard deviations.
     """
     gaze = gaze_of(stimulus)
     if stimulus.head is None:
@@ -152,16 +152,16 @@ def head_of(stimulus: Stimulus, wobble: tuple[float, float] = (0.0, 0.0)) -> Dir
 
 
 def draw(stimulus: Stimulus, look: PhotoLook, size: int) -> DrawnPhoto:
-    """A picture of a stimulus.
+    """Draw a picture of a stimulus.
 
     Args:
-        stimulus: whose objects are some of THINGS.
-        look: whatever the stimulus does not say.
-        size: pixels of a side.
+        stimulus: a stimulus whose objects are in THINGS.
+        look: everything that the stimulus does not determine.
+        size: side length in pixels.
 
     Raises:
-        OptionError: for an object that cannot be drawn.
-        MissingExtraError: without Pillow.
+        OptionError: if an object cannot be drawn.
+        MissingExtraError: if Pillow is not installed.
     """
     try:
         from PIL import Image as Images
@@ -186,7 +186,7 @@ def draw(stimulus: Stimulus, look: PhotoLook, size: int) -> DrawnPhoto:
 
 
 class _Pen:
-    """Draws what a camera sees, on a picture that is several times larger than wanted."""
+    """Draws the view of a camera onto a supersampled picture."""
 
     def __init__(self, image: Image, camera: Camera) -> None:
         from PIL import ImageDraw
@@ -195,15 +195,15 @@ class _Pen:
         self._draw = ImageDraw.Draw(image)
 
     def shape(self, corners: ArrayLike, color: Color) -> None:
-        """A polygon in space, shape (n, 3)."""
+        """Draw a polygon in space, shape (n, 3)."""
         self.area(self.camera.seen(corners), color)
 
     def area(self, corners: FloatArray, color: Color) -> None:
-        """A polygon in shares of the picture, shape (n, 2)."""
+        """Draw a polygon in fractions of the picture, shape (n, 2)."""
         self._draw.polygon(self._pixels(corners), fill=color)
 
     def within(self, corners: FloatArray, color: Color, *windows: FloatArray) -> None:
-        """A polygon, but only where it lies in all of some others."""
+        """Draw a polygon, clipped to the intersection of other polygons."""
         from PIL import Image as Images, ImageChops, ImageDraw
 
         mask = None
@@ -214,7 +214,7 @@ class _Pen:
         self.image.paste(color, (0, 0), mask)
 
     def _pixels(self, shares: FloatArray) -> list[tuple[float, float]]:
-        # A pixel's coordinates are those of its middle.
+        # Pillow's coordinates refer to the centers of pixels.
         return [(x, y) for x, y in shares * self.image.width - 0.5]
 
 
@@ -223,11 +223,11 @@ def _draw_head(pen: _Pen, head: Direction, gaze: Direction, look: PhotoLook) -> 
     camera, turn = pen.camera, head.rotation
 
     def at(*points: tuple[float, float, float]) -> FloatArray:
-        """Points of the head, as the camera sees them."""
+        """Return the picture coordinates of points on the head."""
         return camera.seen(np.array(points) @ turn.T)
 
     def disc(middle: tuple[float, float, float], wide: float, high: float) -> FloatArray:
-        """A flat ellipse that faces as the head does."""
+        """Return a flat ellipse that faces in the direction of the head."""
         return at(*((middle[0] + wide * cos, middle[1] + high * sin, middle[2]) for cos, sin in _CIRCLE))
 
     skull = _ellipsoid(camera, turn @ _SKULL, _SKULL_RADII, turn)
@@ -268,22 +268,22 @@ _CIRCLE: Final = [(math.cos(math.tau * (i + 0.5) / 24), math.sin(math.tau * (i +
 def _ellipsoid(
     camera: Camera, middle: ArrayLike, radii: tuple[float, float, float], turn: FloatArray | None = None
 ) -> FloatArray:
-    """The outline of an ellipsoid: what a linear map makes of a ball is an ellipse."""
+    """Return the outline of an ellipsoid, which is an ellipse because it is the image of a ball under a linear map."""
     axes = (np.eye(3) if turn is None else turn) * radii
     flat = camera.axes[:2] @ axes
-    # flat @ flat.T has the ellipse's form; any square root of it turns the unit circle into its outline.
+    # flat @ flat.T describes the ellipse. Any square root of it maps the unit circle to the outline.
     root = np.linalg.cholesky(flat @ flat.T)
     towards = np.array(_CIRCLE) @ root.T
     return camera.seen(np.asarray(middle) + towards @ camera.axes[:2])
 
 
 def _draw_thing(pen: _Pen, foot: tuple[float, float, float], shape: str, color: Color) -> None:
-    """An object that looks the same from everywhere: flat, upright, and turned to the camera."""
+    """Draw a flat, upright object that faces the camera."""
     wide, high = _THING
     right = pen.camera.axes[0]
 
     def at(*corners: tuple[float, float]) -> FloatArray:
-        """Points of it: to the right of its foot, and above it."""
+        """Return the picture coordinates of points of the object, relative to its foot (right, up)."""
         return pen.camera.seen([np.asarray(foot) + x * right + (0.0, y, 0.0) for x, y in corners])
 
     pen.area(at(*((1.15 * wide * cos, 0.022 * sin) for cos, sin in _CIRCLE)), (70, 56, 44))

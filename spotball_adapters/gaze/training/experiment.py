@@ -1,6 +1,6 @@
-"""An experiment in a folder: its pictures, a run for each set and seed, and what came out.
+"""Run a training experiment in a folder: its pictures, one run per set and seed, and the results.
 
-A run's folder is there once the run is finished, and what is done is not done again.
+A run's folder exists only after the run has finished, and finished runs are not repeated.
 """
 
 from __future__ import annotations
@@ -49,18 +49,18 @@ RUN: Final = "run.json"
 MODEL: Final = "model.pt"
 TRIALS: Final = "trials.csv"
 BEFORE: Final = "before"
-"""The respondent that a pretrained model is before it is trained."""
+"""The respondent's name of a pretrained model before training."""
 
 _PACKAGES: Final = ("spotball-core", "torch", "numpy", "pillow")
 
 
 @dataclass(frozen=True)
 class TrainingSource:
-    """What an experiment is made of, and its settings do not hold.
+    """Inputs of an experiment that its settings do not contain.
 
     Attributes:
-        checkpoint: weights of GazeLLE's decoder; None for the small network.
-        photos: stimuli of photos; None where pictures are drawn.
+        checkpoint: weights of GazeLLE's decoder, or None for the small network.
+        photos: stimuli of photos, or None for synthetic pictures.
         images: folder that the photos' paths are relative to.
         faces: boxes of heads on photos.
     """
@@ -73,17 +73,17 @@ class TrainingSource:
 
 @dataclass(frozen=True)
 class Task:
-    """A run to do.
+    """One run of an experiment.
 
     Attributes:
-        name: of the run and of its respondent.
-        set: to train on; None to answer without training.
-        seed: of the run.
+        name: name of the run and of its respondent.
+        set: the training set, or None to test without training.
+        seed: seed of the run.
         out: folder of the experiment.
-        settings: of the experiment.
+        settings: settings of the experiment.
         checkpoint: weights of GazeLLE's decoder.
-        images: folder that photos' paths are relative to; None for pictures that were drawn.
-        device: of PyTorch.
+        images: folder that photos' paths are relative to, or None for synthetic pictures.
+        device: the PyTorch device.
     """
 
     name: str
@@ -97,11 +97,11 @@ class Task:
 
 
 def prepare(settings: TrainingSettings, source: TrainingSource, out: Path, *, jobs: int = 1) -> None:
-    """Make an experiment's folder with its pictures; where it is there already, check that it is the same experiment.
+    """Create an experiment's folder with its pictures, or check that an existing folder holds the same experiment.
 
     Raises:
-        OptionError: if the folder holds another experiment or anything else, or photos cannot be used.
-        InputError: if its experiment.json is none.
+        OptionError: if the folder holds another experiment or anything else, or if photos cannot be used.
+        InputError: if its experiment.json is invalid.
     """
     if (out / SETTINGS).exists():
         _check_same(settings, out)
@@ -123,7 +123,7 @@ def prepare(settings: TrainingSettings, source: TrainingSource, out: Path, *, jo
 
 
 def tasks(settings: TrainingSettings, source: TrainingSource, out: Path, device: str) -> list[Task]:
-    """Every run of an experiment: each set with each seed, and a pretrained model before its training."""
+    """Return every run of an experiment: each set with each seed, and the pretrained model before training."""
     sets = (AGREE, DISAGREE) if source.photos is None else (PHOTOS,)
     runs: list[tuple[str, str | None, int]] = [(BEFORE, None, settings.seed)] if settings.model == "gazelle" else []
     runs += [
@@ -136,15 +136,15 @@ def tasks(settings: TrainingSettings, source: TrainingSource, out: Path, device:
 
 
 def run_all(all_tasks: list[Task], *, jobs: int, on_progress: Callable[[Run], None] = lambda run: None) -> list[Run]:
-    """Do the runs that are not there yet, and read all of them.
+    """Execute the runs that are not finished, and return the results of all runs.
 
     Args:
         all_tasks: the runs.
-        jobs: processes that train.
-        on_progress: called with each new run when it is done.
+        jobs: number of processes.
+        on_progress: called with each new run when it is finished.
 
     Returns:
-        In the order of `all_tasks`.
+        The results in the order of `all_tasks`.
     """
     left = [task for task in all_tasks if not is_done(task)]
     for run in in_processes(do, left, jobs):
@@ -153,17 +153,17 @@ def run_all(all_tasks: list[Task], *, jobs: int, on_progress: Callable[[Run], No
 
 
 def is_done(task: Task) -> bool:
-    """Whether a run is finished."""
+    """Return whether a run is finished."""
     return _folder(task).exists()
 
 
 def all_trials(all_tasks: list[Task]) -> Trials:
-    """The test's trials of all runs."""
+    """Return the test trials of all runs."""
     return together([read_trials(_folder(task) / TRIALS) for task in all_tasks])
 
 
 def do(task: Task) -> Run:
-    """Do a run: train, test, and write its folder, which is whole or not there."""
+    """Execute a run: train, test, and write its folder, completely or not at all."""
     import torch
 
     from spotball_adapters.gaze.training.loop import GazeModel, PictureTensors, in_memory, predicted, train
@@ -206,7 +206,7 @@ def do(task: Task) -> Run:
 
 
 def read_run(path: Path) -> Run:
-    """Read what a run left; InputError if it is damaged."""
+    """Read the result of a run. Raise InputError if it is damaged."""
     try:
         text = path.read_text(encoding="utf-8")
         parse_json(text)
@@ -226,7 +226,7 @@ def _check_same(settings: TrainingSettings, out: Path) -> None:
     except (OSError, ValidationError, ValueError) as error:
         reason = str(error).split("\n", 1)[0]
         raise InputError([Problem(str(path), None, "file", reason, "settings of an experiment")]) from error
-    # More seeds may join.
+    # Seeds may be added to an existing experiment.
     old, new = (record.model_dump(exclude={"seeds"}) for record in (before, settings))
     differing = [f"{key} {old[key]} (now {new[key]})" for key in new if old[key] != new[key]]
     if differing:
@@ -258,7 +258,7 @@ def _model(task: Task) -> Any:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """The same numbers however many processes train side by side."""
+    """Limit PyTorch to one thread, so that results do not depend on the number of processes."""
     import torch
 
     before = torch.get_num_threads()

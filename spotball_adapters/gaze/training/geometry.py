@@ -1,19 +1,19 @@
-r"""Where drawn things are: a head that turns, eyes that turn on their own, a table, and the camera that sees them.
+r"""Geometry of the synthetic pictures: a head that turns, eyes that turn separately, a table, and the camera.
 
-A unit is about a meter. The origin lies between the eyes; x goes to the right as the front camera sees it, y up, z from
-the face to the table and on to the front camera. The table is the plane $y = -h$ with $h = 0.5$; objects stand in a
-row at $z = 0.8$, their middle at $x = 0$.
+One unit is about one meter. The origin lies between the eyes. The axis x points to the right as the front camera sees
+it, y up, and z from the face to the table and on to the front camera. The table is the plane $y = -h$ with $h = 0.5$.
+Objects stand in a row at $z = 0.8$, centered at $x = 0$.
 
 A direction has a yaw $\psi$ towards +x and a pitch $\theta$ downwards: the unit vector
-$(\sin\psi \cos\theta, -\sin\theta, \cos\psi \cos\theta)$. From the origin its ray meets the table at
+$(\sin\psi \cos\theta, -\sin\theta, \cos\psi \cos\theta)$. From the origin, its ray meets the table at
 
 $$(x, z) = \frac{h}{\tan\theta} (\sin\psi, \cos\psi),$$
 
 and the direction of a place on the table is $\psi = \mathrm{atan2}(x, z)$ and
 $\theta = \mathrm{atan2}(h, \sqrt{x^2 + z^2})$.
 
-By hand: $\psi = 0, \theta = 45^\circ$ meets it at $(0, 0.5)$. $\psi = 30^\circ, \tan\theta = 5/8$ goes
-$0.5 / (5/8) = 0.8$ far and meets it at $(0.4, 0.4\sqrt 3)$.
+Examples by hand: $\psi = 0, \theta = 45^\circ$ meets the table at $(0, 0.5)$. $\psi = 30^\circ, \tan\theta = 5/8$ has
+the reach $0.5 / (5/8) = 0.8$ and meets the table at $(0.4, 0.4\sqrt 3)$.
 """
 
 from __future__ import annotations
@@ -30,34 +30,34 @@ from spotball_core.gaze.data.stimuli import View
 from spotball_core.typing import FloatArray
 
 TABLE: Final = 0.5
-"""How far the table is below the eyes."""
+"""Distance of the table below the eyes."""
 
 AWAY: Final = 0.8
-"""How far the row of objects is from the face."""
+"""Distance of the row of objects from the face."""
 
 SPACING: Final = {1: 0.24, 2: 0.18, 3: 0.12}
-"""Between neighboring objects, by proximity."""
+"""Distance between neighboring objects, by proximity."""
 
 AZIMUTH: Final[dict[View, float]] = {"front": 0.0, "left": math.radians(35), "right": math.radians(-35)}
-"""Of the camera, towards +x: from there it sees more of the person's left side."""
+"""Azimuth of the camera towards +x, by view. From +x, the camera sees more of the person's left side."""
 
 ELEVATION: Final = math.radians(15)
-"""Of the camera, above the horizon."""
+"""Elevation of the camera above the horizon, in radians."""
 
 ACROSS: Final = 1.35
-"""What a picture is wide and high."""
+"""Width and height of the area that a picture shows."""
 
 MIDDLE: Final = (0.0, -0.17, 0.4)
-"""What is in the middle of a picture."""
+"""The point in the center of a picture."""
 
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """Where a head or eyes point to, in radians.
+    """Direction of a head or of eyes, in radians.
 
     Attributes:
-        yaw: towards +x.
-        pitch: downwards.
+        yaw: angle towards +x.
+        pitch: angle downwards.
     """
 
     yaw: float
@@ -65,23 +65,23 @@ class Direction:
 
     @property
     def vector(self) -> FloatArray:
-        """Of length 1, shape (3,)."""
+        """Return the direction as a unit vector, shape (3,)."""
         flat = math.cos(self.pitch)
         return np.array([math.sin(self.yaw) * flat, -math.sin(self.pitch), math.cos(self.yaw) * flat])
 
     @property
     def rotation(self) -> FloatArray:
-        """Turns what looks along z to look this way, without tilting it; shape (3, 3)."""
+        """Return the rotation that turns the z axis to this direction without tilting, shape (3, 3)."""
         right = np.array([math.cos(self.yaw), 0.0, -math.sin(self.yaw)])
         return np.column_stack([right, np.cross(self.vector, right), self.vector])
 
 
 def object_at(place: int, n_objects: int, proximity: int) -> float:
-    """Where along the row an object stands.
+    """Return the x coordinate of an object in the row.
 
     Args:
-        place: from 0, from the left as the front camera sees it.
-        n_objects: in the row.
+        place: index of the object, from 0, from the left as the front camera sees it.
+        n_objects: number of objects in the row.
         proximity: 1 to 3.
 
     Examples:
@@ -92,21 +92,21 @@ def object_at(place: int, n_objects: int, proximity: int) -> float:
 
 
 def direction_to(x: float, z: float = AWAY) -> Direction:
-    """From between the eyes to a place on the table.
+    """Return the direction from between the eyes to a place on the table.
 
     Examples:
-        >>> found = direction_to(0.0, 0.5)
-        >>> round(math.degrees(found.yaw), 6), round(math.degrees(found.pitch), 6)
+        >>> direction = direction_to(0.0, 0.5)
+        >>> round(math.degrees(direction.yaw), 6), round(math.degrees(direction.pitch), 6)
         (0.0, 45.0)
     """
     return Direction(math.atan2(x, z), math.atan2(TABLE, math.hypot(x, z)))
 
 
 def meets_table(direction: Direction) -> tuple[float, float]:
-    """Where a ray from between the eyes meets the table: x and z.
+    """Return x and z of the point where a ray from between the eyes meets the table.
 
     Raises:
-        OptionError: for a direction that is not downwards.
+        OptionError: if the direction does not point downwards.
 
     Examples:
         >>> [round(part, 6) for part in meets_table(Direction(math.radians(30), math.atan(5 / 8)))]
@@ -120,13 +120,13 @@ def meets_table(direction: Direction) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class Camera:
-    """A camera far away: things look equally large wherever they are.
+    """A camera with parallel projection: the size of things does not depend on their distance.
 
     Attributes:
-        azimuth: towards +x, in radians.
-        elevation: above the horizon, in radians.
-        zoom: how many times larger than usual everything is seen.
-        shift: by which everything is seen to the right and down, as shares of the picture.
+        azimuth: angle towards +x, in radians.
+        elevation: angle above the horizon, in radians.
+        zoom: magnification; 1 is the default view.
+        shift: shift of the view to the right and down, as fractions of the picture.
     """
 
     azimuth: float
@@ -136,23 +136,23 @@ class Camera:
 
     @property
     def axes(self) -> FloatArray:
-        """What is right, up and towards the camera, as rows; shape (3, 3)."""
+        """Return the directions right, up and towards the camera as rows, shape (3, 3)."""
         sin, cos = math.sin(self.azimuth), math.cos(self.azimuth)
         low, high = math.cos(self.elevation), math.sin(self.elevation)
         return np.array([[cos, 0.0, -sin], [-high * sin, low, -high * cos], [low * sin, high, low * cos]])
 
     def seen(self, points: ArrayLike) -> FloatArray:
-        """Where points are in the picture.
+        """Return the picture coordinates of points.
 
         Args:
             points: shape (..., 3).
 
         Returns:
-            Shares of width and height from the upper left corner, shape (..., 2).
+            Fractions of width and height from the upper left corner, shape (..., 2).
         """
         right_up = (np.asarray(points, dtype=float) - MIDDLE) @ self.axes[:2].T
         return np.asarray(0.5 + np.asarray(self.shift) + right_up * [1, -1] * (self.zoom / ACROSS))
 
     def nearness(self, points: ArrayLike) -> FloatArray:
-        """How near to the camera points are, shape (...)."""
+        """Return how near points are to the camera, shape (...)."""
         return np.asarray(np.asarray(points, dtype=float) @ self.axes[2])

@@ -1,10 +1,10 @@
-r"""The loop: whatever makes heatmaps of pictures and heads is trained to put them where the eyes look.
+r"""Training loop: train a heatmap model to predict the gaze target from a picture and the head's box.
 
-With $p_i$ the share of a heatmap that cell $i$ has, $d_i$ the distance of the cell's middle from the gaze target in
-shares of the picture's side, and $q_i \propto \exp(-d_i^2 / 2 \sigma^2)$, what training makes smaller is the
-cross-entropy $-\sum_i q_i \ln p_i$, with the $\sigma = 3/64$ of GazeLLE's own training. The paper's objective is the
-distance between predicted point and target. The point is a heatmap's peak, which has no gradient; so the distance is
-watched instead.
+Let $p_i$ be the share of cell $i$ in a heatmap, $d_i$ the distance of the cell's center from the gaze target as a
+fraction of the picture's side, and $q_i \propto \exp(-d_i^2 / 2 \sigma^2)$. Training minimizes the cross-entropy
+$-\sum_i q_i \ln p_i$ with $\sigma = 3/64$, the value of GazeLLE's own training. The paper's objective is the distance
+between predicted point and target. The point is a heatmap's peak, which has no gradient, so the distance is only
+reported.
 """
 
 from __future__ import annotations
@@ -27,41 +27,41 @@ from spotball_core.gaze.data.stimuli import Stimulus
 from spotball_core.gaze.data.trials import Trial
 
 SPREAD: Final = 3 / 64
-"""Standard deviation of the blot around a target, in shares of the picture's side."""
+"""Standard deviation of the blob around a target, as a fraction of the picture's side."""
 
 _BATCH: Final = 64
-"""Pictures at a time where nothing is learned."""
+"""Pictures per batch during evaluation."""
 
 
 class GazeModel(Protocol):
-    """What can be trained: `TwoPaths`, `GazeLLE`, or another module of PyTorch."""
+    """A trainable model: `TwoPaths`, `GazeLLE`, or another PyTorch module."""
 
     @property
     def size(self) -> tuple[int, int]:
-        """Height and width of the pictures that it takes."""
+        """Return height and width of the input pictures."""
 
     def __call__(self, images: Tensor, faces: Sequence[Box | None]) -> Tensor:
-        """Heatmaps without negative cells, shape (batch, rows, columns)."""
+        """Return heatmaps without negative cells, shape (batch, rows, columns)."""
 
     def parameters(self) -> Any:
-        """Of a module; those that do not require a gradient stay as they are."""
+        """Return the module's parameters. Only those that require a gradient are trained."""
 
     def train(self, mode: bool = True) -> Any:
-        """Of a module."""
+        """Set the module's training mode."""
 
     def to(self, device: str) -> Any:
-        """Of a module."""
+        """Move the module to a device."""
 
 
 @dataclass(frozen=True)
 class PictureTensors:
-    """Pictures in memory, as a model takes them.
+    """Pictures in memory, as model inputs.
 
     Attributes:
-        stimuli: what is on each.
-        images: in half precision, shape (n, 3, height, width).
-        faces: the heads' boxes, None where they are not known.
-        targets: where the gaze targets are, as shares, shape (n, 2).
+        stimuli: the stimulus of each picture.
+        images: pictures in half precision, shape (n, 3, height, width).
+        faces: boxes of the heads, or None if unknown.
+        targets: gaze targets as fractions, shape (n, 2).
     """
 
     stimuli: tuple[Stimulus, ...]
@@ -71,15 +71,15 @@ class PictureTensors:
 
 
 def in_memory(pictures: PictureSet, size: tuple[int, int]) -> PictureTensors:
-    """Read a set's pictures.
+    """Read the pictures of a set.
 
     Args:
-        pictures: with their files.
-        size: height and width that they are brought to.
+        pictures: the set.
+        size: height and width after resizing.
 
     Raises:
         InputError: if a picture cannot be used.
-        OptionError: for objects whose points are not known.
+        OptionError: if the point of an object is unknown.
     """
     files = Photos(pictures.images, SIZE, None)
     images = torch.stack([loaded(files.path(Photo(stimulus)), size).half() for stimulus in pictures.stimuli])
@@ -89,14 +89,14 @@ def in_memory(pictures: PictureSet, size: tuple[int, int]) -> PictureTensors:
 
 
 def missed(heatmaps: Tensor, targets: Tensor) -> Tensor:
-    """The cross-entropy between a blot around each target and the heatmap.
+    """Return the cross-entropy between a Gaussian blob around each target and the heatmap.
 
     Args:
-        heatmaps: without negative cells, shape (batch, rows, columns).
-        targets: x and y as shares, shape (batch, 2).
+        heatmaps: heatmaps without negative cells, shape (batch, rows, columns).
+        targets: x and y as fractions, shape (batch, 2).
 
     Returns:
-        In nats, shape (batch,).
+        Cross-entropy in nats, shape (batch,).
     """
     rows, columns = heatmaps.shape[1:]
     like = {"dtype": heatmaps.dtype, "device": heatmaps.device}
@@ -119,21 +119,19 @@ def train(
     device: str,
     on_progress: Callable[[Epoch], None] = lambda epoch: None,
 ) -> list[Epoch]:
-    """Train a model where it is.
-
-    Adam, with a rate that falls from the first step to the last as half a cosine does.
+    """Train a model in place, with Adam and a learning rate that decays along half a cosine.
 
     Args:
-        model: is changed.
-        training: what it is shown.
-        validation: what it is watched with.
-        schedule: how long and how fast.
-        seed: of the order of pictures and of all else that is drawn.
-        device: of PyTorch.
+        model: the model to train.
+        training: the training pictures.
+        validation: the validation pictures.
+        schedule: number of epochs, batch size and learning rates.
+        seed: seed of the order of pictures and of all other random numbers.
+        device: the PyTorch device.
         on_progress: called with each epoch.
 
     Returns:
-        How it stood before the first epoch and after each.
+        The state before the first epoch and after each epoch.
     """
     torch.manual_seed(seed)
     order = torch.Generator().manual_seed(seed)
@@ -164,7 +162,7 @@ def train(
 
 
 def predicted(model: GazeModel, pictures: PictureTensors, device: str) -> list[Predicted]:
-    """The peak of a model's heatmap for each picture."""
+    """Return the peak of the model's heatmap for each picture."""
     model.to(device)
     model.train(False)
     predictions = []
@@ -177,11 +175,11 @@ def predicted(model: GazeModel, pictures: PictureTensors, device: str) -> list[P
 
 
 def accuracy_by_condition(trials: Sequence[Trial], stimuli: Sequence[Stimulus]) -> dict[str, float]:
-    """The share of right choices in each condition; no choice is a wrong one.
+    """Return the share of correct choices per condition. A missing choice counts as wrong.
 
     Args:
-        trials: one of each stimulus.
-        stimuli: in the same order.
+        trials: one trial per stimulus.
+        stimuli: the stimuli, in the same order.
     """
     accuracies: dict[str, float] = {}
     for condition in conditions_of(stimuli):

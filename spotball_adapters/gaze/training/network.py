@@ -1,7 +1,7 @@
-"""A small network that tells where somebody looks: one path for the head, one for the whole picture.
+"""A small network that predicts where a person looks, with one path for the head and one for the whole picture.
 
-After the two paths of Recasens et al., *Where are they looking?* (2015): the head's box is cut out and seen in detail,
-the picture coarsely; both together make a heatmap.
+It follows the two paths of Recasens et al., *Where are they looking?* (2015): one path sees the cropped head in detail,
+the other the whole picture at low resolution. Together they produce a heatmap.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from torch.nn import functional
 from spotball_adapters.gaze.gazelle import Box
 
 CELLS: Final = 32
-"""Cells of a heatmap's side."""
+"""Cells per side of a heatmap."""
 
 HEAD: Final = 40
-"""Pixels of a side of the head that is cut out."""
+"""Side length of the cropped head in pixels."""
 
 SCENE: Final = 32
-"""Pixels of a side of the picture as it is seen as a whole."""
+"""Side length of the downscaled picture in pixels."""
 
 _WHOLE: Final[Box] = (0.0, 0.0, 1.0, 1.0)
 
 
 class TwoPaths(nn.Module):
-    """The network, untrained.
+    """The untrained network.
 
     Args:
-        side: pixels of a side of the pictures that it takes.
+        side: side length of the input pictures in pixels.
         width: channels of the first layers.
     """
 
@@ -45,14 +45,14 @@ class TwoPaths(nn.Module):
         )
 
     def forward(self, images: Tensor, faces: Sequence[Box | None]) -> Tensor:
-        """Where the person on each picture looks.
+        """Return a heatmap of the gaze target for each picture.
 
         Args:
-            images: as `gazelle.prepared`, shape (batch, 3, side, side).
-            faces: the box of each one's head; the whole picture where it is None.
+            images: images from `gazelle.prepared`, shape (batch, 3, side, side).
+            faces: the box of each person's head, or None for the whole picture.
 
         Returns:
-            Heatmaps whose cells add up to 1, shape (batch, 32, 32).
+            Heatmaps whose cells sum to 1, shape (batch, 32, 32).
         """
         boxes = torch.tensor([face or _WHOLE for face in faces], dtype=images.dtype, device=images.device)
         scene = functional.interpolate(images, (SCENE, SCENE), mode="bilinear", antialias=True)
@@ -61,18 +61,18 @@ class TwoPaths(nn.Module):
 
 
 def cut_out(images: Tensor, boxes: Tensor, side: int) -> Tensor:
-    """Parts of pictures, each brought to the same size.
+    """Crop boxes from pictures, and resize them to the same size.
 
     Args:
         images: shape (batch, channels, height, width).
-        boxes: x1, y1, x2, y2 as shares of the image, shape (batch, 4).
-        side: pixels of a side of a part.
+        boxes: x1, y1, x2, y2 as fractions of the image, shape (batch, 4).
+        side: side length of a crop in pixels.
 
     Returns:
-        Shape (batch, channels, side, side).
+        The crops, shape (batch, channels, side, side).
     """
     low, high = boxes[:, :2], boxes[:, 2:]
-    # What is sampled has coordinates from -1 to 1.
+    # Sampling coordinates range from -1 to 1.
     scale, middle = high - low, high + low - 1
     maps = torch.cat([torch.diag_embed(scale), middle[:, :, None]], 2)
     grid = functional.affine_grid(maps, [len(images), images.shape[1], side, side], align_corners=False)
@@ -80,7 +80,7 @@ def cut_out(images: Tensor, boxes: Tensor, side: int) -> Tensor:
 
 
 def _path(side: int, width: int, out: int) -> nn.Sequential:
-    """Three convolutions that halve the picture, and what they found as a vector."""
+    """Return three convolutions that each halve the picture, followed by a layer that returns a vector."""
     layers: list[nn.Module] = []
     channels = 3
     for wider in (width, 2 * width, 2 * width):

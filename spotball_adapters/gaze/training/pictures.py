@@ -1,7 +1,7 @@
-"""The sets of pictures of an experiment: two to train on, one to watch the training, one to test.
+"""Picture sets of an experiment: two for training, one for validation, one for testing.
 
-Each is a folder with stimuli.csv, faces.csv and the pictures; `spotball gaze ask` and `spotball gaze predict` take
-them, too.
+Each set is a folder with stimuli.csv, faces.csv and the pictures. `spotball gaze ask` and `spotball gaze predict`
+accept these folders, too.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ STIMULI: Final = "stimuli.csv"
 FACES: Final = "faces.csv"
 
 SHARES: Final = (0.7, 0.15, 0.15)
-"""Of photos to train on, to watch and to test."""
+"""Shares of the photos for training, validation and testing."""
 
 _CHUNK: Final = 64
-"""Pictures that a process draws at a time."""
+"""Pictures per task of a drawing process."""
 
 
 @dataclass(frozen=True)
 class PictureSet:
-    """Some pictures.
+    """A set of pictures.
 
     Attributes:
-        stimuli: what is on each; with points.
-        images: folder that their paths are relative to.
-        faces: boxes of heads by stimulus, as far as they are known.
+        stimuli: the stimulus of each picture, with points.
+        images: folder that the paths are relative to.
+        faces: boxes of heads by stimulus, where known.
     """
 
     stimuli: tuple[Stimulus, ...]
@@ -54,22 +54,22 @@ class PictureSet:
 
 @dataclass(frozen=True)
 class PhotoPlan:
-    """A picture to be drawn: its stimulus, and what its look is drawn from."""
+    """A picture to draw: its stimulus, and the key that seeds its look."""
 
     stimulus: Stimulus
     key: tuple[str, ...]
 
 
 def training_plans(n: int, seed: int) -> dict[str, list[PhotoPlan]]:
-    """The two sets to train on.
+    """Return the two training sets.
 
-    `disagree` has stimuli of the main study's design at random, so that half of them are incongruent and a quarter
-    natural. `agree` has the same pictures but for the heads: each points to the gaze target. So whatever the sets do
-    to a network, the heads do.
+    `disagree` contains random stimuli of the main study's design, so half of them are incongruent and a quarter
+    natural. `agree` contains the same pictures except for the heads: each head points to the gaze target. A difference
+    between networks trained on the two sets is therefore caused by the heads.
 
     Args:
-        n: how many pictures each has.
-        seed: of what is drawn.
+        n: number of pictures per set.
+        seed: random seed.
     """
     disagree = _picked(n, DISAGREE, seed)
     agree = [
@@ -80,14 +80,14 @@ def training_plans(n: int, seed: int) -> dict[str, list[PhotoPlan]]:
 
 
 def validation_plans(n: int, seed: int) -> list[PhotoPlan]:
-    """The pictures to watch the training with: stimuli of the main study's design at random."""
+    """Return the validation pictures: random stimuli of the main study's design."""
     return _picked(n, VALIDATION, seed)
 
 
 def design_plans() -> list[PhotoPlan]:
-    """The pictures to test with: all of the main study's design.
+    """Return the test pictures: all stimuli of the main study's design.
 
-    As in the study, pictures that share a scene and a head target differ in the eyes alone.
+    As in the study, pictures with the same scene and head target differ only in the eyes.
     """
     plans = []
     for stimulus in _design():
@@ -102,10 +102,10 @@ def draw_set(plans: Sequence[PhotoPlan], folder: Path, *, size: int, seed: int, 
 
     Args:
         plans: the pictures.
-        folder: is made; what is in it already may be replaced.
-        size: pixels of a side.
-        seed: of the looks.
-        jobs: processes that draw.
+        folder: the folder to create. Existing files may be replaced.
+        size: side length in pixels.
+        seed: seed of the looks.
+        jobs: number of processes.
     """
     (folder / "pictures").mkdir(parents=True, exist_ok=True)
     tasks = [_DrawingTask(tuple(plans[i : i + _CHUNK]), folder, size, seed) for i in range(0, len(plans), _CHUNK)]
@@ -115,14 +115,14 @@ def draw_set(plans: Sequence[PhotoPlan], folder: Path, *, size: int, seed: int, 
 
 
 def read_set(folder: Path, images: Path | None = None) -> PictureSet:
-    """Read what `draw_set` or `split_photos` wrote.
+    """Read a set that `draw_set` or `split_photos` wrote.
 
     Args:
-        folder: of stimuli.csv and faces.csv.
-        images: that paths are relative to; the folder itself if left out.
+        folder: folder with stimuli.csv and faces.csv.
+        images: folder that paths are relative to; by default `folder`.
 
     Raises:
-        InputError: for files that are none of these.
+        InputError: if a file is invalid.
     """
     return PictureSet(read_stimuli(folder / STIMULI), images or folder, read_faces(folder / FACES))
 
@@ -130,16 +130,16 @@ def read_set(folder: Path, images: Path | None = None) -> PictureSet:
 def split_photos(
     stimuli: Sequence[Stimulus], faces: Mapping[str, Box], folder: Path, seed: int
 ) -> Mapping[str, tuple[Stimulus, ...]]:
-    """Split photos at random into those to train on, to watch and to test, each condition by itself; a folder each.
+    """Split photos at random into training, validation and test sets, separately per condition. Each set gets a folder.
 
     Args:
-        stimuli: of the photos; attention checks are left out.
+        stimuli: stimuli of the photos. Attention checks are excluded.
         faces: boxes of heads.
-        folder: in which the folders are made.
-        seed: of the split.
+        folder: parent of the sets' folders.
+        seed: seed of the split.
 
     Raises:
-        OptionError: for objects whose points are not known, or too few photos.
+        OptionError: if the point of an object is unknown, or if there are too few photos.
     """
     parts: dict[str, list[Stimulus]] = {PHOTOS: [], VALIDATION: [], TEST: []}
     for condition in CONDITIONS:
@@ -165,7 +165,7 @@ def split_photos(
 
 
 def conditions_of(stimuli: Iterable[Stimulus]) -> list[Condition]:
-    """The conditions that are there, in the order of the paper's Table 3."""
+    """Return the conditions that occur, in the order of the paper's Table 3."""
     present = {stimulus.condition for stimulus in stimuli}
     return [condition for condition in ("congruent", "incongruent", "natural") if condition in present]
 
@@ -179,7 +179,7 @@ class _DrawingTask:
 
 
 def _draw_some(task: _DrawingTask) -> list[tuple[Stimulus, Box]]:
-    """Draw some pictures; their stimuli with path and points, and the heads' boxes."""
+    """Draw some pictures, and return their stimuli (with path and points) and the heads' boxes."""
     results = []
     for plan in task.plans:
         look = drawn_look(generator_for(task.seed, *plan.key))
@@ -191,7 +191,7 @@ def _draw_some(task: _DrawingTask) -> list[tuple[Stimulus, Box]]:
 
 
 def _design() -> list[Stimulus]:
-    """The main study's design with things that can be drawn."""
+    """Return the main study's design with objects that can be drawn."""
     names = {f"object {chr(97 + place)}": name for place, name in enumerate(THINGS)}
     return [
         stimulus.model_copy(
@@ -207,7 +207,7 @@ def _design() -> list[Stimulus]:
 
 
 def _picked(n: int, set_name: str, seed: int) -> list[PhotoPlan]:
-    """Stimuli of the design at random, none twice before each was there once."""
+    """Return random stimuli of the design. None repeats before all have occurred equally often."""
     design, generator = _design(), generator_for(seed, "picked", set_name)
     order: list[int] = []
     while len(order) < n:

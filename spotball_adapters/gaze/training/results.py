@@ -1,4 +1,4 @@
-"""What an experiment came to: accuracy by condition over seeds, as numbers, a table and a figure."""
+"""Results of an experiment: accuracy by condition over seeds, as numbers, a table and a figure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from spotball_core.text.numbers import interval, number
 from spotball_core.text.tables import Titled, tables_as_markdown, tables_as_text
 
 ORDER: Final[tuple[Condition, ...]] = ("congruent", "incongruent", "natural")
-"""Of the columns of the paper's Table 3."""
+"""Column order of the paper's Table 3."""
 
 FIGURE: Final = "gaze-training"
 
@@ -38,13 +38,14 @@ _SAID: Final = {
 
 
 class Over(Record):
-    """A share over seeds, or a difference of shares.
+    """Mean of a share over seeds, or of a difference of shares.
 
     Attributes:
-        mean: of the seeds'.
-        sd: their standard deviation (n - 1); None for one seed.
-        ci95: of the mean, Student's, of shares on the scale of log odds; None for one seed or if all seeds are equal.
-        seeds: each one's, in order.
+        mean: mean over seeds.
+        sd: standard deviation over seeds (n - 1), or None for one seed.
+        ci95: Student's 95% confidence interval of the mean, computed on the log-odds scale for shares, or None for one
+            seed or if all seeds are equal.
+        seeds: the value of each seed, in order.
     """
 
     mean: float
@@ -54,12 +55,12 @@ class Over(Record):
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Over:
-        """Summarize a share of each seed. The interval stays within 0 and 1."""
+        """Summarize the shares of the seeds. The interval stays within 0 and 1."""
         return cls._with(values, mean_share(values))
 
     @classmethod
     def of_differences(cls, values: Sequence[float]) -> Over:
-        """Summarize a difference of shares of each seed."""
+        """Summarize differences of shares of the seeds."""
         estimate = one_sample(values)
         return cls._with(values, estimate.ci95 if estimate else None)
 
@@ -70,14 +71,14 @@ class Over(Record):
 
 
 class EpochOver(Record):
-    """An epoch over seeds.
+    """An epoch, summarized over seeds.
 
     Attributes:
-        epoch: its number; 0 is before the first.
-        loss: mean cross-entropy while it was trained, in nats; None before.
-        distance: mean distance between predicted point and target on the pictures that runs are watched with, in shares
-            of a picture's side.
-        accuracy: by condition, on the same.
+        epoch: number of the epoch; 0 is before training.
+        loss: mean training cross-entropy in nats, or None before training.
+        distance: mean distance between predicted point and target on the validation pictures, as a fraction of the
+            picture's side.
+        accuracy: accuracy on the validation pictures, by condition.
     """
 
     epoch: int
@@ -87,13 +88,13 @@ class EpochOver(Record):
 
 
 class SetResult(Record):
-    """What training on a set came to.
+    """Result of training on one set.
 
     Attributes:
-        set: its name, or `before`.
-        respondents: of the trials, a seed each.
-        accuracy: on the test, by condition.
-        epochs: the course of the training.
+        set: name of the set, or `before`.
+        respondents: respondents of the trials, one per seed.
+        accuracy: accuracy on the test pictures, by condition.
+        epochs: the epochs of the training.
     """
 
     set: str
@@ -103,16 +104,16 @@ class SetResult(Record):
 
 
 class TrainingReport(Record):
-    """An experiment's result.
+    """Result of an experiment.
 
     Attributes:
-        settings: what was asked for.
-        sets: what training on each came to.
-        difference: `disagree` less `agree`, seed by seed; None where these are not the sets.
-        chance: what guessing gives on the test, by condition.
-        n_test: the test's pictures, by condition.
-        versions: of the packages, and the device.
-        signature: of all numbers, short.
+        settings: the settings.
+        sets: the result of training on each set.
+        difference: accuracy after `disagree` minus accuracy after `agree`, seed by seed, or None for other sets.
+        chance: expected accuracy of uniform guessing on the test pictures, by condition.
+        n_test: number of test pictures, by condition.
+        versions: versions of the packages, and the device.
+        signature: short signature of all numbers.
     """
 
     schema_version: Literal[1] = 1
@@ -126,12 +127,12 @@ class TrainingReport(Record):
 
 
 def report_of(settings: TrainingSettings, runs: Sequence[Run], trials: Trials) -> TrainingReport:
-    """Everything over seeds.
+    """Summarize an experiment over seeds.
 
     Args:
-        settings: of the experiment.
-        runs: all of them.
-        trials: of the test, of all runs.
+        settings: settings of the experiment.
+        runs: all runs.
+        trials: test trials of all runs.
     """
     import polars as pl
 
@@ -166,20 +167,20 @@ def report_of(settings: TrainingSettings, runs: Sequence[Run], trials: Trials) -
 
 
 def to_text(report: TrainingReport) -> str:
-    """The table, as a terminal shows it."""
+    """Return the table as text for a terminal."""
     return tables_as_text([_table(report)], _foot(report), to_terminal=True)
 
 
 def to_markdown(report: TrainingReport) -> str:
-    """The table in Markdown."""
+    """Return the table in Markdown."""
     return tables_as_markdown([_table(report)], _foot(report))
 
 
 def write_figure(report: TrainingReport, folder: Path) -> None:
-    """Draw accuracy by epoch, as the paper's Figure 6, as PNG and SVG.
+    """Draw accuracy by epoch, like the paper's Figure 6, as PNG and SVG.
 
     Raises:
-        MissingExtraError: without matplotlib.
+        MissingExtraError: if matplotlib is not installed.
     """
     caption = (
         f"Accuracy after each epoch on {_kind(report)} that are not trained on: mean over {report.settings.seeds} "
@@ -195,7 +196,7 @@ def write_figure(report: TrainingReport, folder: Path) -> None:
 
 
 def training_chart(report: TrainingReport) -> TrendChart:
-    """A panel for each set, a line for each condition."""
+    """Return a chart with a panel per set and a line per condition."""
     panels = []
     for result in report.sets:
         if not result.epochs:

@@ -1,4 +1,4 @@
-"""What an experiment was asked for, and what a run of it leaves."""
+"""Settings of a training experiment, and the record that each run leaves."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from spotball_core.schema.record import Record
 
 
 class Schedule(Record):
-    """How a model is trained.
+    """Training schedule.
 
     Attributes:
-        epochs: how often each picture is shown.
-        batch: pictures to a step.
+        epochs: number of epochs.
+        batch: pictures per step.
         rate: learning rate of the first step.
-        last_rate: and of the last.
+        last_rate: learning rate of the last step.
     """
 
     epochs: int = Field(default=20, ge=1)
@@ -26,19 +26,19 @@ class Schedule(Record):
 
 
 class TrainingSettings(Record):
-    """All that decides what comes out.
+    """Everything that determines the results of an experiment.
 
     Attributes:
-        model: `two-paths`, or `gazelle` with a digest of its weights.
-        weights: SHA-256 of GazeLLE's checkpoint; None for a network that starts at random.
+        model: `two-paths` or `gazelle`.
+        weights: SHA-256 of GazeLLE's checkpoint, or None for a network with random initial weights.
         backbone: folder or name of GazeLLE's encoder.
-        data: `synthetic`, or the SHA-256 of a file of photos' stimuli.
-        pictures: how many synthetic pictures each set to train on has.
-        validation: how many to watch the training with.
-        size: pixels of a synthetic picture's side.
-        schedule: of the training.
-        seeds: how many runs there are of each set.
-        seed: of the first; the others follow. Pictures and splits are drawn from it, too.
+        data: `synthetic`, or the SHA-256 of a file of photo stimuli.
+        pictures: number of synthetic pictures per training set.
+        validation: number of synthetic validation pictures.
+        size: side length of a synthetic picture in pixels.
+        schedule: the training schedule.
+        seeds: number of runs per set.
+        seed: seed of the first run; the others use consecutive seeds. It also determines pictures and splits.
     """
 
     model: Literal["two-paths", "gazelle"]
@@ -54,15 +54,15 @@ class TrainingSettings(Record):
 
 
 class Epoch(Record):
-    """How a run stood after an epoch.
+    """State of a run after an epoch.
 
     Attributes:
-        epoch: its number; 0 is before the first.
-        rate: learning rate that it ended with; None before.
-        loss: mean cross-entropy while it was trained, in nats; None before.
-        distance: mean distance between predicted point and target on the pictures that it is watched with, in shares of
-            a picture's side.
-        accuracy: on the same, by condition.
+        epoch: number of the epoch; 0 is before training.
+        rate: learning rate at the end of the epoch, or None before training.
+        loss: mean training cross-entropy in nats, or None before training.
+        distance: mean distance between predicted point and target on the validation pictures, as a fraction of the
+            picture's side.
+        accuracy: accuracy on the validation pictures, by condition.
     """
 
     epoch: int
@@ -73,15 +73,15 @@ class Epoch(Record):
 
 
 class Run(Record):
-    """One training.
+    """One training run.
 
     Attributes:
-        name: also the respondent of its trials.
-        set: what it was trained on; None where a model answers as it came.
-        seed: of its weights at the start and of the order of pictures.
-        epochs: from before the first to the last.
-        seconds: that the training took.
-        versions: of the packages it rests on, and the device.
+        name: name of the run and of the respondent of its trials.
+        set: the training set, or None for a pretrained model without further training.
+        seed: seed of the initial weights and of the order of pictures.
+        epochs: the epochs, from before training to the last.
+        seconds: duration of the training.
+        versions: versions of the packages, and the device.
     """
 
     name: str

@@ -1,1 +1,1 @@
-"""Export what participants did, who is excluded, and what participants are paid."""
+"""Export a study's answers, and compute exclusions, attrition and bonuses."""

@@ -1,4 +1,4 @@
-"""How many took part, how far they came, and who is left out: the attrition table and the completion times."""
+"""Attrition table and completion times: how many people took part, how far they got, and who is excluded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spotball_adapters.study.results.exclusion import Exclusion
 from spotball_adapters.study.results.participations import Participation
 
 ALL = "all lists"
-"""What the column over all lists is called."""
+"""Name of the column for all lists."""
 
 _STEPS: Mapping[str, Stage] = MappingProxyType(
     {
@@ -22,16 +22,17 @@ _STEPS: Mapping[str, Stage] = MappingProxyType(
         "finished": "finished",
     }
 )
-"""What is counted, in words, and the stage that who did it is at, or beyond."""
+"""Labels of the table, with the stage that a counted participant has at least reached."""
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Minutes from the start to the end.
+    """Completion times in minutes.
 
     Attributes:
-        mean: None of nobody.
-        sd: with n - 1; None of fewer than two.
+        n: number of participants.
+        mean: mean, or None without participants.
+        sd: standard deviation (n - 1), or None for fewer than two participants.
     """
 
     n: int
@@ -41,13 +42,12 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class Attrition:
-    """The attrition of a study.
+    """Attrition of a study.
 
     Attributes:
-        rows: what is counted, in words, and its number by list; the last is `all lists`. A participant may be excluded
-            for several reasons.
+        rows: counts by label and list; the last list is `all lists`. A participant may be excluded for several reasons.
         finished: completion times of all who finished, by list.
-        kept: of those who are kept.
+        kept: completion times of those who are not excluded, by list.
     """
 
     rows: Mapping[str, Mapping[str, int]]
@@ -56,12 +56,12 @@ class Attrition:
 
 
 def attrition(people: Sequence[Participation], lists: Sequence[str], exclusion: Exclusion) -> Attrition:
-    """Count who came how far, and who is excluded of those who finished.
+    """Count how far participants got, and how many of those who finished are excluded.
 
     Args:
-        people: everybody who took part.
-        lists: the study's lists, in their order; whoever has another is counted in `all lists` alone.
-        exclusion: the rules that hold.
+        people: all participants.
+        lists: the study's lists, in order. Participants with another list are counted only in `all lists`.
+        exclusion: the exclusion rules.
     """
     groups = {name: [person for person in people if person.list == name] for name in lists} | {ALL: list(people)}
     rows: dict[str, dict[str, int]] = {}

@@ -1,4 +1,4 @@
-"""The attrition of a study as text."""
+"""Format a study's attrition as text, Markdown or JSON."""
 
 from __future__ import annotations
 
@@ -66,17 +66,17 @@ def to_summary(attrition: Attrition, exclusion: Exclusion, faults: Sequence[str]
 
 
 def to_text(attrition: Attrition, exclusion: Exclusion, faults: Sequence[str]) -> str:
-    """As tables, as wide as they need."""
+    """Return the tables as text for a terminal."""
     return tables_as_text(_tables(attrition), _foot(exclusion, faults), to_terminal=True)
 
 
 def to_markdown(attrition: Attrition, exclusion: Exclusion, faults: Sequence[str]) -> str:
-    """As Markdown tables."""
+    """Return the tables in Markdown."""
     return tables_as_markdown(_tables(attrition), _foot(exclusion, faults))
 
 
 def to_json(attrition: Attrition, exclusion: Exclusion, faults: Sequence[str]) -> str:
-    """As JSON: `participants` and `minutes` by list, the rules, and what does not agree with the plan."""
+    """Return JSON with `participants` and `minutes` by list, the rules, and deviations from the plan."""
     content = {
         "participants": attrition.rows,
         "minutes": {

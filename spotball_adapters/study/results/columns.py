@@ -1,4 +1,4 @@
-"""The columns of the tables that an export writes beside responses, and what they mean: for files and documentation."""
+"""Columns of the exported tables, with the descriptions that data files and documentation use."""
 
 from __future__ import annotations
 
@@ -14,57 +14,60 @@ if TYPE_CHECKING:
     import polars as pl
 
 Columns = Mapping[str, tuple[Literal["text", "whole number", "number", "true or false"], str]]
-"""Of each column, its type and its meaning."""
+"""Type and description of each column."""
 
 PARTICIPANTS: Columns = MappingProxyType(
     {
         "participant": ("text", "their label"),
         "list": ("text", "the list they saw"),
-        "finished": ("true or false", "whether they came to the end"),
-        "minutes": ("number", "from consent to the last answer; empty for who did not finish"),
-        "answers": ("whole number", "images answered, checks among them"),
+        "finished": ("true or false", "whether they finished the study"),
+        "minutes": ("number", "minutes from consent to the last answer; empty for participants who did not finish"),
+        "answers": ("whole number", "number of answered images, including checks"),
         "median_seconds": (
             "number",
-            "how long an image was on the screen until it was answered, by the browser's clock, the median",
+            "median seconds that an image was on the screen before the answer, by the browser's clock",
         ),
         "server_seconds": (
             "number",
             "seconds per image by the server's clock, from consent (or the end of the quiz) to the last answer",
         ),
-        "accuracy": ("number", "share of clicks (or choices) on test images that are right"),
+        "accuracy": ("number", "share of correct clicks (or choices) on test images"),
         "clicks_off_checks": ("whole number", "clicks on attention checks outside the ball's cells, or wrong choices"),
         "excluded": (
             "text",
-            "the rules by which they are excluded, or `unfinished` or `screened-out`; empty for who is kept",
+            "the rules that exclude them, or `unfinished` or `screened-out`; empty for participants who are kept",
         ),
-        "times_away": ("whole number", "how often the page was out of sight; empty if the study does not record it"),
-        "seconds_away": ("number", "for how long in all"),
-        "viewport_width": ("number", "of the browser's window at the first image, in CSS pixels"),
-        "viewport_height": ("number", "of the browser's window at the first image, in CSS pixels"),
+        "times_away": (
+            "whole number",
+            "how often the page was hidden or lost focus; empty if not recorded",
+        ),
+        "seconds_away": ("number", "total seconds that the page was hidden or without focus"),
+        "viewport_width": ("number", "width of the browser's window at the first image, in CSS pixels"),
+        "viewport_height": ("number", "height of the browser's window at the first image, in CSS pixels"),
         "pixel_ratio": ("number", "device pixels per CSS pixel"),
         "device": (
             "text",
-            "computer, tablet, phone or other; this and the next three are empty if not recorded",
+            "computer, tablet, phone or other; empty if the study does not record devices",
         ),
-        "browser": ("text", "the browser and its main version"),
-        "system": ("text", "the operating system"),
-        "language": ("text", "the browser's"),
+        "browser": ("text", "the browser and its major version; empty if the study does not record devices"),
+        "system": ("text", "the operating system; empty if the study does not record devices"),
+        "language": ("text", "the browser's language; empty if the study does not record devices"),
         "repeated_share": ("number", "the largest share of test images with near-identical answers"),
         "pattern_share": ("number", "the largest share of test images whose answers follow a pattern"),
-        "explanations": ("whole number", "explanations that were written"),
-        "poor_explanations": ("whole number", "how many are of low quality"),
-        "duplicated_explanations": ("whole number", "how many are duplicates"),
-        "quiz_attempts": ("whole number", "attempts at the comprehension quiz; empty without a quiz"),
-        "screened_out": ("true or false", "whether the participation ended because the quiz was failed"),
+        "explanations": ("whole number", "number of explanations"),
+        "poor_explanations": ("whole number", "number of explanations of low quality"),
+        "duplicated_explanations": ("whole number", "number of duplicate explanations"),
+        "quiz_attempts": ("whole number", "number of attempts at the comprehension quiz; empty without a quiz"),
+        "screened_out": ("true or false", "whether the participation ended with a failed quiz"),
         "times_left_fullscreen": (
             "whole number",
-            "how often they left full screen before the end; empty if the study does not require it",
+            "how often they left full screen before the end; empty if the study does not require full screen",
         ),
-        "small_windows": ("whole number", "images answered in a window smaller than the study requires"),
+        "small_windows": ("whole number", "number of images answered in a window smaller than required"),
         **{
             f"flag_{name.replace('-', '_')}": (
                 "true or false",
-                f"the rule `{name}` applies, even if it is not in force",
+                f"whether the rule `{name}` applies, even if the study does not use it",
             )
             for name in RULES
         },
@@ -76,18 +79,18 @@ CLICKS: Columns = MappingProxyType(
         "order": ("whole number", "the image's place among those they saw, from 1"),
         "sport": ("text", "the image's sport"),
         "image": ("text", "the image's id"),
-        "check": ("true or false", "it was an attention check"),
+        "check": ("true or false", "whether it is an attention check"),
         "click": ("whole number", "the click's number on the image, from 1"),
-        "row": ("whole number", "the cell's, from 1"),
-        "col": ("whole number", "the cell's, from 1"),
-        "x": ("number", "where in the image, as a share of its width"),
-        "y": ("number", "the same of its height"),
+        "row": ("whole number", "row of the cell, from 1"),
+        "col": ("whole number", "column of the cell, from 1"),
+        "x": ("number", "horizontal position as a fraction of the image's width"),
+        "y": ("number", "vertical position as a fraction of the image's height"),
         "by": ("text", "mouse, touch, pen or keyboard"),
-        "seconds": ("number", "since the image was shown, by the browser's clock"),
-        "answer_seconds": ("number", "that the image was on the screen until its clicks were confirmed"),
+        "seconds": ("number", "seconds since the image was shown, by the browser's clock"),
+        "answer_seconds": ("number", "seconds that the image was on the screen before the clicks were confirmed"),
         "server_answer_seconds": (
             "number",
-            "the same by the server's clock; shorter where the network was lost and all came at once",
+            "answer_seconds by the server's clock; shorter if events arrived together after a network failure",
         ),
     }
 )
@@ -99,20 +102,20 @@ TRIALS: Columns = MappingProxyType(
         "condition": ("text", "natural, congruent or incongruent"),
         "view": ("text", "front, left or right"),
         "proximity": ("whole number", "1 to 3"),
-        "objects": ("text", "in their order along the table, joined by +"),
-        "gaze_target": ("text", "the right one"),
-        "head_target": ("text", "the one that the head points to; empty in the natural condition"),
-        "choice": ("text", "the one that was chosen"),
+        "objects": ("text", "the objects in their order along the table, joined by +"),
+        "gaze_target": ("text", "the correct object"),
+        "head_target": ("text", "the object that the head points to; empty in the natural condition"),
+        "choice": ("text", "the chosen object"),
         "participant": ("text", "their label"),
-        "response_time": ("number", "seconds that the photo was on the screen until then"),
-        "actor": ("text", "who is looking, where that is known"),
-        "scene": ("text", "where the photo was taken, where that is known"),
-        "attention_check": ("true or false", "it was an attention check, which an analysis leaves out and counts"),
-        "order": ("whole number", "its place among those they saw, from 1"),
-        "explanation": ("text", "in the participant's words"),
+        "response_time": ("number", "seconds that the photo was on the screen before the choice"),
+        "actor": ("text", "the person in the photo, if known"),
+        "scene": ("text", "the place of the photo, if known"),
+        "attention_check": ("true or false", "whether it is an attention check, which analyses exclude and count"),
+        "order": ("whole number", "position of the photo among those they saw, from 1"),
+        "explanation": ("text", "the participant's explanation"),
         "server_response_time": (
             "number",
-            "seconds by the server's clock; shorter where the network was lost and all came at once",
+            "response_time by the server's clock; shorter if events arrived together after a network failure",
         ),
     }
 )
@@ -122,7 +125,7 @@ RESPONSES: Columns = MappingProxyType(
     {
         "sport": ("text", "the image's sport"),
         "image": ("text", "the image's id"),
-        "respondent": ("text", "what the participants are called together"),
+        "respondent": ("text", "the name of all participants together"),
         "kind": ("text", "`human`"),
         "prompt": ("text", "`base`: people are asked in one way"),
         "sample": ("whole number", "the click's number on the image, from 1"),
@@ -134,10 +137,10 @@ RESPONSES: Columns = MappingProxyType(
 QUIZ: Columns = MappingProxyType(
     {
         "participant": ("text", "their label"),
-        "attempt": ("whole number", "from 1"),
+        "attempt": ("whole number", "number of the attempt, from 1"),
         "question": ("text", "the question's name"),
-        "answer": ("text", "the values of the options that were chosen, joined by ` | `"),
-        "right": ("true or false", "whether the answer is right"),
+        "answer": ("text", "the values of the chosen options, joined by ` | `"),
+        "right": ("true or false", "whether the answer is correct"),
     }
 )
 MOUSE: Columns = MappingProxyType(
@@ -148,17 +151,17 @@ MOUSE: Columns = MappingProxyType(
         "image": ("text", "the image's id"),
         "path": (
             "whole number",
-            "which of their paths over this image, from 1; another begins after a reload",
+            "number of the path over this image, from 1; a new path begins after a reload",
         ),
-        "milliseconds": ("whole number", "since the image was shown, by the browser's clock"),
-        "x": ("number", "where in the image, as a share of its width; below 0 or above 1 next to it"),
-        "y": ("number", "the same of its height"),
+        "milliseconds": ("whole number", "milliseconds since the image was shown, by the browser's clock"),
+        "x": ("number", "horizontal position as a fraction of the image's width; below 0 or above 1 outside the image"),
+        "y": ("number", "vertical position as a fraction of the image's height"),
     }
 )
 
 
 def survey_columns(questionnaires: Sequence[Questionnaire], language: str) -> Columns:
-    """Return the columns of questionnaires.csv, which follow from study.toml: one for each question, by its name."""
+    """Return the columns of questionnaires.csv: one per question in study.toml, by name."""
     types: Mapping[str, Literal["text", "whole number", "number"]] = {"scale": "whole number", "number": "number"}
     return {
         PARTICIPANT: ("text", "their label"),
@@ -171,7 +174,7 @@ def survey_columns(questionnaires: Sequence[Questionnaire], language: str) -> Co
 
 
 def frame(columns: Columns, rows: Sequence[tuple[object, ...]]) -> pl.DataFrame:
-    """Rows as a frame with these columns, none empty of its type even where there are no rows."""
+    """Return rows as a frame with these columns. The columns have their type even without rows."""
     import polars as pl
 
     types = {"text": pl.String, "whole number": pl.Int64, "number": pl.Float64, "true or false": pl.Boolean}

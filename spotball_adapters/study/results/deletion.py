@@ -1,4 +1,4 @@
-"""Removing one person from a study for good: the rows, and the bytes that they were."""
+"""Delete one person from a study permanently, including the bytes on disk."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from spotball_core.service.sqlite_file import StoreError
 from spotball_core.service.sqlite_store import SqliteStore
 
 PATIENCE = 10.0
-"""Seconds that other programs get to close a file that is to be written anew."""
+"""Seconds to wait for other programs to close a file before it is rewritten."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """What went.
+    """The result of a deletion.
 
     Attributes:
-        participant: the label that exports made earlier still have.
-        events: how many were stored.
-        identities: how many platform IDs were: one, or none.
+        participant: the label, which earlier exports still contain.
+        events: number of deleted events.
+        identities: number of deleted platform IDs: one or none.
     """
 
     participant: str
@@ -31,20 +31,20 @@ class Deleted:
 
 
 def delete(folder: Path, *, participant: str | None = None, prolific: str | None = None) -> Deleted:
-    """Remove one person from both files of a study.
+    """Delete one person from both files of a study.
 
-    What is deleted is overwritten (secure_delete), the files are written anew without it (VACUUM), and the write-ahead
-    logs are emptied: the bytes are in none of the study's files then. Copies made elsewhere, and blocks that a disk has
-    put aside, are out of reach; so are the log and the backups of a PostgreSQL database.
+    Deleted data is overwritten (secure_delete), the files are rewritten without it (VACUUM), and the write-ahead logs
+    are emptied. None of the study's files then contain the bytes. Copies elsewhere, disk blocks that a drive has
+    retired, and the log and backups of a PostgreSQL database cannot be reached.
 
     Args:
-        folder: the study's.
-        participant: their label; or
-        prolific: their Prolific ID.
+        folder: the study's folder.
+        participant: the participant's label. Give either this or `prolific`.
+        prolific: the participant's Prolific ID.
 
     Raises:
-        OptionError: if there is nobody of that name, nothing stored at all, or a server has the study.
-        StoreError: if another program keeps the files from being written anew.
+        OptionError: if the participant is unknown, if nothing is stored, or if a server uses the study.
+        StoreError: if another program prevents the files from being rewritten.
     """
     if not has_data(folder):
         raise OptionError(f"{folder}: no answers are stored, so there is nothing to delete")
@@ -65,14 +65,14 @@ def delete(folder: Path, *, participant: str | None = None, prolific: str | None
         if labels:
             row = store.by_label(labels[0])
             events = len(store.events(row.id)) if row else 0
-            # The answers first: were this to end between the two, the ID still finds what is left.
+            # Delete the answers first. If the process ends in between, the ID still identifies what is left.
             for file, table in ((store.study, "participants"), (store.identities_file, "identities")):
                 if isinstance(file, SqliteStore):
                     file.rows("PRAGMA secure_delete = ON")
                 with file.transaction() as connection:
                     connection.execute(f"DELETE FROM {table} WHERE participant = ?", labels)
             deleted = Deleted(labels[0], events, sum(identity.participant == labels[0] for identity in identities))
-        # Also where there is nobody: an earlier deletion may have ended before this.
+        # Also if the participant is unknown: an earlier deletion may have been interrupted before this step.
         for file in (store.identities_file, store.study):
             _scrub(file)
         if deleted is None:
@@ -83,7 +83,7 @@ def delete(folder: Path, *, participant: str | None = None, prolific: str | None
 
 
 def _scrub(file: Store) -> None:
-    """Write a file anew with nothing but what is in it, and empty its log; or the tables of a database."""
+    """Rewrite a file without deleted data and empty its log, or rewrite the tables of a database."""
     if isinstance(file, PostgresStore):
         file.scrub()
     if not isinstance(file, SqliteStore):

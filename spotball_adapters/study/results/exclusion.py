@@ -1,4 +1,4 @@
-"""Who is left out of an analysis, and why: decided from what is stored, each time, and never by deleting."""
+"""Exclusion rules. Exclusions are computed from the stored data each time, and nothing is deleted."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _FREQUENT, _FREQUENT_CHOICES = 0.5, 0.9
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One reason to leave a participant out.
+    """A reason to exclude a participant.
 
     Attributes:
-        description: who is left out, in words.
-        broken: whether a participant is, given the fewest seconds an image is to take.
+        description: who is excluded.
+        broken: whether the rule excludes a participant, given the minimum seconds per image.
     """
 
     description: str
@@ -29,14 +29,14 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Exclusion:
-    """The rules that hold.
+    """The exclusion rules of an analysis.
 
     Attributes:
-        rules: names of `RULES`.
-        min_seconds: for the rule `fast`.
+        rules: keys of `RULES`.
+        min_seconds: minimum seconds per image, for the rule `fast`.
 
     Raises:
-        OptionError: for a rule that there is not, or `fast` without a number of seconds.
+        OptionError: if a rule is unknown, or if `fast` is used without a number of seconds.
     """
 
     rules: tuple[str, ...] = ("checks",)
@@ -49,22 +49,22 @@ class Exclusion:
             raise OptionError("the rule fast needs the least number of seconds per image. Add --min-seconds S")
 
     def reasons(self, person: Participation) -> tuple[str, ...]:
-        """The rules by which a participant is left out, in the order of `RULES`; empty for who is kept."""
+        """Return the rules that exclude a participant, in the order of `RULES`; empty if they are kept."""
         return tuple(
             name for name, rule in RULES.items() if name in self.rules and rule.broken(person, self.min_seconds)
         )
 
 
 def exclusion_of(config: ExclusionConfig, *, rules: str | None = None, min_seconds: float | None = None) -> Exclusion:
-    """The rules that study.toml names, or others.
+    """Return the rules in study.toml, with changes.
 
     Args:
-        config: what study.toml says.
-        rules: names of `RULES` by commas, instead of study.toml's.
-        min_seconds: for the rule `fast`, instead of study.toml's; more than 0 adds the rule to study.toml's.
+        config: the exclusion settings in study.toml.
+        rules: comma-separated keys of `RULES` that replace those of study.toml.
+        min_seconds: minimum seconds per image instead of study.toml's. A value above 0 adds the rule `fast`.
 
     Raises:
-        OptionError: as `Exclusion`, and for seconds that no rule asks for.
+        OptionError: as for `Exclusion`, or if seconds are given but no rule uses them.
 
     Examples:
         >>> exclusion_of(ExclusionConfig(checks="all"), min_seconds=2.5).rules
@@ -92,7 +92,7 @@ def _missed_a_check_with_every_click(person: Participation, _: float) -> bool:
 
 def _fast(person: Participation, min_seconds: float) -> bool:
     seconds = [answer.seconds for answer in person.answers]
-    # A script can claim any time; the server's clock cannot be forged.
+    # A script can report any time, but it cannot change the server's clock.
     on_server = person.quality.server_seconds
     return bool(seconds) and (median(seconds) < min_seconds or (on_server is not None and on_server < min_seconds))
 
@@ -103,7 +103,7 @@ def _same_cell(person: Participation, _: float) -> bool:
 
 
 def _is_frequent(person: Participation, share: float | None) -> bool:
-    # Among a few options, half of the answers repeat by chance.
+    # With few options, half of the answers repeat by chance.
     is_choice = any(len(answer.places) == 1 and not answer.clicks for answer in person.answers)
     return share is not None and share >= (_FREQUENT_CHOICES if is_choice else _FREQUENT)
 
@@ -115,51 +115,51 @@ def _at_least_half(n: int, person: Participation) -> bool:
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
         "checks": Rule(
-            "who clicked outside the ball's cells on an attention check, or chose wrong on one, be it once",
+            "participants with at least one click outside the ball's cells, or one wrong choice, on an attention check",
             _missed_a_check,
         ),
         "checks-all": Rule(
-            "who clicked outside the ball's cells with every click on an attention check, or chose wrong on one",
+            "participants with all clicks of an attention check outside the ball's cells, or a wrong choice on one",
             _missed_a_check_with_every_click,
         ),
         "fast": Rule(
-            "who took less than `--min-seconds` on the median image by the browser's clock, or per image on average by "
-            "the server's, from consent to the last answer",
+            "participants who took less than `--min-seconds` for the median image by the browser's clock, or on "
+            "average per image by the server's clock, from consent to the last answer",
             _fast,
         ),
-        "same-cell": Rule("who gave one and the same answer to all test images", _same_cell),
+        "same-cell": Rule("participants who gave the same answer to all test images", _same_cell),
         "clock": Rule(
-            "whose browser reports that images were on the screen for longer than the server's clock went on",
+            "participants whose browser reports more time on images than passed on the server's clock",
             lambda person, _: person.quality.impossible_times,
         ),
         "repeated": Rule(
-            "whose answers to at least half of the test images (of photos: nine tenths) are near-identical",
+            "participants whose answers to at least half of the test images (of photos: nine tenths) are nearly equal",
             lambda person, _: _is_frequent(person, person.quality.repeated),
         ),
         "patterned": Rule(
-            "whose answers to at least half of the test images (of photos: nine tenths) follow a pattern, such as A1, "
-            "A2, A3",
+            "participants whose answers to at least half of the test images (of photos: nine tenths) follow a pattern, "
+            "such as A1, A2, A3",
             lambda person, _: _is_frequent(person, person.quality.patterned),
         ),
         "explanations": Rule(
-            "of whose explanations at least half are of low quality: short, random, or copied from the question",
+            "participants with at least half of their explanations short, random, or copied from the question",
             lambda person, _: _at_least_half(person.quality.poor_explanations, person),
         ),
         "fullscreen": Rule(
-            "who left full screen, in a study that requires it",
+            "participants who left full screen, in a study that requires it",
             lambda person, _: bool(person.quality.left_fullscreen),
         ),
         "small-window": Rule(
-            "who answered an image in a window that is smaller than the study requires",
+            "participants who answered an image in a window that is smaller than the study requires",
             lambda person, _: person.quality.small_windows > 0,
         ),
         "duplicates": Rule(
-            "of whose explanations at least half are duplicates of their own or of another participant's",
+            "participants with at least half of their explanations duplicated from their own or another participant's",
             lambda person, _: _at_least_half(person.quality.duplicated_explanations, person),
         ),
     }
 )
-"""Every rule by its name; each is also a column of participants.csv. `checks` is the paper's (section 4.4)."""
+"""All rules by name. Each is also a column of participants.csv. `checks` is the paper's rule (section 4.4)."""
 
 TIMES = ("fast", "clock")
-"""Rules that show that a participant did not do the work."""
+"""Rules that indicate that a participant did not do the task."""

@@ -1,4 +1,4 @@
-"""Signs of explanations that explain nothing: too short, random, copied from the question, or written twice."""
+"""Detect explanations of low quality: too short, random, copied from the question, or duplicated."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from difflib import SequenceMatcher
 
 FEWEST_LETTERS = 10
 FEWEST_DISTINCT = 4
-"""Different letters of a text: "asasasasas" has fewer."""
+"""Minimum number of different letters. "asasasasas" has fewer."""
 
 ALIKE = 0.9
-"""Similarity (`difflib`'s ratio) from which two texts are the same."""
+"""Similarity (`difflib`'s ratio) from which two texts count as the same."""
 
 LONG = 20
-"""Letters from which the same text by two participants is no coincidence."""
+"""Minimum letters of a text for which a match between two participants is not a coincidence."""
 
 _VOWELS = frozenset("aeiouy")
 _FEWEST_VOWELS = 0.2
-"""Share of an English text's letters; it has about 0.4."""
+"""Minimum share of vowels among the letters. English has about 0.4."""
 
 
 def normalized(text: str) -> str:
-    """Return a text's words in lower case, without punctuation.
+    """Return a text's words in lowercase, without punctuation.
 
     Examples:
         >>> normalized("They look  LEFT, all of them!")
@@ -33,14 +33,14 @@ def normalized(text: str) -> str:
 
 
 def is_low_quality(text: str, question: str = "") -> bool:
-    """Return whether a text is hardly an explanation.
+    """Return whether a text is not a meaningful explanation.
 
-    It is if it has fewer than ten letters or fewer than four different ones, repeats the same few words, repeats the
-    question, or, in Latin letters without accents, is one long word or has hardly any vowels.
+    That is the case if it has fewer than ten letters or fewer than four different letters, repeats a few words, or
+    repeats the question. A text in unaccented Latin letters also counts if it is one long word or has almost no vowels.
 
     Args:
         text: the explanation.
-        question: what was asked.
+        question: the question that was asked.
 
     Examples:
         >>> is_low_quality("The players all look at the left corner.")
@@ -65,8 +65,8 @@ def is_low_quality(text: str, question: str = "") -> bool:
 def duplicated(texts: Mapping[str, Sequence[str]]) -> dict[str, int]:
     """Return how many of each participant's explanations are duplicates.
 
-    One is if the same participant wrote a nearly identical one, or another participant wrote the same words, at least
-    twenty letters of them.
+    An explanation is a duplicate if the same participant wrote a nearly identical one, or if another participant wrote
+    the same text with at least twenty letters.
 
     Args:
         texts: explanations by participant.
@@ -90,6 +90,6 @@ def _has_like(text: str, others: Iterable[str]) -> bool:
     return any(_alike(text, other) for other in others)
 
 
-def _alike(one: str, other: str) -> bool:
-    matcher = SequenceMatcher(None, one, other, autojunk=False)
+def _alike(first: str, second: str) -> bool:
+    matcher = SequenceMatcher(None, first, second, autojunk=False)
     return matcher.real_quick_ratio() >= ALIKE and matcher.quick_ratio() >= ALIKE and matcher.ratio() >= ALIKE

@@ -1,4 +1,4 @@
-"""What participants did, as files that others read: responses, a whole dataset, or the published release's layout."""
+"""Export a study's answers: responses, a whole dataset, or the layout of the published release."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 RESPONDENT, PUBLISHED = "our-people", "human"
-"""What a study's participants are called, and those of the paper: never the same by default, so they never merge."""
+"""Default respondent name of a study's participants, and that of the paper's. They differ, so the two never merge."""
 
 Form = Literal["jsonl", "csv", "parquet"]
 FORMS: tuple[Form, ...] = ("jsonl", "csv", "parquet")
@@ -37,17 +37,17 @@ QUESTIONNAIRES, QUIZ, MOUSE = "questionnaires.csv", "quiz.csv", "mouse.csv"
 
 
 def responses(people: Iterable[Participation], design: StudyDesign, respondent: str = RESPONDENT) -> pl.DataFrame:
-    """Clicks as responses: one row a click, an explanation as the reasoning of its answer's first.
+    """Return clicks as responses: one row per click. An answer's explanation is the reasoning of its first click.
 
-    Checks on which the ball is not visible (no controls in the dataset) are left out, since scoring would count them.
+    Checks without a visible ball (not controls in the dataset) are excluded, because scoring would count them.
 
     Args:
-        people: who is exported.
-        design: the study's; task `clicks`.
-        respondent: what to call them.
+        people: the participants to export.
+        design: the study's design, with the task `clicks`.
+        respondent: name of the participants as a group.
 
     Returns:
-        The columns `spotball_core.io.frames.COLUMNS`, by participant, order and click.
+        The columns `spotball_core.io.frames.COLUMNS`, sorted by participant, order and click.
     """
     import polars as pl
 
@@ -66,12 +66,12 @@ def responses(people: Iterable[Participation], design: StudyDesign, respondent: 
 
 
 def trials(people: Iterable[Participation], design: StudyDesign, respondent: str = PUBLISHED) -> pl.DataFrame:
-    """Choices as trials of the second task, one row a photo, checks included and marked.
+    """Return choices as trials of the gaze task: one row per photo, including marked checks.
 
     Args:
-        people: who is exported.
-        design: the study's; task `choice`.
-        respondent: what to call them.
+        people: the participants to export.
+        design: the study's design, with the task `choice`.
+        respondent: name of the participants as a group.
     """
     rows = [
         (
@@ -88,7 +88,7 @@ def trials(people: Iterable[Participation], design: StudyDesign, respondent: str
 
 
 def clicks(people: Iterable[Participation]) -> pl.DataFrame:
-    """Every click with its place and time, checks included: what responses have no columns for."""
+    """Return every click with its position and time, including checks. Responses have no columns for these."""
     rows = [
         (
             *(person.participant, answer.order, *answer.key, answer.check, number),
@@ -103,9 +103,9 @@ def clicks(people: Iterable[Participation]) -> pl.DataFrame:
 
 
 def participants(people: Iterable[Participation], exclusion: Exclusion) -> pl.DataFrame:
-    """Everybody who took part: how far they came, how they did, and by which rules they are excluded.
+    """Return all participants: their progress, their results, and the rules that exclude them.
 
-    There are no times of day in it, nor anything else by which a platform could tell who somebody is.
+    The table contains no times of day and nothing else that would allow a platform to identify a person.
     """
     rows = [
         (
@@ -129,26 +129,32 @@ def participants(people: Iterable[Participation], exclusion: Exclusion) -> pl.Da
 
 
 def questionnaires(people: Iterable[Participation], design: StudyDesign) -> pl.DataFrame:
-    """Answers to questionnaires: one row for each participant, one column for each question."""
-    names = [question.name for one in design.config.questionnaires for question in one.questions]
+    """Return answers to questionnaires: one row per participant, one column per question."""
+    names = [question.name for questionnaire in design.config.questionnaires for question in questionnaire.questions]
     rows = [(person.participant, *(_cell(person.survey.get(name)) for name in names)) for person in people]
     return frame(columns.survey_columns(design.config.questionnaires, design.config.language), rows)
 
 
 def quiz(people: Iterable[Participation], design: StudyDesign) -> pl.DataFrame:
-    """Every answer to the comprehension quiz."""
+    """Return every answer to the comprehension quiz."""
     questions = design.config.quiz.questions if design.config.quiz else ()
     rows = [
-        (person.participant, number, one.name, _cell(attempt.answers[one.name]), one.name not in attempt.wrong)
+        (
+            person.participant,
+            number,
+            question.name,
+            _cell(attempt.answers[question.name]),
+            question.name not in attempt.wrong,
+        )
         for person in people
         for number, attempt in enumerate(person.quiz, start=1)
-        for one in questions
+        for question in questions
     ]
     return frame(columns.QUIZ, rows)
 
 
 def mouse(people: Iterable[Participation]) -> pl.DataFrame:
-    """The mouse's paths over images, one row for each point."""
+    """Return the mouse paths over images, one row per point."""
     rows = []
     for person in people:
         paths = Counter[int]()
@@ -160,7 +166,7 @@ def mouse(people: Iterable[Participation]) -> pl.DataFrame:
 
 
 def write_file(people: Sequence[Participation], design: StudyDesign, path: Path, respondent: str = RESPONDENT) -> None:
-    """Write responses (or trials) to a file, by its ending; OptionError for another than of `FORMS`."""
+    """Write responses (or trials) to a file in the format of its extension. Raise OptionError for an unknown one."""
     if path.suffix.removeprefix(".") not in FORMS:
         raise OptionError(f"{path}: expected a file name ending in {', '.join(f'.{form}' for form in FORMS)}")
     if design.config.task == "clicks":
@@ -178,17 +184,17 @@ def write_folder(
     form: Form,
     respondent: str = RESPONDENT,
 ) -> None:
-    """Write a folder: responses, clicks with their times, who took part, and the scenes, so that it is a dataset.
+    """Write a folder with responses, clicks with times, participants and scenes, so that it is a dataset.
 
-    Of a study of choices: trials, and who took part.
+    For a study of choices, write trials and participants.
 
     Args:
-        everybody: for the table of participants.
-        people: who is exported.
-        exclusion: the rules that the table tells of.
-        folder: may hold an earlier export of the same scenes, which is replaced.
-        form: of the responses or trials.
-        respondent: what to call the people.
+        everybody: all participants, for the table of participants.
+        people: the participants to export.
+        exclusion: the rules for the table of participants.
+        folder: the output folder. An earlier export of the same scenes is replaced.
+        form: format of the responses or trials.
+        respondent: name of the participants as a group.
 
     Raises:
         OptionError: if the folder is the dataset of other scenes.
@@ -207,19 +213,19 @@ def write_folder(
         write_scenes(scenes, folder / SCENES)
         for other_form in FORMS:
             if other_form != form:
-                # Read together, they would give every click twice.
+                # Otherwise, reading the folder would return every click twice.
                 (folder / f"{RESPONSES}.{other_form}").unlink(missing_ok=True)
         write_responses(responses(people, design, respondent), folder / f"{RESPONSES}.{form}")
         _write(clicks(people), folder / CLICKS)
     config = design.config
-    asked = {
+    tables = {
         QUESTIONNAIRES: bool(config.questionnaires) and questionnaires(everybody, design),
         QUIZ: config.quiz is not None and quiz(everybody, design),
         MOUSE: config.record.mouse and mouse(people),
     }
-    for name, table in asked.items():
+    for name, table in tables.items():
         if isinstance(table, bool):
-            # Of an earlier export, from before study.toml was changed.
+            # Remove files of an earlier export, before study.toml was changed.
             (folder / name).unlink(missing_ok=True)
         else:
             _write(table, folder / name)
@@ -233,14 +239,14 @@ def _excluded(person: Participation, exclusion: Exclusion) -> str | None:
 
 
 def _cell(answer: Answer | None) -> str | float | None:
-    """An answer as it stands in a cell of a table."""
+    """Return an answer as the value of a table cell."""
     if answer is None or isinstance(answer, str | int | float):
         return answer
     return SEPARATOR.join(answer)
 
 
 def left_out_checks(people: Iterable[Participation], design: StudyDesign) -> int:
-    """How many answers to checks responses leave out, as scoring would count them; trials leave out none."""
+    """Return how many answers to checks the responses exclude because scoring would count them. Trials exclude none."""
     if design.config.task == "choice":
         return 0
     return sum(not _scored_as_shown(answer, design) for person in people for answer in person.answers)

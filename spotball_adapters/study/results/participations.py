@@ -1,4 +1,4 @@
-"""What each participant did, read from a study's store: what export, attrition and bonus are made from."""
+"""Read each participant's actions from a study's store, as input for export, attrition and bonuses."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from spotball_adapters.study.store import Participant, StudyReader
 from spotball_core.service.sqlite_file import StoreError
 
 _CLOCKS, _DELAY = 1.05, 5.0
-"""How much faster a browser's clock may go than the server's, and seconds that requests may take."""
+"""Tolerances: how much faster a browser's clock may run than the server's, and seconds that requests may take."""
 
 
 @dataclass(frozen=True, slots=True)
 class GivenAnswer:
-    """One answer that was given.
+    """An answer of a participant.
 
     Attributes:
-        order: the image's place among those the participant saw, from 1; checks count, practice does not.
-        check: it was an attention check.
-        choices: the labels of the cells that were clicked, in order; or the option that was chosen.
-        hits: whether each of them is right; empty where the truth is not known.
-        clicks: the clicks with their times and places; empty for a choice.
-        seconds: that the image was on the screen until it was answered, by the browser's clock.
-        server_seconds: from when the server received that the image was shown to when it received the answer. Shorter
-            than `seconds` where the network was lost and both came together.
-        places: row and column of each click; of a choice, 0 and the number of the option as it was shown.
-        explanation: in the participant's words; None where none was asked for or given.
+        order: position of the image among those the participant saw, from 1, including checks but not practice.
+        check: whether it is an attention check.
+        choices: labels of the clicked cells, in order; or the chosen option.
+        hits: whether each choice is correct; empty if the truth is unknown.
+        clicks: the clicks with times and positions; empty for a choice.
+        seconds: how long the image was on the screen before the answer, by the browser's clock.
+        server_seconds: seconds between the server's notification that the image was shown and the answer. It is shorter
+            than `seconds` if both arrived together after a network failure.
+        places: row and column of each click; for a choice, 0 and the option's index as shown.
+        explanation: the participant's text, or None if none was requested or given.
     """
 
     order: int
@@ -51,18 +51,18 @@ class GivenAnswer:
 
     @property
     def key(self) -> tuple[str, str]:
-        """The image's identity: (sport, image)."""
+        """Return the image's identity: (sport, image)."""
         return self.sport, self.image
 
 
 @dataclass(frozen=True, slots=True)
 class MousePath:
-    """The mouse's path over an image.
+    """The mouse path over an image.
 
     Attributes:
-        order: as of `GivenAnswer`.
-        points: milliseconds since the image was shown, and the place as shares of the image's width and height; shares
-            below 0 or above 1 are next to the image.
+        order: as in `GivenAnswer`.
+        points: milliseconds since the image was shown, and the position as fractions of the image's width and height.
+            Values below 0 or above 1 are outside the image.
     """
 
     order: int
@@ -73,22 +73,22 @@ class MousePath:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """What says how reliable a participant's answers are. None where it is not known.
+    """Indicators of how reliable a participant's answers are. A value of None means unknown.
 
     Attributes:
-        server_seconds: by the server's clock, from consent or from the end of the questionnaires and the quiz before
-            the images to the last answer, per image.
-        impossible_times: the browser reports that images were on the screen for longer than the server's clock went on.
-        repeated: see `patterns.repeated_share`, of test images.
-        patterned: see `patterns.pattern_share`, of test images.
-        poor_explanations: how many are of low quality, see `explanations.is_low_quality`.
-        duplicated_explanations: how many are duplicates, see `explanations.duplicated`.
-        times_away: how often the page was out of sight.
-        seconds_away: for how long in all.
+        server_seconds: seconds per image by the server's clock, from consent (or the end of questionnaires and quiz
+            before the images) to the last answer.
+        impossible_times: whether the browser reports more time on images than passed on the server's clock.
+        repeated: share of repeated answers on test images; see `patterns.repeated_share`.
+        patterned: share of patterned answers on test images; see `patterns.pattern_share`.
+        poor_explanations: number of explanations of low quality; see `explanations.is_low_quality`.
+        duplicated_explanations: number of duplicate explanations; see `explanations.duplicated`.
+        times_away: how often the page was hidden or lost focus.
+        seconds_away: total seconds that the page was hidden or without focus.
         viewport: width and height of the window at the first image, and device pixels per CSS pixel.
-        device: kind of device, browser, system and language, by these names.
-        left_fullscreen: how often they left full screen before the end; None if the study does not require it.
-        small_windows: on how many images the window was smaller than the study requires.
+        device: type of device, browser, system and language, under these names.
+        left_fullscreen: how often they left full screen before the end, or None if the study does not require it.
+        small_windows: number of images for which the window was smaller than required.
     """
 
     server_seconds: float | None = None
@@ -107,18 +107,18 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class Participation:
-    """What one participant did.
+    """The data of one participant.
 
     Attributes:
         participant: their label.
-        list: what they saw.
-        stage: where they are.
-        answers: to images and checks, in the order of answering.
-        minutes: from consent to the last answer, by the server's clock; None for who did not finish.
-        quality: what says how reliable the answers are.
-        survey: answers to questionnaires, by the name of the question.
+        list: the list that they saw.
+        stage: their current stage.
+        answers: answers to images and checks, in order.
+        minutes: minutes from consent to the last answer, by the server's clock, or None if not finished.
+        quality: indicators of the answers' reliability.
+        survey: answers to questionnaires, by question name.
         quiz: attempts at the comprehension quiz.
-        mouse: the mouse's paths over images, in the order they were stored.
+        mouse: mouse paths over images, in the order in which they were stored.
     """
 
     participant: str
@@ -133,25 +133,27 @@ class Participation:
 
     @property
     def finished(self) -> bool:
-        """Whether they came to the end."""
+        """Return whether they finished the study."""
         return self.stage == "finished"
 
     @property
     def explanations(self) -> Sequence[str]:
-        """What the participant wrote, in the order of the images."""
+        """Return the participant's explanations, in the order of the images."""
         return [answer.explanation for answer in self.answers if answer.explanation is not None]
 
     @property
     def test_hits(self) -> Sequence[bool]:
-        """Whether each click (or choice) on a test image is right; checks and images of unknown truth left out."""
+        """Return whether each click (or choice) on a test image is correct. Checks and images of unknown truth are
+        excluded.
+        """
         return [hit for answer in self.answers if not answer.check for hit in answer.hits]
 
 
 def participations(reader: StudyReader, design: StudyDesign) -> list[Participation]:
-    """What everybody did who took part, in the order they began.
+    """Return the data of all participants, in the order in which they began.
 
     Raises:
-        StoreError: if what is stored is not what the study allows, so that the study was changed.
+        StoreError: if stored events violate the study's rules, because the study was changed.
     """
     people = [participation(row, reader, design) for row in reader.participants()]
     counts = duplicated({person.participant: person.explanations for person in people})
@@ -159,10 +161,10 @@ def participations(reader: StudyReader, design: StudyDesign) -> list[Participati
 
 
 def participation(row: Participant, reader: StudyReader, design: StudyDesign) -> Participation:
-    """Return what one participant did; of explanations, only their own are compared.
+    """Return the data of one participant. Explanations are compared only with the participant's own.
 
     Raises:
-        StoreError: as `participations`.
+        StoreError: as for `participations`.
     """
     events = reader.events(row.id)
     try:
@@ -188,14 +190,14 @@ def participation_of(
     *,
     n_duplicated: int | None = None,
 ) -> Participation:
-    """Return what one participant did.
+    """Return the data of one participant, given their progress.
 
     Args:
-        row: who it is.
-        progress: after all of the events.
-        events: what they did; at least those that belong to no trial, and mouse paths if they are wanted.
-        design: the study's.
-        n_duplicated: how many of their explanations are duplicates of their own; None to count them.
+        row: the participant.
+        progress: progress after all events.
+        events: the events; at least those without a trial, and mouse paths if needed.
+        design: the study's design.
+        n_duplicated: how many of their explanations duplicate their own, or None to count them.
     """
     over = progress.over
     finished = progress.stage == "finished"
@@ -233,10 +235,10 @@ def _quality(
     seconds = shown = None
     if progress.answers:
         last = progress.answers[-1]
-        # Without the time that questionnaires and the quiz took.
+        # Exclude the time for questionnaires and the quiz.
         start = next(progress.over[stage] for stage in ("quiz", "before", "consent") if stage in progress.over)
         seconds = _seconds(start, last.explained_at or last.answered_at)
-        times = (max(one.response_ms, one.explanation_ms or 0.0) for one in progress.answered.values())
+        times = (max(answered.response_ms, answered.explanation_ms or 0.0) for answered in progress.answered.values())
         shown = sum(times) / 1000
     return Quality(
         server_seconds=seconds / len(answers) if seconds is not None else None,

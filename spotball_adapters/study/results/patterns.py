@@ -1,4 +1,4 @@
-"""Signs of answers given without looking at the images: the same answer again and again, or a pattern over images."""
+"""Detect answers given without looking at the images: repeated answers, or patterns over images."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from itertools import pairwise
 import numpy as np
 
 Places = tuple[tuple[int, int], ...]
-"""Where one answer's clicks are: (row, column) of each. A choice is one click in row 0, at its option's number."""
+"""Positions of an answer's clicks as (row, column). A choice is one click in row 0, at the option's index."""
 
 FEWEST = 8
-"""Images below which nothing is computed: any few answers follow some pattern."""
+"""Minimum number of images. With fewer, some pattern always fits."""
 
 _NEAR = 0.5
-"""Cells that two near-identical answers are apart, on average over their clicks."""
+"""Maximum mean distance of near-identical answers, in cells."""
 
 _LONGEST_PERIOD = 6
 
@@ -26,10 +26,10 @@ def repeated_share(answers: Sequence[Places]) -> float | None:
     Two answers are near-identical if their clicks, in reading order, are at most half a cell apart on average.
 
     Args:
-        answers: of one participant, each with the same number of clicks.
+        answers: answers of one participant, each with the same number of clicks.
 
     Returns:
-        From 1 / len(answers) to 1; None for fewer than `FEWEST` answers. Of the 50 people whose soccer clicks are
+        From 1 / len(answers) to 1, or None for fewer than `FEWEST` answers. Of the 50 people whose soccer clicks are
         published, the largest is 0.2.
 
     Examples:
@@ -44,16 +44,16 @@ def repeated_share(answers: Sequence[Places]) -> float | None:
 
 
 def pattern_share(answers: Sequence[Places]) -> float | None:
-    """Return the largest share of images whose answer follows from those before by a simple rule.
+    """Return the largest share of images whose answer follows from earlier answers by a simple rule.
 
-    The rules: the answer is that of 2 to 6 images before, but not that of the image before; or its first click is one
-    fixed step away from the last image's, as in A1, A2, A3, and so on.
+    The rules: the answer equals that of 2 to 6 images before, but not that of the previous image; or the first click is
+    a fixed step away from that of the previous image, as in A1, A2, A3, and so on.
 
     Args:
-        answers: of one participant, in the order of the images.
+        answers: answers of one participant, in the order of the images.
 
     Returns:
-        From 0 to 1; None for fewer than `FEWEST` answers. Of the 50 people whose soccer clicks are published, the
+        From 0 to 1, or None for fewer than `FEWEST` answers. Of the 50 people whose soccer clicks are published, the
         largest is 0.163.
 
     Examples:

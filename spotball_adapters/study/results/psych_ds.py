@@ -1,7 +1,8 @@
-"""A study's answers as a Psych-DS dataset (https://psych-ds.github.io): CSV files with a dictionary of their columns.
+"""Export a study's answers as a Psych-DS dataset (https://psych-ds.github.io): CSV files with descriptions of their
+columns.
 
-Follows version 1.5.0 of the specification: dataset_description.json with schema.org properties, files in `data` that
-are named by keywords and end with _data.csv, and one JSON file next to each with its columns.
+It follows version 1.5.0 of the specification: dataset_description.json with schema.org properties, CSV files in `data`
+whose names consist of keywords and end with _data.csv, and a JSON file with the columns next to each.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _VALUES = {"text": "string", "whole number": "integer", "number": "number", "tru
 
 @dataclass(frozen=True)
 class _File:
-    """One table: what it holds, its columns, and its rows."""
+    """A table: its description, columns and rows."""
 
     name: str
     about: str
@@ -52,37 +53,37 @@ def write_psych_ds(
 ) -> None:
     """Write a Psych-DS dataset.
 
-    Properties that an earlier export's dataset_description.json has in addition, such as author and license, are kept.
+    Additional properties of an earlier dataset_description.json, such as author and license, are kept.
 
     Args:
-        everybody: for the tables of participants, questionnaires and quiz.
-        people: whose answers are written.
-        exclusion: the rules that the table of participants reports.
-        folder: may hold an earlier export of the same study.
-        respondent: what to call the people.
+        everybody: all participants, for the tables of participants, questionnaires and quiz.
+        people: the participants whose answers are written.
+        exclusion: the rules for the table of participants.
+        folder: the output folder. It may hold an earlier export of the same study.
+        respondent: name of the participants as a group.
 
     Raises:
         OptionError: if FOLDER/data holds other data files.
-        InputError: if there is a dataset_description.json that cannot be read.
+        InputError: if an existing dataset_description.json cannot be read.
     """
     study = re.sub(r"[^A-Za-z0-9]", "", design.config.title.title()) or "Study"
     files = list(_files(everybody, people, design, exclusion, respondent))
-    paths = {one.name: folder / "data" / f"study-{study}_description-{one.name}_data.csv" for one in files}
+    paths = {file.name: folder / "data" / f"study-{study}_description-{file.name}_data.csv" for file in files}
     if others := sorted(set((folder / "data").rglob("*_data.csv")) - set(paths.values())):
         raise OptionError(f"--out: {folder} contains other data files, such as {others[0]}. Name another folder")
     kept = _earlier(folder / DESCRIPTION)
-    for one in files:
-        with replacing(paths[one.name]) as beside:
-            csv_frame(one.table).write_csv(beside)
+    for file in files:
+        with replacing(paths[file.name]) as beside:
+            csv_frame(file.table).write_csv(beside)
         _write_json(
-            paths[one.name].with_suffix(".json"),
-            _metadata(f"{design.config.title}: {one.name}", one.about, one.columns),
+            paths[file.name].with_suffix(".json"),
+            _metadata(f"{design.config.title}: {file.name}", file.about, file.columns),
         )
     every: dict[str, tuple[Any, str]] = {}
-    for one in files:
-        for name, column in one.columns.items():
+    for file in files:
+        for name, column in file.columns.items():
             every.setdefault(name, column)
-    about = " ".join(one.about for one in files)
+    about = " ".join(file.about for file in files)
     _write_json(folder / DESCRIPTION, {**kept, **_metadata(design.config.title, about, every)})
     with replacing(folder / README) as beside:
         beside.write_text(_readme(design, files, paths), encoding="utf-8", newline="\n")
@@ -111,9 +112,9 @@ def _files(
             "trials", "Every choice, checks included.", columns.TRIALS, export.trials(people, design, respondent)
         )
     if config.questionnaires:
-        asked = columns.survey_columns(config.questionnaires, config.language)
+        survey = columns.survey_columns(config.questionnaires, config.language)
         table = export.questionnaires(everybody, design)
-        yield _File("questionnaires", "Answers to questionnaires.", asked, table)
+        yield _File("questionnaires", "Answers to questionnaires.", survey, table)
     if config.quiz:
         yield _File("quiz", "Answers to the comprehension quiz.", columns.QUIZ, export.quiz(everybody, design))
     if config.record.mouse:
@@ -136,7 +137,7 @@ def _metadata(name: str, about: str, described: Columns) -> dict[str, Any]:
 
 
 def _readme(design: StudyDesign, files: Iterable[_File], paths: dict[str, Path]) -> str:
-    rows = [f"| `data/{paths[one.name].name}` | {one.about} |" for one in files]
+    rows = [f"| `data/{paths[file.name].name}` | {file.about} |" for file in files]
     return "\n".join(
         [
             f"# {design.config.title}",
@@ -156,7 +157,7 @@ def _readme(design: StudyDesign, files: Iterable[_File], paths: dict[str, Path])
 
 
 def _earlier(path: Path) -> dict[str, Any]:
-    """Return the properties of an earlier export's description."""
+    """Return the properties in the description of an earlier export."""
     try:
         properties = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

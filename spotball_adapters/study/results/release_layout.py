@@ -1,4 +1,4 @@
-"""A study's answers in the layout of the published release, which `spotball import-release` and `replicate` read."""
+"""Export a study's answers in the layout of the published release, for `spotball import-release` and `replicate`."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ TRUTH_HEADS = ("image", "x", "y", "width", "height", "gt_x", "gt_y", "cell")
 
 
 def write_release(people: Sequence[Participation], design: StudyDesign, folder: Path) -> list[str]:
-    """Write clicks, explanations and ground truth of each sport, as far as there are any, below FOLDER/data.
+    """Write the clicks, explanations and ground truth of each sport below FOLDER/data.
 
-    As in the release, clicks on checks are left out and `order` counts them; `id` is the participant's label. Controls
-    are called `NUMBER_wball.jpg` in the ground truth, by which the reader knows them. gt_x and gt_y are the ball's
-    center in every sport, which in the published files they are in soccer alone.
+    As in the release, clicks on checks are excluded, but `order` counts checks. `id` is the participant's label.
+    Controls are called `NUMBER_wball.jpg` in the ground truth, which is how the reader recognizes them. gt_x and gt_y
+    are the ball's center in every sport; in the published files, this holds only for soccer.
 
     Returns:
-        What could not be written, in words.
+        Descriptions of what could not be written.
 
     Raises:
-        OptionError: for choices, for sports, images or grids that the layout does not have, or if a folder below
-            FOLDER/data holds files that are not written here.
+        OptionError: for choices; for sports, images or grids that the layout does not support; or if a folder below
+            FOLDER/data holds other files.
     """
     scenes = list(design.scenes.values())
     _check(design, scenes)
@@ -46,7 +46,7 @@ def write_release(people: Sequence[Participation], design: StudyDesign, folder: 
         files[f"images/{sport}/{sport}_gt.csv"] = (TRUTH_HEADS, list(_truth_rows(truth)))
         files[f"responses/humans/{sport}_clicks.csv"] = (CLICK_HEADS, list(_click_rows(people, sport)))
         files[f"responses/humans/{sport}_explanations.csv"] = (EXPLANATION_HEADS, list(_explanations(people, sport)))
-    # The reader takes a file without rows for one that lost them.
+    # The reader rejects a file without rows as incomplete.
     files = {name: (heads, rows) for name, (heads, rows) in files.items() if rows}
     data = folder / "data"
     if other_files := sorted(

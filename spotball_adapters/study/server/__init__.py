@@ -1,1 +1,1 @@
-"""Serve a study to participants."""
+"""Web server of a study."""

@@ -1,4 +1,4 @@
-"""How a study goes, on one page for researchers; participants are shown by their random labels."""
+"""Admin page: a study's progress for researchers, with participants shown by random labels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PAGE = """<!DOCTYPE html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}: how it goes</title>
+<title>{title}: progress</title>
 <link rel="stylesheet" href="admin.css">
 <script type="module" src="admin.js"></script>
 </head>
@@ -51,11 +51,11 @@ class Line:
     """One participant on the page.
 
     Attributes:
-        person: what they did.
-        seen_at: their last event, UTC.
-        started_at: consent, UTC.
-        flags: the rules that apply to them, in force or not.
-        n_trials: images and practice that they are shown.
+        person: their data.
+        seen_at: time of their last event, UTC.
+        started_at: time of consent, UTC.
+        flags: exclusion rules that apply to them, whether the study uses them or not.
+        n_trials: number of images and practice items.
     """
 
     person: Participation
@@ -71,11 +71,11 @@ def admin_page(
     """Return the page as HTML.
 
     Args:
-        design: the study's.
-        exclusion: the rules in force.
+        design: the study's design.
+        exclusion: the exclusion rules of the study.
         lines: all participants.
-        failures: how many answers of each kind were refusals or faults since the server began.
-        at: the time of what it shows.
+        failures: number of failed requests by kind since the server started.
+        at: time of the data.
     """
     config = design.config
     silent_since = (at - timedelta(minutes=config.serve.silent_minutes)).isoformat(timespec="milliseconds")
@@ -90,10 +90,12 @@ def admin_page(
     ]
     refused = sorted(failures.items())
     sections = [
-        _table("Lists", ("list", "finished", "at it now", "silent", "screened out", "all"), balance),
+        _table("Lists", ("list", "finished", "active", "silent", "screened out", "all"), balance),
         _table("Attrition", ("", *columns), steps),
         _table("Completion time, mean (sd)", ("", *columns), times),
-        _table("Refusals and faults since the server began", ("answer", "times"), refused or [("none", "")]),
+        _table(
+            "Rejected requests and errors since the server started", ("response", "number"), refused or [("none", "")]
+        ),
         _people(lines, design, exclusion, silent_since, at),
     ]
     now = at.isoformat(timespec="milliseconds")
@@ -101,7 +103,7 @@ def admin_page(
 
 
 def _counted(lines: Iterable[Line], name: str, silent_since: str) -> tuple[int, int, int, int, int]:
-    """How many of a list finished, are at it, went silent, were screened out, and began."""
+    """Return how many participants of a list finished, are active, went silent, were screened out, and began."""
     of_list = [line for line in lines if line.person.list == name]
     finished, screened = (sum(line.person.stage == stage for line in of_list) for stage in ("finished", "screened"))
     active = sum(line.person.stage not in ENDS and line.seen_at > silent_since for line in of_list)
@@ -115,8 +117,8 @@ def _minutes(times: Times) -> str:
 
 
 def _people(lines: Iterable[Line], design: StudyDesign, exclusion: Exclusion, silent_since: str, at: datetime) -> str:
-    """A row for each participant: those who are at it first, the last seen on top."""
-    total = {one.name: len(one.images) + len(one.checks) for one in design.config.lists}
+    """Return a table row per participant: active ones first, sorted by the time of the last event."""
+    total = {study_list.name: len(study_list.images) + len(study_list.checks) for study_list in design.config.lists}
 
     def order(line: Line) -> tuple[bool, bool]:
         return line.person.stage not in ENDS and line.seen_at > silent_since, line.person.stage not in ENDS
@@ -138,11 +140,11 @@ def _people(lines: Iterable[Line], design: StudyDesign, exclusion: Exclusion, si
             f'<td><progress max="{n}" value="{done}"></progress>{done} of {n}</td><td>{flags}</td>'
             f'<td class="number">{minutes:.1f}</td><td class="number">{_words(_ago(line.seen_at, at))}</td></tr>'
         )
-    heads = ("participant", "list", "where", "images", "flags", "minutes", "last seen")
+    heads = ("participant", "list", "stage", "images", "flags", "minutes", "last seen")
     numbers = ("minutes", "last seen")
     head = "".join(f'<th scope="col"{" class=number" * (name in numbers)}>{name}</th>' for name in heads)
     return (
-        "<h2>Participants</h2>\n<p>Flags in bold are rules by which study.toml excludes.</p>\n"
+        "<h2>Participants</h2>\n<p>Flags in bold are exclusion rules in study.toml.</p>\n"
         f'<div class="wide"><table class="people">\n<thead><tr>{head}</tr></thead>\n<tbody>\n'
         + "\n".join(rows)
         + "\n</tbody>\n</table></div>"

@@ -1,4 +1,4 @@
-"""Whether what is stored agrees with the plan: with study.toml and its dataset as they are now."""
+"""Check whether the stored data agree with the current study.toml and dataset."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from spotball_adapters.study.store import StudyReader
 
 
 def disagreements(reader: StudyReader, design: StudyDesign) -> Iterator[str]:
-    """What does not agree, in words; nothing where all does.
+    """Yield descriptions of disagreements between the stored data and the study.
 
-    The study's unchangeable parts are those that were when the first participant began, every participant saw a list of
-    the study, and the images they saw, their order and what was to be explained are drawn from their recorded seed.
+    The fixed parts of the study must be unchanged since the first participant began. Every participant must have seen a
+    list of the study, and their images, their order and the images to explain must follow from their recorded seed.
     """
     if changed := reader.changed(design.parts):
         yield f"changed since somebody took part: {', '.join(changed)}"

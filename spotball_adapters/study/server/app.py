@@ -1,4 +1,4 @@
-"""The study's server: what `page/` calls. Handlers here speak HTTP; what happens is decided in `sessions`."""
+"""The study's web application. Handlers here speak HTTP with the page in `page/`; `sessions` holds the logic."""
 
 from __future__ import annotations
 
@@ -51,20 +51,20 @@ NOBODY = "nobody takes part with this cookie"
 COOKIE_DAYS = 30
 IMAGE_SECONDS = 24 * 60 * 60
 MISMATCHES = 20
-"""Wrong hosts that are reported, each once."""
+"""Maximum number of different wrong hosts to report."""
 
 WRONG_PASSWORDS = 10
-"""A minute, of one address."""
+"""Maximum wrong passwords per minute and address."""
 
 Handler = Callable[[Request], Awaitable[Response]]
 
 
 @dataclass(frozen=True)
 class StudyServer:
-    """A study's app with what must be closed at the end.
+    """A study's app, with the resources to close at the end.
 
     Attributes:
-        app: to be served by one process.
+        app: the ASGI app, to be served by one process.
     """
 
     app: ASGIApp
@@ -73,7 +73,7 @@ class StudyServer:
     handlers: _StudyHandlers
 
     def close(self) -> None:
-        """Store what waits."""
+        """Store waiting events, and close the resources."""
         self.sessions.close()
         self.handlers.close()
 
@@ -89,12 +89,12 @@ def study_server(
     new_label: Callable[[], str] | None = None,
     clock: Callable[[], datetime] = utc_now,
 ) -> StudyServer:
-    """The app of a study.
+    """Create the app of a study.
 
     Args:
-        store: the study's, held by this process.
-        reader: another view of it, to read from while the store is written to.
-        password: of the admin page; None or empty for no admin page.
+        store: the study's store, locked by this process.
+        reader: a second connection to the store, for reading while it is written to.
+        password: password of the admin page, which is disabled without one.
         pilot: mark participants and pages as a pilot's, and let a link choose the list.
         public: where participants reach a proxy in front of the server; None without a proxy.
         new_label: returns a label for a new participant; default: random labels.
@@ -104,7 +104,7 @@ def study_server(
     try:
         handlers = _StudyHandlers(design, sessions, reader, store.secret(), password, pilot=pilot, public=public)
     except BaseException:
-        # Its thread would keep the process alive.
+        # The writer's thread would keep the process alive.
         sessions.close()
         raise
     routes = [
@@ -132,7 +132,7 @@ def study_server(
 
 
 class _StudyHandlers:
-    """What is answered to each request."""
+    """Request handlers."""
 
     def __init__(
         self,
@@ -149,7 +149,7 @@ class _StudyHandlers:
         self._mismatches: set[tuple[str, str]] = set()
         self._design, self._sessions, self._reader, self._password = design, sessions, reader, password
         self._images = Images(design.pictures, design.example or (), secret)
-        # Cookies know no ports: two studies on one machine must not take each other's.
+        # Cookies ignore ports, so two studies on one machine need different names.
         self._cookie = "spotball_" + hashlib.sha256(b"cookie" + secret).hexdigest()[:8]
         self._files = static_files(design)
         serve = design.config.serve
@@ -165,11 +165,11 @@ class _StudyHandlers:
     # Pages and files -----------------------------------------------------------------------------------------
 
     async def index(self, request: Request) -> Response:
-        """The page, the same for all."""
+        """Return the page, which is the same for all participants."""
         return self._file(request, "index.html")
 
     async def static(self, request: Request) -> Response:
-        """What belongs to the page."""
+        """Return a static file of the page."""
         name = request.path_params["name"]
         if not name.endswith(STATIC) or name in ADMIN_FILES:
             raise HTTPException(404)
@@ -186,7 +186,7 @@ class _StudyHandlers:
         return Response(content, media_type=media_type, headers=headers)
 
     async def image(self, request: Request) -> Response:
-        """An image."""
+        """Return an image."""
         self._by_address.check(address(request))
         picture = self._images.find(request.path_params["name"])
         if picture is None:
@@ -200,12 +200,12 @@ class _StudyHandlers:
     # The study -----------------------------------------------------------------------------------------------
 
     async def study(self, request: Request) -> Response:
-        """What everybody may know."""
+        """Return the public information about the study."""
         self._by_address.check(address(request))
         return JSONResponse(self._study)
 
     async def start(self, request: Request) -> Response:
-        """Begin, or go on."""
+        """Start or resume a participation."""
         self._check_origin(request)
         self._by_address.check(address(request))
         self._starts.check(address(request))
@@ -242,7 +242,7 @@ class _StudyHandlers:
         return response
 
     async def state(self, request: Request) -> Response:
-        """Where the participant is."""
+        """Return the participant's state."""
         self._by_address.check(address(request))
         return await self._state(self._token(request))
 
@@ -251,7 +251,7 @@ class _StudyHandlers:
             return JSONResponse(self._states.of(self._limited(session)))
 
     async def events(self, request: Request) -> Response:
-        """Store what the participant did."""
+        """Store the participant's events."""
         self._check_origin(request)
         self._by_address.check(address(request))
         token = self._token(request)
@@ -274,7 +274,7 @@ class _StudyHandlers:
         except HttpError:
             if request.headers.get("sec-fetch-site") != "same-origin" or "origin" not in request.headers:
                 raise
-            # The page is ours by the browser's word: the proxy in between named another host.
+            # According to the browser, the page is ours: a proxy in between has replaced the host.
             origin, host = request.headers["origin"], request.headers.get("host", "")
             if (origin, host) not in self._mismatches and len(self._mismatches) < MISMATCHES:
                 self._mismatches.add((origin, host))
@@ -298,11 +298,11 @@ class _StudyHandlers:
     # The admin page ------------------------------------------------------------------------------------------
 
     async def admin(self, request: Request) -> Response:
-        """How the study goes, for who has the password."""
+        """Return the admin page if the password is correct."""
         self._by_address.check(address(request))
         if not self._password or not self._dashboard:
             raise HTTPException(404)
-        # Before the password is looked at: else the right one could be found however many are tried.
+        # Check the limit before the password. Otherwise, unlimited guesses would find the password.
         if seconds := self._passwords.wait(address(request), count=False):
             raise HttpError(429, "too many wrong passwords. Wait and retry", retry_after=seconds)
         if not is_admin(request.headers, self._password):
@@ -313,13 +313,13 @@ class _StudyHandlers:
         return Response(await self._dashboard.page(self.failures), media_type="text/html")
 
     async def admin_file(self, request: Request) -> Response:
-        """The admin page's style and script."""
+        """Return a static file of the admin page."""
         if not self._password:
             raise HTTPException(404)
         return self._file(request, request.url.path.rpartition("/")[2])
 
     def close(self) -> None:
-        """Close what the admin page reads."""
+        """Close the admin page's connection to the store."""
         if self._dashboard:
             self._dashboard.close()
 
@@ -330,28 +330,28 @@ class _StudyHandlers:
         return JSONResponse({"error": why, **more}, status, headers)
 
     async def refused(self, request: Request, error: HttpError) -> Response:
-        """A request that is not answered as it was meant."""
+        """Return the response to a request that was rejected."""
         headers = None if error.retry_after is None else {"retry-after": str(error.retry_after)}
         return self._failed(error.status, str(error), headers=headers)
 
     async def malformed(self, request: Request, error: MalformedRequestError) -> Response:
-        """A request of the wrong shape."""
+        """Return the response to a malformed request."""
         return self._failed(422, str(error))
 
     async def http_fault(self, request: Request, error: HTTPException) -> Response:
-        """No such page, or not by this method."""
+        """Return the response to an unknown address or a wrong method."""
         return self._failed(error.status_code, error.detail, headers=error.headers)
 
     async def not_stored(self, request: Request, error: Exception) -> Response:
-        """A store that cannot be written to: what was sent is to be sent again."""
+        """Return the response if the store cannot be written to. The browser must resend its events."""
         show(f"error: {error}", err=True)
         return self._failed(503, "it could not be stored; try again", headers={"retry-after": "5"})
 
     async def unreadable(self, request: Request, error: OSError) -> Response:
-        """An image's file that is gone."""
+        """Return the response if an image file is missing."""
         show(f"error: {error}", err=True)
         return await self.fault(request, error)
 
     async def fault(self, request: Request, error: Exception) -> Response:
-        """A fault of ours: its traceback is for the log, not for the browser."""
+        """Return the response to an internal error. The traceback goes to the log, not to the browser."""
         return self._failed(500, "something went wrong here; try again")

@@ -1,7 +1,7 @@
-"""The admin page's content, kept up to date: only what participants did since the last look is read.
+"""Keep the admin page's content up to date by reading only new events.
 
-This happens in the server's own thread, in short steps between requests. A second thread would slow each request down,
-since the two would take turns at Python's lock.
+This runs in the server's event loop, in short steps between requests. A second thread would slow down every request,
+because both would compete for Python's global interpreter lock.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from spotball_adapters.study.store import Participant, reading
 from spotball_core.service.sqlite_file import StoreError
 
 FRESH_SECONDS = 5.0
-"""How old the page may be; the browser asks for it anew as often."""
+"""Maximum age of the page in seconds. The browser reloads the page at this interval."""
 
 SHARE = 0.1
-"""Of the time, at most, in which the page is renewed: participants must not notice it."""
+"""Maximum share of time for renewing the page, so that participants do not notice it."""
 
 PATIENCE = 0.05
-"""Seconds that a request waits for a newer page while there is an older one."""
+"""Seconds that a request waits for a newer page if an older one exists."""
 
 _RECENT = timedelta(seconds=10)
-"""Participants who were seen since are always looked at: two events may have come in one millisecond."""
+"""Participants with events in this period are always read again, because two events may have the same millisecond."""
 
 _OF_TRIALS = ("shown", "click", "undo", "answer", "choice", "explanation", "mouse")
-"""Kinds of events that are not kept: their content is in the progress."""
+"""Events that are not kept in memory, because the progress contains their content."""
 
 
 @dataclass
 class _Entry:
-    """One participant, as far as their events were read."""
+    """One participant, with the events read so far."""
 
     row: Participant
     progress: ParticipantProgress
@@ -55,24 +55,24 @@ class _Entry:
 
 
 class Dashboard:
-    """How a study goes, as a page. `close` ends it.
+    """The progress of a study, as a page. Call `close` at the end.
 
     Args:
-        design: the study's.
-        data: the folder in which answers are stored.
+        design: the study's design.
+        data: the folder with the answers.
     """
 
     def __init__(self, design: StudyDesign, data: Path) -> None:
         self._design, self._exclusion = design, exclusion_of(design.config.exclusion)
         self._entries: dict[int, _Entry] = {}
         self._opened = ExitStack()
-        # A connection of its own, so that no participant waits for it.
+        # A separate connection, so that participants do not wait for it.
         self._reader = self._opened.enter_context(reading(data))
         self._page: str | None = None
         self._looked_at, self._took = float("-inf"), 0.0
         self._task: asyncio.Task[None] | None = None
-        # Before participants come: with many stored, it takes seconds. A study that does not fit its store is reported
-        # when the page is asked for.
+        # Read before participants arrive, because many stored events take seconds. A study that does not fit its store
+        # is reported when the page is requested.
         with contextlib.suppress(StoreError):
             self.look({})
 
@@ -81,10 +81,10 @@ class Dashboard:
         self._opened.close()
 
     async def page(self, failures: Mapping[str, int]) -> str:
-        """Return the page as HTML: a new one if it can be had at once, else that of the last look.
+        """Return the page as HTML: a new version if available quickly, otherwise the last version.
 
         Args:
-            failures: how many answers of each kind were refusals or faults since the server began.
+            failures: number of failed requests by kind since the server started.
         """
         if self._task is None and time.monotonic() - self._looked_at > max(FRESH_SECONDS, self._took / SHARE):
             self._task = asyncio.create_task(self._renew(dict(failures)))
@@ -105,22 +105,22 @@ class Dashboard:
             self._took, self._task = self._looked_at - begin, None
 
     def look(self, failures: Mapping[str, int]) -> str:
-        """Read what is new, and return the page.
+        """Read new events, and return the page.
 
         Raises:
-            StoreError: if what is stored is not what the study allows, so that the study was changed.
+            StoreError: if stored events violate the study's rules, because the study was changed.
         """
         *_, page = self._steps(failures)
         assert page is not None
         return page
 
     def _steps(self, failures: Mapping[str, int]) -> Iterator[str | None]:
-        """Read what is new, one participant a step; the last step gives the page."""
+        """Read new events, one participant per step. The last step yields the page."""
         at = datetime.now(UTC)
         recent = (at - _RECENT).isoformat(timespec="milliseconds")
         seen = self._reader.seen()
-        for gone in self._entries.keys() - seen.keys():
-            del self._entries[gone]
+        for deleted in self._entries.keys() - seen.keys():
+            del self._entries[deleted]
         for identity, seen_at in seen.items():
             entry = self._entries.get(identity)
             if entry is None or entry.seen_at != seen_at or seen_at > recent:
@@ -154,7 +154,7 @@ class Dashboard:
 
     def _judge(self, entry: _Entry) -> None:
         n_explained = sum(answer.explanation is not None for answer in entry.progress.answers)
-        # Explanations are compared only when there is another one: that takes the longest.
+        # Explanations are compared only if there is a new one, because this is the slowest step.
         known = entry.person.quality.duplicated_explanations if n_explained == entry.n_explained else None
         entry.person = participation_of(entry.row, entry.progress, entry.events, self._design, n_duplicated=known)
         entry.n_explained = n_explained

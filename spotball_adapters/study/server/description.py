@@ -1,4 +1,4 @@
-"""What the page tells all participants of a study before they take part: texts, length, pay, and the example."""
+"""The public description of a study: texts, length, pay and the example."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from spotball_adapters.study.setup.design import StudyDesign
 from spotball_adapters.study.setup.texts import to_html
 
 SECONDS_PER_IMAGE = 20
-"""What people took for the paper: 17.3 minutes for 52 images (section 4.4)."""
+"""Average time per image of the paper's participants: 17.3 minutes for 52 images (section 4.4)."""
 
 
 def description(design: StudyDesign, images: Images, *, pilot: bool) -> dict[str, Any]:
-    """Return what is public of a study, as JSON values.
+    """Return the public description of a study as JSON values.
 
     Args:
-        design: the study's.
-        images: by which the example is addressed.
-        pilot: whether answers are stored apart from the study's.
+        design: the study's design.
+        images: addresses of the example images.
+        pilot: whether the study runs as a pilot, whose answers are stored separately.
     """
     config = design.config
     n_images = max(len(study_list.images) + len(study_list.checks) for study_list in config.lists)
@@ -43,7 +43,7 @@ def description(design: StudyDesign, images: Images, *, pilot: bool) -> dict[str
         "pilot": pilot,
         "records": config.record.model_dump(),
         "display": config.display.model_dump(),
-        "questionnaires": [one.public(config.language) for one in config.questionnaires],
+        "questionnaires": [questionnaire.public(config.language) for questionnaire in config.questionnaires],
         "quiz": config.quiz and config.quiz.public(config.language),
         "example": example,
         "n_images": n_images,

@@ -1,4 +1,4 @@
-"""What a participant's device is, in a few words: what is stored in place of the browser's detailed description."""
+"""Summarize a participant's device, to store instead of the browser's detailed description."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BROWSERS: Mapping[str, str] = MappingProxyType(
         "Safari": r"\bVersion/(\d+)\S* .*Safari/",
     }
 )
-"""Browsers by the pattern of their version. The first that fits, since most name compatible browsers, too."""
+"""Browsers with the pattern of their version. The first match counts, because most browsers also name others."""
 
 _SYSTEMS: Mapping[str, str] = MappingProxyType(
     {
@@ -32,12 +32,12 @@ _SYSTEMS: Mapping[str, str] = MappingProxyType(
 
 
 def device_of(user_agent: str, *, touch: bool | None = None, language: str | None = None) -> dict[str, str]:
-    """Return the kind of device, the browser and its version, the system, and the language; "other" where unknown.
+    """Return the type of device, browser and version, system and language; "other" if unknown.
 
     Args:
-        user_agent: the header that browsers send.
-        touch: whether the device has a touch screen, by which tablets that describe themselves as a Mac are known.
-        language: the browser's, or None.
+        user_agent: the browser's User-Agent header.
+        touch: whether the device has a touch screen. It identifies tablets that describe themselves as a Mac.
+        language: the browser's language, or None.
 
     Examples:
         >>> chrome = "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 Chrome/126.0.0.0 Mobile Safari/537.36"

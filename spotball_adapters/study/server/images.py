@@ -1,4 +1,4 @@
-"""A study's images under addresses that tell nothing: neither a file's name nor that an image is a check."""
+"""Serve a study's images under addresses that reveal neither the file name nor whether an image is a check."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from spotball_adapters.study.metadata import without_metadata
 from spotball_adapters.study.setup.design import StudyImage
 
 HELD = 64 * 1024 * 1024
-"""Bytes of images that are kept in memory."""
+"""Maximum bytes of images in memory."""
 
 Role = Literal["trial", "practice", "example"]
-"""A check that is practice, too, has two addresses: else it could be told by its own."""
+"""The use of an image. A check that is also practice has two addresses, so that its address does not reveal it."""
 
 
 class Images:
-    """Images by their addresses, which only the study's key can make.
+    """Images by their addresses, which depend on the study's secret key.
 
     Args:
-        pictures: by identity.
+        pictures: images by identity.
+        example: the example images of the instructions.
         secret: the study's key.
     """
 
@@ -41,19 +42,19 @@ class Images:
         self._lock = threading.Lock()
 
     def name(self, key: Key, role: Role) -> str:
-        """The last part of an image's address."""
+        """Return the last part of an image's address."""
         return hmac.new(self._secret, json.dumps([role, *key]).encode(), hashlib.sha256).hexdigest()[:32]
 
     def address(self, key: Key, role: Role) -> str:
-        """An image's address, relative to the page, which may be under a prefix."""
+        """Return an image's address, relative to the page, which may be under a prefix."""
         return f"images/{self.name(key, role)}"
 
     def find(self, name: str) -> StudyImage | None:
-        """The image at an address; None if there is none."""
+        """Return the image at an address, or None."""
         return self._known.get(name)
 
     def content(self, picture: StudyImage) -> bytes:
-        """Return what is sent of an image: its file without metadata. Threads may call it side by side."""
+        """Return the bytes to send: the image's file without metadata. Several threads may call this method."""
         with self._lock:
             if (data := self._held.get(picture.digest)) is not None:
                 self._held.move_to_end(picture.digest)
@@ -71,6 +72,6 @@ class Images:
         return data
 
     def in_memory(self, picture: StudyImage) -> bytes | None:
-        """Return what is sent of an image if it need not be read from disk."""
+        """Return the bytes to send if they are in memory; None otherwise."""
         with self._lock:
             return self._held.get(picture.digest)

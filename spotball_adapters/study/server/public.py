@@ -1,4 +1,4 @@
-"""Where participants reach a study: the address of a proxy in front of the server, and whom the server trusts."""
+"""The public address of a study behind a proxy, and the proxies that the server trusts."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class PublicAddress:
 
     Attributes:
         scheme: http or https.
-        host: with the port, if there is one.
-        prefix: of paths; begins and ends with a slash.
+        host: the host, with the port if there is one.
+        prefix: prefix of the paths; begins and ends with a slash.
     """
 
     scheme: str
@@ -36,7 +36,7 @@ def read_public_address(url: str) -> PublicAddress:
     """Return the parts of the address in --public-url.
 
     Raises:
-        OptionError: if it is not the address of a page.
+        OptionError: if it is not a valid address of a page.
 
     Examples:
         >>> read_public_address("https://example.org/ball")
@@ -58,7 +58,7 @@ def check_proxies(proxies: Sequence[str]) -> tuple[str, ...]:
     """Return the addresses and networks of trusted proxies.
 
     Raises:
-        OptionError: for what is neither.
+        OptionError: if an entry is neither an address nor a network.
 
     Examples:
         >>> check_proxies(["127.0.0.1", "172.28.0.0/24"])
@@ -75,18 +75,20 @@ def check_proxies(proxies: Sequence[str]) -> tuple[str, ...]:
 
 
 class UnderPrefix:
-    """An app under a path prefix, whether the proxy in front of it removes the prefix or not.
+    """An app under a path prefix, whether or not the proxy in front of it removes the prefix.
 
     Args:
-        app: which knows nothing of the prefix.
-        prefix: begins and ends with a slash.
+        app: the app, which does not know the prefix.
+        prefix: the prefix; begins and ends with a slash.
     """
 
     def __init__(self, app: ASGIApp, prefix: str) -> None:
         self._app, self._prefix = app, prefix
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request; one for the prefix without its last slash is redirected, since the page's links need it."""
+        """Answer a request. The prefix without its final slash is redirected, because the page's relative links need
+        the slash.
+        """
         path = scope.get("path", "")
         if scope["type"] == "http" and self._prefix != "/" and path == self._prefix.rstrip("/"):
             from starlette.responses import RedirectResponse

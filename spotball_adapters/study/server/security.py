@@ -1,4 +1,4 @@
-"""Protect a study's server: limits on requests, and passwords. `spotball_core.service.web` does the rest."""
+"""Rate limits and the admin password of a study's server. `spotball_core.service.web` handles the other checks."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 MANY = 20_000
-"""Addresses or participants whose requests are counted at a time; the longest unseen are forgotten."""
+"""Maximum number of clients that are counted. The clients unseen for longest are dropped."""
 
 
 class Limit:
-    """At most so many a minute of each, all of a minute's at once if they come so.
+    """Limit the requests per minute of each client. Bursts up to a minute's amount are allowed.
 
     Examples:
         >>> times = iter([0, 0, 0, 30.5])
@@ -35,10 +35,10 @@ class Limit:
         self._left: OrderedDict[object, tuple[float, float]] = OrderedDict()
 
     def wait(self, client: object, *, count: bool = True) -> int:
-        """Return 0 if a request is within the limit, else the seconds after which the next one is.
+        """Return 0 if a request is within the limit, otherwise the seconds until the next request is allowed.
 
         Args:
-            client: who sent it.
+            client: the sender.
             count: whether the request counts toward the limit.
         """
         at = self._clock()
@@ -51,18 +51,18 @@ class Limit:
         return 0 if allowed else max(1, round((1 - left) * 60 / self._most))
 
     def check(self, client: object) -> None:
-        """Count a request; HttpError if it is over the limit."""
+        """Count a request. Raise HttpError if it exceeds the limit."""
         if seconds := self.wait(client):
             raise HttpError(429, "too many requests. Wait and retry", retry_after=seconds)
 
 
 def address(request: Request) -> str:
-    """Where a request comes from."""
+    """Return the address that a request comes from."""
     return request.client.host if request.client else "unknown"
 
 
 def is_admin(headers: Headers, password: str) -> bool:
-    """Whether a request has HTTP Basic's name `admin` and this password; takes as long whatever it has."""
+    """Return whether HTTP Basic credentials are `admin` and this password, in time independent of the input."""
     credentials = b""
     scheme, _, encoded = headers.get("authorization", "").partition(" ")
     if scheme.lower() == "basic":

@@ -1,4 +1,4 @@
-"""Serving a study until somebody ends it: one process for one study's folder."""
+"""Serve a study until the process is stopped: one process per study folder."""
 
 from __future__ import annotations
 
@@ -25,27 +25,28 @@ if TYPE_CHECKING:
     from spotball_adapters.study.server.app import StudyServer
 
 PASSWORD = "SPOTBALL_STUDY_PASSWORD"
-"""The environment's name for the password of the admin page."""
+"""Environment variable with the password of the admin page."""
 
 KEEP_ALIVE = 75
-"""Seconds that a connection without requests stays open: people look at an image longer than servers commonly wait."""
+"""Seconds that an idle connection stays open. People look at an image longer than common server defaults."""
 
 
 @contextmanager
 def opened(
     folder: Path, *, password: str | None = None, pilot: bool = False, public: PublicAddress | None = None
 ) -> Iterator[StudyServer]:
-    """A study's server, not listening yet; the study is this process's meanwhile, and all is stored at the end.
+    """Yield a study's server, which is not listening yet. The study is locked meanwhile, and everything is stored at
+    the end.
 
     Args:
-        folder: the study's.
-        password: of the admin page; None or empty for no admin page.
-        pilot: store data apart from the study's, see `setup.pilot`.
-        public: where participants reach a proxy in front of the server; None without a proxy.
+        folder: the study's folder.
+        password: password of the admin page, which is disabled without one.
+        pilot: store data separately from the study's; see `setup.pilot`.
+        public: address of a proxy in front of the server, or None without a proxy.
 
     Raises:
-        InputError: for a study that cannot be used.
-        OptionError: if another process has it, or it was changed since somebody took part.
+        InputError: if the study cannot be used.
+        OptionError: if another process uses it, or if it was changed after the first participant began.
         MissingExtraError: without the extra `study`.
     """
     _import_server()
@@ -100,9 +101,9 @@ def in_background(server: StudyServer, proxies: Sequence[str] = ()) -> Iterator[
 
 
 def _avoid_long_pauses() -> None:
-    """Let the garbage collector look at all objects rarely: with 1,000 participants in memory, it takes half a second.
+    """Make full garbage collections rare, because one takes half a second with 1,000 participants in memory.
 
-    Nearly everything is freed without it, and young objects are still looked at often.
+    Reference counting frees almost everything, and young objects are still collected often.
     """
     gc.collect()
     gc.freeze()
@@ -110,11 +111,11 @@ def _avoid_long_pauses() -> None:
 
 
 def configuration(server: StudyServer, proxies: Sequence[str] = ()) -> uvicorn.Config:
-    """Return how a study is served: without a log of requests, and without naming the server's software.
+    """Return the configuration of the web server: no request log, and no name of the software in responses.
 
     Args:
-        server: the study's.
-        proxies: addresses and networks whose word is taken for where requests come from (X-Forwarded-For).
+        server: the study's server.
+        proxies: trusted addresses and networks, whose X-Forwarded-For headers are used.
     """
     import uvicorn
 
@@ -141,18 +142,18 @@ def serve(
     public_url: str | None = None,
     proxies: Sequence[str] = (),
 ) -> None:
-    """Serve a study until the process is told to end.
+    """Serve a study until the process is stopped.
 
     Args:
-        port: 0 for any that is free.
-        tell: called with each line to show, the address among them.
-        pilot: store data apart from the study's.
-        public_url: where participants reach a proxy in front of the server; None without a proxy.
-        proxies: addresses and networks of proxies that are trusted, see `configuration`.
+        port: the port; 0 for any free one.
+        tell: called with each line to show, including the address.
+        pilot: store data separately from the study's.
+        public_url: address of a proxy in front of the server, or None without a proxy.
+        proxies: addresses and networks of trusted proxies; see `configuration`.
 
     Raises:
-        SpotballError: as `opened`.
-        OptionError: if the address is taken, or is not one.
+        SpotballError: as for `opened`.
+        OptionError: if the address is in use or invalid.
     """
     password = os.environ.get(PASSWORD)
     public, trusted = read_public_address(public_url) if public_url else None, check_proxies(proxies)

@@ -1,4 +1,4 @@
-"""Who is at the study now: tokens to participants, and their events to the store, in order and once."""
+"""Sessions of participants: map tokens to participants, and store their events in order and exactly once."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ from spotball_adapters.study.store import (
 from spotball_core.version import version
 
 KEPT = 1000
-"""Participants who are held in memory; others are read from the store when they come back."""
+"""Participants held in memory. Others are read from the store when they return."""
 
 LABEL = "23456789abcdefghjkmnpqrstuvwxyz"
-"""What labels are made of: nothing that looks like something else."""
+"""Characters of labels. Characters that look alike are not used."""
 
 PROLIFIC = "prolific"
 
@@ -55,27 +55,27 @@ def random_labels(prefix: str) -> Callable[[], str]:
 
 
 class TakenPartError(Exception):
-    """The person took part already, in another session."""
+    """The person already took part in another session."""
 
 
 class FullError(Exception):
-    """Every list has as many participants as it is to have."""
+    """Every list has reached its number of participants."""
 
 
 class NoParticipationError(Exception):
-    """There is no participation that a request could resume."""
+    """The participation to resume does not exist."""
 
 
 class ConflictError(Exception):
-    """An event that does not follow those that are stored."""
+    """An event does not follow the stored events."""
 
 
 class Session:
-    """One participant, as far as is known in memory: what is stored, and nothing else, unless `lock` is held.
+    """One participant in memory. Unless `lock` is held, it equals the stored state.
 
     Attributes:
-        ids: of the events, in order.
-        stale: what is in memory could not be stored; whoever waited for the lock reads anew.
+        ids: ids of the events, in order.
+        stale: whether the events in memory could not be stored. The next holder of the lock reads them again.
     """
 
     def __init__(self, participant: Participant, progress: ParticipantProgress, ids: list[str]) -> None:
@@ -86,12 +86,12 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """What became of a request's events.
+    """The result of a request with events.
 
     Attributes:
-        seq: the last that is stored.
-        feedback: of the last practice item that was answered; None if none was.
-        refused: why the rest was not taken; None if all was.
+        seq: number of the last stored event.
+        feedback: feedback on the last answered practice item, or None.
+        refused: why the remaining events were rejected, or None if all were stored.
     """
 
     seq: int
@@ -128,25 +128,25 @@ class Sessions:
         self._exclusion = exclusion_of(design.config.exclusion)
         self._kept: dict[int, bool] = {}
         with store.study.transaction() as connection:
-            # Computed before participants come: with many, it takes seconds.
+            # Computed before participants arrive, because it takes seconds for many.
             self._places(connection)
 
     def close(self) -> None:
-        """Store what waits, and end."""
+        """Store waiting events, and stop the writer."""
         self._writer.close()
 
     async def start(self, token: str | None, start: Start, device: Mapping[str, str] | None = None) -> str:
-        """Begin to take part, or continue; return the token, which is a new one if this one is not the participant's.
+        """Start or resume a participation. Return its token, which is new unless `token` is already the participant's.
 
         Args:
-            token: the browser's; None without one.
-            start: as it was sent.
-            device: stored of who begins; None for nothing.
+            token: the browser's token, or None without one.
+            start: the request.
+            device: device data to store for a new participant, or None to store nothing.
 
         Raises:
             TakenPartError: if the person took part in another session.
             NoParticipationError: if `start` only resumes, and there is nothing to resume.
-            FullError: if every list has as many participants as it is to have.
+            FullError: if every list has reached its number of participants.
         """
 
         def job(connection: Connection) -> str:
@@ -155,20 +155,20 @@ class Sessions:
         try:
             return await asyncio.wrap_future(self._writer.do(job))
         finally:
-            # A participant may have another token now.
+            # The participant may have a new token.
             self._tokens.clear()
 
     def knows(self, token: str | None) -> bool:
-        """Whether this is somebody's token."""
+        """Return whether a token belongs to a participant."""
         return token is not None and self._id_of(hashed(token)) is not None
 
     @asynccontextmanager
     async def held(self, token: str | None) -> AsyncIterator[Session | None]:
-        """The participant whose token this is, to whom nothing else happens meanwhile; None if it is nobody's."""
+        """Yield the token's participant with the lock held, or None if the token is unknown."""
         while (session := self._of(token)) is not None:
             async with session.lock:
                 if self._reader.shared and self._reader.last_seq(session.participant.id) != len(session.ids):
-                    # Another server process stored events of the participant.
+                    # Another server process has stored events of the participant.
                     session.stale = True
                 if not session.stale:
                     yield session
@@ -195,17 +195,17 @@ class Sessions:
         identity = self._tokens.get(token_hash)
         if identity is None:
             identity = self._reader.id_of(token_hash)
-            # Another server process may give the participant another token.
+            # Another server process may give the participant a new token.
             if identity is not None and not self._reader.shared:
                 self._tokens[token_hash] = identity
         return identity
 
     async def append(self, session: Session, contents: Sequence[Any]) -> Appended:
-        """Store events as they were sent, up to the first that is refused; returns once they are on disk.
+        """Store events up to the first that is rejected. Returns after they are on disk.
 
         Args:
-            session: held.
-            contents: as `wire.read_event` reads them.
+            session: the session, with its lock held.
+            contents: events in the form that `wire.read_event` reads.
         """
         progress, fresh, feedback = session.progress, list[Event](), None
         refused: Exception | None = None
@@ -237,13 +237,13 @@ class Sessions:
             try:
                 await asyncio.wrap_future(self._writer.do(job))
             except BaseException:
-                # What is in memory is not what is stored: whoever comes next reads anew.
+                # Memory and store differ now, so the next holder of the lock reads the events again.
                 session.stale = True
                 raise
         return Appended(progress.seq, feedback, refused)
 
     def _check(self, event: Event) -> None:
-        """Raise NotAllowedError for what study.toml does not allow now; stored events stay valid if it changes."""
+        """Raise NotAllowedError for events that the current study.toml does not allow. Stored events stay valid."""
         least = self._design.config.explanation_letters
         if event.kind == "mouse" and not self._design.config.record.mouse:
             raise NotAllowedError("this study does not record the mouse")
@@ -251,7 +251,7 @@ class Sessions:
             raise NotAllowedError(f"an explanation has at least {least} letters and digits")
 
     def feedback(self, progress: ParticipantProgress, trial: int | None) -> dict[str, Any] | None:
-        """What a practice item tells; None for one that is not answered, and for all others."""
+        """Return the feedback on an answered practice item, or None for all other items."""
         answered = progress.answered.get(trial) if trial is not None and trial < 0 else None
         return self._design.item_type.feedback(answered.trial, answered.answer) if answered else None
 
@@ -271,7 +271,7 @@ class Sessions:
         identity = next(iter(self._store.identities_file.rows(query, PROLIFIC, prolific.pid)), None)
         label = identity[0] if identity else self._new_label(connection)
         if not identity or not self._label(connection, "participant", label):
-            # Who is known there and not here: the process had ended between the two files.
+            # The person is known in one file only if the process ended between writing the two files.
             return self._begin(connection, label, start, device)
         if identity[1:] != (prolific.study, prolific.session):
             raise TakenPartError
@@ -293,7 +293,7 @@ class Sessions:
             raise FullError
         prolific = start.prolific
         if prolific is not None:
-            # First, in a transaction of its own: whoever is in the study is known to have taken part.
+            # First, in a separate transaction, so that every participant of the study has an identity.
             with self._store.identities_file.transaction() as identities:
                 identity = Identity(label, PROLIFIC, prolific.pid, prolific.study, prolific.session)
                 insert_identity(identities, identity)
@@ -318,7 +318,7 @@ class Sessions:
                 return label
 
     def _places(self, connection: Connection) -> dict[str, int]:
-        """By list that is not full, how many are at it now, or finished and are not excluded."""
+        """Return, for each list that is not full, how many participants are active, or finished and kept."""
         config = self._design.config
         silent_since = self._clock() - timedelta(minutes=config.serve.silent_minutes)
         rows = connection.execute(
@@ -333,26 +333,26 @@ class Sessions:
         return {name: n for name, n in places.items() if not most or n < most}
 
     def _is_kept(self, participant_id: int) -> bool:
-        """Whether a participant who finished is not excluded, by what is stored of them alone."""
+        """Return whether a finished participant is kept, judging only by their own data."""
         if participant_id not in self._kept:
-            # Read in the writer's thread and transaction: it may have finished in the same one.
+            # Read in the writer's transaction, because the participant may have finished in the same one.
             person = participation(self._store.participant(participant_id), self._store, self._design)
             self._kept[participant_id] = person.finished and not self._exclusion.reasons(person)
         return self._kept[participant_id]
 
 
 def hashed(token: str) -> bytes:
-    """What is stored of a token."""
+    """Return the stored hash of a token."""
     return hashlib.sha256(token.encode()).digest()
 
 
 def new_token() -> str:
-    """256 random bits, as text."""
+    """Return a token of 256 random bits."""
     return secrets.token_urlsafe(32)
 
 
 def _is_new(event: Event, ids: Sequence[str]) -> bool:
-    """Whether an event is the next one, and not one that is stored and was sent again.
+    """Return whether an event is the next one, or False if it is stored already and was sent again.
 
     Raises:
         ConflictError: if it is neither.

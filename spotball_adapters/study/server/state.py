@@ -1,4 +1,4 @@
-"""What the page is sent of one participant: their images, and where they are."""
+"""The state of one participant for the page: their current item and stage."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class States:
     """States of participants, as JSON values.
 
     Args:
-        design: the study's.
-        sessions: which know the feedback on practice.
-        images: by which pictures are addressed.
-        pilot: whether participants may know their list.
+        design: the study's design.
+        sessions: the sessions, which provide feedback on practice.
+        images: addresses of the images.
+        pilot: whether participants may see the name of their list.
     """
 
     def __init__(self, design: StudyDesign, sessions: Sessions, images: Images, *, pilot: bool) -> None:
@@ -27,7 +27,7 @@ class States:
         self._debriefing = to_html(design.config.texts.debriefing)
 
     def of(self, session: Session) -> dict[str, Any]:
-        """Return the state of a participant whose session is held."""
+        """Return the state of a participant whose session lock is held."""
         progress = session.progress
         current, answered = progress.current, progress.answers
         clicks = progress.pending

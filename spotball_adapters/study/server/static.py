@@ -1,4 +1,4 @@
-"""The page's files, which are the same for all participants: HTML with the study's texts, scripts and styles."""
+"""Static files of the page, the same for all participants: HTML with the study's texts, scripts and styles."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from spotball_adapters.study.setup.catalogs import catalog, direction, script
 from spotball_adapters.study.setup.design import StudyDesign, messages_file
 
 STATIC = (".css", ".js", ".svg")
-"""Endings of what is served of the page's folder, in addition to index.html."""
+"""Extensions of the files in the page's folder that are served, in addition to index.html."""
 
 ADMIN_FILES = ("admin.css", "admin.js")
 
 
 def static_files(design: StudyDesign) -> dict[str, tuple[bytes, str, str]]:
-    """Return what the page consists of, in the study's language: content, media type and tag by name.
+    """Return the page's files in the study's language: content, media type and tag by name.
 
     Raises:
-        InputError: if there is no catalog of the language.
+        InputError: if the language has no catalog.
     """
     language = design.config.language
     translations = catalog(language, messages_file(design.folder, design.config))
@@ -36,7 +36,7 @@ def static_files(design: StudyDesign) -> dict[str, tuple[bytes, str, str]]:
         "pilot": translations.gettext("Pilot: answers given here are not part of the study."),
         "progress": translations.gettext("Progress"),
         "noscript": translations.gettext(
-            "This study needs JavaScript. Please allow it for this page and load it again."
+            "This study needs JavaScript. Please allow it for this page and reload the page."
         ),
     }.items():
         html = html.replace(f"@{mark}@", escape(text))

@@ -1,4 +1,4 @@
-"""What browsers send, checked: its shape here, whether the study's rules allow it in `progress`."""
+"""Check the format of browsers' requests. `progress` checks whether the study's rules allow them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from spotball_core.schema.record import Record
 from spotball_core.service.json_file import parse_json
 
 MAX_BODY = 512 * 1024
-"""Bytes of a request's body."""
+"""Maximum bytes of a request's body."""
 
 MAX_EVENTS = 50
-"""In one request."""
+"""Maximum events per request."""
 
 MAX_POINTS = 600
-"""Of the mouse's path over an image: half a minute of movement, as the page samples it."""
+"""Maximum points of a mouse path: half a minute of movement at the page's sampling rate."""
 
 Whole = Annotated[int, Field(strict=True, ge=0, le=10**6)]
 Share = Annotated[float, Field(strict=True, ge=0, le=1)]
@@ -31,7 +31,7 @@ Id = Annotated[str, StringConstraints(strict=True, pattern=r"^[A-Za-z0-9_-]{1,64
 
 
 def _clean(text: object) -> object:
-    # A browser that cuts a text to its length may cut a pair of surrogates in half.
+    # A browser that truncates a text may cut a surrogate pair in half.
     return storable(text) if isinstance(text, str) else text
 
 
@@ -39,11 +39,11 @@ Text = Annotated[str, BeforeValidator(_clean), Field(strict=True, max_length=MAX
 
 
 class MalformedRequestError(ValueError):
-    """A request that is not of the shape it must have."""
+    """A request has the wrong format."""
 
 
 class Prolific(Record):
-    """The IDs in Prolific's link."""
+    """The IDs in a link from Prolific."""
 
     pid: Id
     study: Id
@@ -51,11 +51,11 @@ class Prolific(Record):
 
 
 class Start(Record):
-    """The start of a participation.
+    """A request to start a participation.
 
     Attributes:
-        resume: only continue an earlier participation; do not start a new one.
-        language: the browser's, such as de-AT.
+        resume: only resume an earlier participation; do not start a new one.
+        language: the browser's language, such as de-AT.
         touch: whether the device has a touch screen.
         list: the list to see, in a pilot.
     """
@@ -70,17 +70,17 @@ class Start(Record):
 
 
 class Nothing(Record):
-    """The value of an event that says all by its kind."""
+    """The value of an event that needs no details."""
 
 
 class StageOver(Record):
-    """The value of `stage`."""
+    """The value of `stage`: the stage that ended."""
 
     stage: Literal["instructions", "practice"]
 
 
 class Clicked(Record):
-    """The value of `click`."""
+    """The value of `click`: the cell, the position and the input device."""
 
     row: Whole
     col: Whole
@@ -90,19 +90,19 @@ class Clicked(Record):
 
 
 class Confirmed(Record):
-    """The value of `answer`."""
+    """The value of `answer`: the confirmed cells."""
 
     cells: Annotated[tuple[tuple[Whole, Whole], ...], Field(max_length=100)]
 
 
 class Chosen(Record):
-    """The value of `choice`."""
+    """The value of `choice`: the index of the option."""
 
     option: Whole
 
 
 class Explained(Record):
-    """The value of `explanation`."""
+    """The value of `explanation`: the text."""
 
     text: Text
 
@@ -123,20 +123,20 @@ SurveyAnswers = Annotated[dict[Id, SurveyAnswer], Field(max_length=100)]
 
 
 class FilledIn(Record):
-    """The value of `questionnaire`: which it is, and the answers by the name of the question."""
+    """The value of `questionnaire`: its name, and the answers by question name."""
 
     name: Id
     answers: SurveyAnswers
 
 
 class QuizAnswers(Record):
-    """The value of `quiz`: the answers by the name of the question."""
+    """The value of `quiz`: the answers by question name."""
 
     answers: SurveyAnswers
 
 
 class Fullscreen(Record):
-    """The value of `fullscreen`: whether the page fills the screen now."""
+    """The value of `fullscreen`: whether the page now fills the screen."""
 
     on: Annotated[bool, Field(strict=True)]
 
@@ -151,7 +151,7 @@ class MousePath(Record):
 
 
 class Away(Record):
-    """The value of `away`."""
+    """The value of `away`: milliseconds that the page was hidden or without focus."""
 
     ms: Milliseconds
 
@@ -172,11 +172,11 @@ VALUES: Mapping[Kind, type[Record]] = MappingProxyType(
         "mouse": MousePath,
     }
 )
-"""What the value of each kind of event holds."""
+"""The format of the value, for each kind of event."""
 
 
 class SentEvent(Record):
-    """An event as it is sent."""
+    """An event as sent by a browser."""
 
     seq: Annotated[int, Field(strict=True, ge=1, le=10**6)]
     event: Annotated[
@@ -190,10 +190,10 @@ class SentEvent(Record):
 
 
 def parsed(body: bytes) -> Any:
-    """A body's JSON.
+    """Return the JSON value of a request's body.
 
     Raises:
-        MalformedError: if it is none.
+        MalformedRequestError: if it is not JSON.
     """
     try:
         return parse_json(body)
@@ -202,7 +202,7 @@ def parsed(body: bytes) -> Any:
 
 
 def read_start(content: Any) -> Start:
-    """The begin of a participation; MalformedError if it is not."""
+    """Return the request to start a participation. Raise MalformedRequestError if it is invalid."""
     try:
         return Start.model_validate(content)
     except ValidationError as error:
@@ -210,7 +210,7 @@ def read_start(content: Any) -> Start:
 
 
 def read_events(content: Any) -> list[Any]:
-    """What a request has for events, each to be read by `read_event`; MalformedError if it has none, or too many."""
+    """Return the unparsed events of a request. Raise MalformedRequestError if their number is zero or too large."""
     events = content.get("events") if isinstance(content, dict) and set(content) == {"events"} else None
     if not isinstance(events, list) or not events or len(events) > MAX_EVENTS:
         raise MalformedRequestError(f'expected {{"events": [...]}} with 1 to {MAX_EVENTS} events')
@@ -218,7 +218,7 @@ def read_events(content: Any) -> list[Any]:
 
 
 def read_event(content: Any, received_at: str) -> Event:
-    """An event; MalformedError if it is none."""
+    """Return an event. Raise MalformedRequestError if it is invalid."""
     try:
         event = SentEvent.model_validate(content)
         value = VALUES[event.kind].model_validate(event.value).model_dump(mode="json")

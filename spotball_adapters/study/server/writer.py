@@ -1,4 +1,4 @@
-"""One thread that writes: what has queued up is one transaction, and nobody is answered before it is on disk."""
+"""Write to the store in one thread. Queued jobs share a transaction and get results after it is on disk."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ T = TypeVar("T")
 Job = Callable[[Connection], Any]
 
 AT_ONCE = 256
-"""Jobs in one transaction, at most: so that the first of many does not wait for the last."""
+"""Maximum number of jobs per transaction, so that the first of many does not wait for the last."""
 
 
 class EventWriter(BatchThread[tuple[Job, "Future[Any]"]]):
-    """Does jobs on a store in the order they are handed over."""
+    """Executes jobs on a store, in the order in which they are submitted."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         super().__init__("spotball-study-writer", most=AT_ONCE)
 
     def do(self, job: Callable[[Connection], T]) -> Future[T]:
-        """Hand over a job. The future has its result once it is on disk, or why it is not; then nothing of it is."""
+        """Submit a job. Its future gets the result once it is on disk, or an error, in which case nothing of the job is
+        stored.
+        """
         future: Future[T] = Future()
         self.put((job, future))
         return future
@@ -40,18 +42,18 @@ class EventWriter(BatchThread[tuple[Job, "Future[Any]"]]):
                         results.append((future, job(connection)))
                     except Exception as error:
                         if not connection.in_transaction:
-                            # SQLite has taken all of it back, as it does on a full disk.
+                            # SQLite has rolled back the whole transaction, for example because the disk is full.
                             raise
-                        # It fails alone: the others have nothing to do with it.
+                        # Only this job fails. The other jobs are independent of it.
                         connection.execute("ROLLBACK TO job")
                         failed.append((future, error))
                     connection.execute("RELEASE job")
         except Exception as error:
-            # Whatever it is, the thread goes on and who waits hears of it.
+            # After any error, the thread continues, and the waiting callers receive the error.
             alone = {future for future, _ in failed}
             failed += [(future, error) for _, future in batch if future not in alone]
             results = []
-        # Whoever waits may have gone away with a lost connection.
+        # The caller may have ended because its connection was lost.
         for future, result in results:
             if future.set_running_or_notify_cancel():
                 future.set_result(result)

@@ -1,1 +1,1 @@
-"""Prepare a study: its configuration, lists and design."""
+"""Prepare a study: configuration, lists, design and checks."""

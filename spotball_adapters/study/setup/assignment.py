@@ -1,4 +1,4 @@
-"""Which list a participant sees, and in which order: drawn from seeds that are recorded."""
+"""Assign lists and trial orders to participants, from recorded seeds."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from spotball_core.random import generator_for
 
 
 def seed_of(study_seed: int, participant: str) -> int:
-    """A participant's own seed, from the study's and their label: at least 0, below 2**63."""
+    """Return a participant's seed (0 or more, below 2**63), derived from the study's seed and the label."""
     return int(generator_for(study_seed, "participant", participant).integers(2**63))
 
 
 def choose_list(holding: Mapping[str, int], seed: int) -> str:
-    """The list that the fewest hold a place in; among several, one at random.
+    """Return the list with the fewest participants; a random one if several are tied.
 
     Args:
-        holding: by list, how many finished it or are at it now. At least one list.
-        seed: the participant's.
+        holding: for each list, how many participants finished it or are active. There is at least one list.
+        seed: the participant's seed.
 
     Examples:
         >>> choose_list({"soccer": 2, "basketball": 1, "volleyball": 2}, seed=0)
@@ -39,15 +39,15 @@ def draw_trials(
     explanations: int,
     options: Callable[[tuple[str, str]], Sequence[str]] = lambda key: (),
 ) -> tuple[StudyTrial, ...]:
-    """What a participant sees: practice as it is listed, then images and checks in random order.
+    """Return a participant's trials: practice in the listed order, then images and checks in random order.
 
-    Every order in which no check is first and no two checks are neighbors is equally likely.
+    All orders are equally likely in which a check is neither first nor next to another check.
 
     Args:
-        study_list: the list, with no more checks than images.
-        seed: the participant's.
-        explanations: of how many images, drawn at random, an explanation is asked; of all if there are fewer.
-        options: of an image, by its identity; drawn into an order of their own.
+        study_list: the list, with at most as many checks as images.
+        seed: the participant's seed.
+        explanations: number of random images to explain; all images if there are fewer.
+        options: returns an image's options by its identity. They are shown in random order.
 
     Examples:
         >>> few = ListConfig(name="soccer", sport="soccer", images=("1", "2", "3"), checks=("9",))
@@ -57,7 +57,7 @@ def draw_trials(
     rng = generator_for(seed, "order")
     images = [study_list.images[i] for i in rng.permutation(len(study_list.images))]
     checks = [study_list.checks[i] for i in rng.permutation(len(study_list.checks))]
-    # Each check right behind another image: so it is not first, and its neighbors are no checks.
+    # Place each check directly after a different image, so that it is not first and not next to another check.
     behind = set(rng.choice(len(images), size=len(checks), replace=False).tolist())
     explained = set(rng.choice(len(images), size=min(explanations, len(images)), replace=False).tolist())
     remaining_checks = iter(checks)

@@ -1,4 +1,4 @@
-"""The texts of the page in the study's language: gettext catalogs, in which English is the key."""
+"""The page's texts in the study's language: gettext catalogs with English keys."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ RIGHT_TO_LEFT = ("ar", "arc", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "
 """Languages that are written from right to left."""
 
 _NUMBERS = 200
-"""Numbers whose plural form the page is told; beyond, hundreds make no difference in any language."""
+"""How many numbers the page gets a plural form for. In all languages, larger numbers repeat the forms of smaller ones.
+"""
 
 
 def direction(language: str) -> str:
-    """Return rtl or ltr.
+    """Return the writing direction of a language: rtl or ltr.
 
     Examples:
         >>> direction("he-IL"), direction("de")
@@ -30,14 +31,14 @@ def direction(language: str) -> str:
 
 
 def catalog(language: str, file: Path | None = None) -> gettext.NullTranslations:
-    """Return the translations of a language; none for English.
+    """Return the translations of a language; no translations for English.
 
     Args:
-        language: such as de or de-AT.
-        file: a compiled catalog (.mo) of the researcher's; None for those of this package.
+        language: a language code such as de or de-AT.
+        file: the researcher's compiled catalog (.mo), or None for the catalogs of this package.
 
     Raises:
-        InputError: if there is no catalog of the language, or the file is none.
+        InputError: if the language has no catalog, or if the file is not a catalog.
     """
     name = language.lower().split("-")[0]
     try:
@@ -57,7 +58,7 @@ def catalog(language: str, file: Path | None = None) -> gettext.NullTranslations
 
 def script(translations: gettext.NullTranslations) -> bytes:
     """Return the page's module messages.js: texts, plural forms by the English singular, and each number's form."""
-    # The library has no public way to list a catalog.
+    # gettext has no public method to list a catalog.
     entries: Mapping[Any, str] = getattr(translations, "_catalog", {})
     texts = {key: text for key, text in entries.items() if isinstance(key, str) and key and text}
     plurals: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""Preflight: what is missing before a study may start."""
+"""Check a study before it starts, and list what is missing."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from spotball_adapters.study.setup.design import StudyDesign, load
 from spotball_core.errors import InputError
 
 FEWEST_IMAGES = 10
-"""Images of a list below which a participant's accuracy says little."""
+"""Minimum images per list. With fewer, a participant's accuracy is too imprecise."""
 
 PLACEHOLDERS = ("NAME", "INSTITUTION", "EMAIL", "AMOUNT", "XXXXXXXX")
-"""Words of study.toml that stand for what only the researcher knows."""
+"""Placeholders in study.toml for values that only the researcher knows."""
 
 _PLACEHOLDER = re.compile(rf"\b({'|'.join(PLACEHOLDERS)})\b")
 
 
 def check(folder: Path) -> list[str]:
-    """Return every reason why a study should not start yet; empty for a study that may.
+    """Return all reasons why a study should not start yet, or an empty list if it may start.
 
     Args:
-        folder: the study's.
+        folder: the study's folder.
 
     Raises:
-        MissingExtraError: without Pillow.
+        MissingExtraError: if Pillow is not installed.
     """
     try:
         design = load(folder)
@@ -36,14 +36,14 @@ def check(folder: Path) -> list[str]:
 
 
 def problems(design: StudyDesign) -> Iterator[str]:
-    """Yield what is missing in a study that can be read: the field, what is wrong, and what to do."""
+    """Yield the problems of a readable study: the field, what is wrong, and what to do."""
     config = design.config
     fields = {f"texts.{name}": text for name, text in config.texts.model_dump().items()}
     fields |= {"title": config.title, "pay.base": config.pay.base, "completion.url": config.completion.url or ""}
     fields |= {"completion.screened_url": config.completion.screened_url or ""}
     fields |= {
-        f"questionnaires.{number} ({one.name})": one.model_dump_json()
-        for number, one in enumerate(config.questionnaires, start=1)
+        f"questionnaires.{number} ({questionnaire.name})": questionnaire.model_dump_json()
+        for number, questionnaire in enumerate(config.questionnaires, start=1)
     }
     fields |= {"quiz": config.quiz.model_dump_json()} if config.quiz else {}
     for field, text in fields.items():

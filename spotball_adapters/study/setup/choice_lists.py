@@ -1,4 +1,4 @@
-"""Lists of a study of choices: each photo in one of them, so that all are shown equally often."""
+"""Create the lists of a choice study: each photo is in exactly one list, so all are shown equally often."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from spotball_core.gaze.data.stimuli import Stimulus
 from spotball_core.random import generator_for
 
 PER_LIST = 45
-"""Photos of a list of the gaze study."""
+"""Default number of photos per list, as in the gaze study."""
 
 PRACTICE = 3
-"""Practice items of the gaze study: checks, which come again later."""
+"""Practice items, as in the gaze study: checks, which appear again later."""
 
 
 def lists_of_stimuli(stimuli: Sequence[Stimulus], *, per_list: int | None = None, seed: int = 0) -> list[ListConfig]:
-    """The lists of some photos, with all attention checks in each, of which the first three are practice.
+    """Return lists of photos. Each contains all attention checks, of which the first three are also practice items.
 
     Args:
-        stimuli: with attention checks, if there are any.
-        per_list: photos of a list, at most, in lists made here. None takes the lists that the stimuli name; where they
-            name none, it is 45.
-        seed: of the lists that are made here.
+        stimuli: stimuli, including attention checks if there are any.
+        per_list: maximum number of photos in each generated list. None uses the lists in the stimuli, or 45 if they
+            name no lists.
+        seed: seed of the generated lists.
     """
     checks = tuple(stimulus.stimulus_id for stimulus in stimuli if stimulus.attention_check)
     photos = [stimulus for stimulus in stimuli if not stimulus.attention_check]
@@ -43,18 +43,18 @@ def lists_of_stimuli(stimuli: Sequence[Stimulus], *, per_list: int | None = None
 
 
 def dealt(photos: Sequence[Stimulus], per_list: int, seed: int = 0) -> list[list[str]]:
-    """Photos in as few lists as it takes, like cards: kind by kind, each kind shuffled, one list after the other.
+    """Deal photos to as few lists as possible: shuffled within each kind, one list after the other.
 
-    So lists differ by one photo at most, and by one of a kind at most, where a kind is a condition, a number of
-    objects, a proximity and a view.
+    Lists therefore differ by at most one photo, also within each kind. A kind is a condition, a number of objects, a
+    proximity and a view.
 
     Args:
-        photos: without attention checks.
-        per_list: photos of a list, at most.
-        seed: of the shuffling.
+        photos: stimuli without attention checks.
+        per_list: maximum number of photos per list.
+        seed: seed of the shuffling.
 
     Returns:
-        Names of stimuli, list by list.
+        Ids of stimuli, for each list.
     """
     kinds: defaultdict[tuple[str, int, int, str], list[str]] = defaultdict(list)
     for stimulus in photos:

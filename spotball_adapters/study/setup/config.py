@@ -1,4 +1,4 @@
-"""study.toml: everything that a study is, in one file that people read."""
+"""The configuration file study.toml, which defines a study."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Words = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 
 
 def _from_file(value: Any, info: ValidationInfo) -> Any:
-    """A text that stands in a file of its own, `{ file = "consent.md" }`, read."""
+    """Read a text from a separate file: `{ file = "consent.md" }`."""
     if not isinstance(value, dict):
         return value
     if set(value) != {"file"} or not isinstance(value["file"], str):
@@ -45,7 +45,7 @@ def _from_file(value: Any, info: ValidationInfo) -> Any:
 
 
 def _questionnaires(value: Any, info: ValidationInfo) -> Any:
-    """Questionnaires that stand in a file of their own, `{ file = "questionnaires.toml" }`, read."""
+    """Read questionnaires from a separate file: `{ file = "questionnaires.toml" }`."""
     if not isinstance(value, dict):
         return value
     if set(value) != {"file"} or not isinstance(value["file"], str):
@@ -61,17 +61,17 @@ def _questionnaires(value: Any, info: ValidationInfo) -> Any:
 
 
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True), BeforeValidator(_from_file)]
-"""Markdown, inline or from a file beside study.toml."""
+"""A Markdown text, inline or from a file next to study.toml."""
 
 
 class ClicksConfig(Record):
-    """The task `clicks`: how many cells are clicked on an image."""
+    """Settings of the task `clicks`: how many cells to click per image."""
 
     per_image: Annotated[int, Field(ge=1, le=20)] = 3
 
 
 class ChoiceConfig(Record):
-    """The task `choice`: the file of its stimuli, what is asked, and whether practice tells what is right."""
+    """Settings of the task `choice`: the file of stimuli, the question, and whether practice has feedback."""
 
     stimuli: Words
     question: Words = "Which object is this person looking at?"
@@ -79,12 +79,12 @@ class ChoiceConfig(Record):
 
 
 class ListConfig(Record):
-    """What one participant sees. An image is named within the list's sport.
+    """What one participant sees. Images are named by their id within the list's sport.
 
     Attributes:
-        images: those that are scored.
-        checks: attention checks.
-        practice: shown first, with feedback; may also be among the others.
+        images: the scored images.
+        checks: the attention checks.
+        practice: images shown first, with feedback. They may also be among the others.
     """
 
     name: Name
@@ -95,10 +95,14 @@ class ListConfig(Record):
 
 
 class ExampleConfig(Record):
-    """An image with its ball and without it, for the instructions: paths within the study's folder or the dataset's.
+    """The example of the instructions: an image with and without its ball.
+
+    Paths are relative to the study's or the dataset's folder.
 
     Attributes:
-        synthetic: it was drawn, and the page says so.
+        with_ball: path of the image with the ball.
+        without_ball: path of the image without the ball.
+        synthetic: whether the image is synthetic, which the page then states.
     """
 
     with_ball: Words
@@ -107,7 +111,7 @@ class ExampleConfig(Record):
 
 
 class TextsConfig(Record):
-    """What participants read."""
+    """Texts for participants."""
 
     consent: Text
     instructions: Text
@@ -116,7 +120,7 @@ class TextsConfig(Record):
 
 
 class PayConfig(Record):
-    """What participants get. `bonus` is what all clicks right would earn."""
+    """Payment of participants. `bonus` is the amount for full accuracy."""
 
     base: Words = "nothing"
     bonus: Annotated[Decimal, Field(ge=0, max_digits=12)] = Decimal(0)
@@ -127,11 +131,11 @@ Url = Annotated[str, StringConstraints(pattern=r"^https?://[^\s]+$")]
 
 
 class CompletionConfig(Record):
-    """Where participants go at the end, or the code they return; neither is sent before the end.
+    """Where participants go at the end, or the code that they return. Neither is sent before the end.
 
     Attributes:
         screened_url: where participants go who fail the comprehension quiz.
-        screened_code: the code that they return.
+        screened_code: the code for participants who fail the comprehension quiz.
     """
 
     url: Url | None = None
@@ -154,13 +158,14 @@ class CompletionConfig(Record):
 
 
 class ExclusionConfig(Record):
-    """Who `export` leaves out unless it is told otherwise.
+    """Which participants `export` excludes by default.
 
     Attributes:
-        checks: any: one click of a check outside the ball's cells excludes; all: only if all of them are; none.
-        min_seconds_per_image: on the median image.
-        same_cell: who named one and the same cell throughout.
-        also: further rules, see `results.exclusion.RULES`.
+        checks: `any` excludes participants with one click outside the ball's cells on a check; `all` only if all clicks
+            on a check are outside; `none` excludes no participants.
+        min_seconds_per_image: minimum median time per image in seconds.
+        same_cell: exclude participants who chose the same cell throughout.
+        also: further rules; see `results.exclusion.RULES`.
     """
 
     checks: Literal["any", "all", "none"] = "any"
@@ -172,22 +177,22 @@ class ExclusionConfig(Record):
 
 
 class QuotaConfig(Record):
-    """How many participants there are to be.
+    """Target number of participants.
 
     Attributes:
-        per_list: who finished and is kept, of each list; 0 for no limit. Excluded participants are replaced.
+        per_list: finished and kept participants per list; 0 for no limit. Excluded participants are replaced.
     """
 
     per_list: NonNegativeInt = 0
 
 
 class RecordConfig(Record):
-    """What is stored of participants in addition to what they do. The consent text must announce it.
+    """What to store about participants in addition to their answers. The consent text must announce it.
 
     Attributes:
-        device: kind of device, browser, operating system and language.
-        focus: how often and how long the page is out of sight.
-        mouse: the mouse's path over each image. The consent page announces it.
+        device: type of device, browser, operating system and language.
+        focus: how often and how long the page is hidden or without focus.
+        mouse: the mouse path over each image. The consent page announces it.
     """
 
     device: bool = False
@@ -196,12 +201,12 @@ class RecordConfig(Record):
 
 
 class DisplayConfig(Record):
-    """What participants' windows must be like. The consent page states it; images are hidden until it is so.
+    """Requirements for participants' windows. The consent page states them. Images are hidden until they are met.
 
     Attributes:
-        fullscreen: the page fills the screen; each time a participant leaves this mode is recorded.
-        min_width: of the window, in CSS pixels; 0 for no limit.
-        min_height: of the window, in CSS pixels; 0 for no limit.
+        fullscreen: the page must fill the screen. Each exit from full screen is recorded.
+        min_width: minimum width of the window in CSS pixels; 0 for no limit.
+        min_height: minimum height of the window in CSS pixels; 0 for no limit.
     """
 
     fullscreen: bool = False
@@ -210,14 +215,15 @@ class DisplayConfig(Record):
 
 
 class ServeConfig(Record):
-    """How the server treats who comes.
+    """Server settings.
 
     Attributes:
-        silent_minutes: who did nothing for so long, and is not finished, holds no place in the balance of the lists.
-        requests_per_minute: of one participant.
-        requests_per_minute_address: of one network address, behind which a whole lab may be.
-        starts_per_minute_address: participations that begin, of one address.
-        only_prolific: refuse who comes without the IDs of Prolific's link.
+        silent_minutes: unfinished participants without events for this time no longer count in the balance of the
+            lists.
+        requests_per_minute: limit per participant.
+        requests_per_minute_address: limit per network address, which a whole lab may share.
+        starts_per_minute_address: limit of new participations per network address.
+        only_prolific: reject participants without the IDs of a link from Prolific.
     """
 
     silent_minutes: PositiveFloat = 30.0
@@ -228,19 +234,20 @@ class ServeConfig(Record):
 
 
 class StudyConfig(Record):
-    """A study.
+    """Configuration of a study.
 
     Attributes:
-        dataset: the dataset's folder, relative to the study's or absolute.
-        seed: of lists, orders, and which answers are to be explained.
-        language: of the page's own texts: en, de, or another with `messages`.
+        dataset: the dataset's folder, absolute or relative to the study's folder.
+        seed: seed of lists, orders, and the choice of answers to explain.
+        language: language of the page's texts: en, de, or another one with `messages`.
         messages: a compiled gettext catalog (.mo) of the page's texts, in the study's folder.
-        explanations: how many random images a participant is asked to explain.
-        questionnaires: before the instructions or after the images; also in a file, { file = "..." }.
+        explanations: number of random images that a participant is asked to explain.
+        questionnaires: questionnaires before the instructions or after the images. They may be in a file: { file =
+            "..." }.
         quiz: questions about the instructions, before the images.
-        database: a PostgreSQL database to store answers in; None for SQLite files in the study's folder.
-        explanation_letters: how many letters and digits an explanation has at least.
-        minutes: that taking part is said to take; None for 20 seconds an image.
+        database: a PostgreSQL database for the answers, or None for SQLite files in the study's folder.
+        explanation_letters: minimum number of letters and digits of an explanation.
+        minutes: the stated duration in minutes, or None for an estimate of 20 seconds per image.
     """
 
     title: Words = "Spot the Ball"
@@ -270,10 +277,10 @@ class StudyConfig(Record):
 
 
 def read_config(folder: Path) -> StudyConfig:
-    """The study.toml of a study's folder, texts in files of their own read.
+    """Read the study.toml of a study's folder, including texts in separate files.
 
     Raises:
-        InputError: if there is none, or with everything that is wrong with it.
+        InputError: if the file is missing or invalid. The error lists all problems.
     """
     path = folder / CONFIG
     fields = read_toml(path, "a study, as `spotball study init` makes it")

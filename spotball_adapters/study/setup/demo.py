@@ -1,4 +1,4 @@
-"""Studies to try: made-up scenes and people at tables, whose pictures are drawn."""
+"""Demo studies with synthetic scenes, or with synthetic pictures of people at tables."""
 
 from __future__ import annotations
 
@@ -17,32 +17,31 @@ from spotball_core.synthetic.scenes import synthetic_scenes
 
 N_SCENES, SHOWN, EXPLAINED = 60, 8, 2
 PHOTOS, PHOTO_CHECKS, SIDE = 16, 3, 448
-"""Of the study of choices: photos, in two lists; checks; pixels of a side, as in the gaze study."""
+"""Size of the demo of choices: photos in two lists, checks, and pixels per side as in the gaze study."""
 
 _TEXTS = {
     "consent": """\
-**This is a demo of a study about how people read a scene.** All its scenes are made up and drawn: they are synthetic,
-and what is answered says nothing about people.
+**This is a demo of a study about how people read a scene.** All its scenes are synthetic, and the answers say nothing
+about people.
 
-In a study, this page says who does it and why, what is asked, what is stored, that taking part is voluntary, and whom
-to write to. What you answer here is forgotten when the server ends.""",
+In a study, this page says who conducts it and why, what participants do, what is stored, that taking part is voluntary,
+and whom to contact. The server deletes your answers when it stops.""",
     "debriefing": """\
-**This was a demo with synthetic scenes.** In a study, this page says what it was about, and how participants get their
-pay.""",
+**This was a demo with synthetic scenes.** In a study, this page explains its purpose and how participants are paid.""",
 }
 
 
 def demo_study(folder: Path) -> Path:
-    """Make a study of synthetic scenes, with their pictures, that takes a few minutes.
+    """Create a study of synthetic scenes, with their images, that takes a few minutes.
 
     Args:
-        folder: empty or new; gets the dataset in `data` and the study in `study`.
+        folder: an empty or new folder. It gets the dataset in `data` and the study in `study`.
 
     Returns:
         The study's folder.
 
     Raises:
-        MissingExtraError: without Pillow.
+        MissingExtraError: if Pillow is not installed.
     """
     data, study = folder / "data", folder / "study"
     write_scenes(write_scene_pictures(synthetic_scenes(N_SCENES), data), data / SCENES)
@@ -52,7 +51,7 @@ def demo_study(folder: Path) -> Path:
 
 
 def demo_choices(folder: Path) -> Path:
-    """Make a study of drawn people who look at objects, that takes a few minutes; otherwise as `demo_study`."""
+    """Create a study of synthetic people who look at objects, that takes a few minutes; otherwise like `demo_study`."""
     from spotball_adapters.gaze.training.pictures import design_plans, draw_set
 
     data, study = folder / "data", folder / "study"
@@ -68,7 +67,7 @@ def demo_choices(folder: Path) -> Path:
 
 
 def _adapt(study: Path, changes: Mapping[str, str]) -> None:
-    """Change the study's file to what a demo says."""
+    """Replace texts of the study's configuration by those of a demo."""
     text = (study / CONFIG).read_text(encoding="utf-8")
     for before, after in changes.items():
         text = text.replace(before, after)

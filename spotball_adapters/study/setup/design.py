@@ -1,4 +1,4 @@
-"""A study as it is served: its configuration, its items with their truth, and the files of its images."""
+"""The design of a study: its configuration, its items with ground truth, and its image files."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from spotball_core.service.images import open_image
 from spotball_core.service.paths import data_file
 
 FORMATS = {"JPEG": "image/jpeg", "PNG": "image/png", "WEBP": "image/webp"}
-"""Images that every browser shows, by Pillow's name, and their media types."""
+"""Image formats that every browser shows, by Pillow's name, with their media types."""
 
 ORIENTATION = 0x0112
-"""The EXIF field that says how a browser turns an image."""
+"""The EXIF field for the orientation of an image."""
 
 
 @dataclass(frozen=True, slots=True)
 class StudyImage:
-    """An image's file.
+    """An image file.
 
     Attributes:
-        path: of the file, within the dataset's folder.
-        width: as a browser shows it, in pixels.
-        height: as a browser shows it, in pixels.
+        path: the file, within the dataset's folder.
+        width: width in pixels as shown by a browser.
+        height: height in pixels as shown by a browser.
         digest: SHA-256 of the file.
-        orientation: EXIF's, 1 for an upright image.
+        orientation: the EXIF orientation; 1 for an upright image.
     """
 
     path: Path
@@ -53,14 +53,14 @@ class StudyImage:
 
 @dataclass(frozen=True)
 class StudyDesign:
-    """A study's configuration with what it refers to.
+    """A study's configuration with the items and files that it refers to.
 
     Attributes:
-        folder: the study's.
-        scenes: by identity; empty for the task `choice`.
-        stimuli: by identity; empty for the task `clicks`.
-        pictures: of all images that are shown, by identity.
-        example: with the ball and without it.
+        folder: the study's folder.
+        scenes: scenes by identity; empty for the task `choice`.
+        stimuli: stimuli by identity; empty for the task `clicks`.
+        pictures: all shown images by identity.
+        example: the example images with and without the ball.
     """
 
     folder: Path
@@ -72,7 +72,7 @@ class StudyDesign:
 
     @cached_property
     def item_type(self) -> ItemType:
-        """What is shown and asked."""
+        """Return the type of the study's items."""
         choice = self.config.choice
         if choice is not None and self.config.task == "choice":
             return ObjectChoice(self.stimuli, choice.question, feedback=choice.feedback)
@@ -80,15 +80,15 @@ class StudyDesign:
 
     @cached_property
     def surveys(self) -> Surveys:
-        """What is asked in addition to the images."""
+        """Return the questionnaires and the quiz."""
         return Surveys(self.config.questionnaires, self.config.quiz)
 
     def list_named(self, name: str) -> ListConfig:
-        """One of the lists; KeyError if there is none of this name."""
+        """Return the list with this name. Raise KeyError if it does not exist."""
         return {study_list.name: study_list for study_list in self.config.lists}[name]
 
     def trials(self, name: str, seed: int) -> tuple[StudyTrial, ...]:
-        """What a participant with this seed sees of a list."""
+        """Return the trials of a list for a participant with this seed."""
 
         def options(key: Key) -> tuple[str, ...]:
             return self.stimuli[key].objects if self.stimuli else ()
@@ -97,16 +97,18 @@ class StudyDesign:
 
     @property
     def parts(self) -> dict[str, Any]:
-        """What may not change once somebody took part, by the name that study.toml has for it; JSON values."""
+        """Return what may not change after the first participant began, by the name in study.toml, as JSON values."""
         config = self.config
-        asked: dict[str, Any] = {}
-        # Only where there are any, so that a study of an earlier version stays the same.
+        surveys: dict[str, Any] = {}
+        # Only if there are any, so that a study of an earlier version stays the same.
         if config.questionnaires:
-            asked["questionnaires"] = [one.model_dump(mode="json") for one in config.questionnaires]
+            surveys["questionnaires"] = [
+                questionnaire.model_dump(mode="json") for questionnaire in config.questionnaires
+            ]
         if config.quiz:
-            asked["quiz"] = config.quiz.model_dump(mode="json")
+            surveys["quiz"] = config.quiz.model_dump(mode="json")
         return {
-            **asked,
+            **surveys,
             "task": config.task,
             "seed": config.seed,
             "explanations": config.explanations,
@@ -128,11 +130,11 @@ class StudyDesign:
 
 
 def load(folder: Path) -> StudyDesign:
-    """A study's configuration with what it refers to.
+    """Load a study's configuration with the items and files that it refers to.
 
     Raises:
-        InputError: with everything that cannot be used.
-        MissingExtraError: without Pillow.
+        InputError: if something cannot be used. The error lists all problems.
+        MissingExtraError: if Pillow is not installed.
     """
     config = read_config(folder)
     dataset = folder / config.dataset
@@ -177,7 +179,7 @@ def load(folder: Path) -> StudyDesign:
 
 
 def messages_file(folder: Path, config: StudyConfig) -> Path | None:
-    """Return the researcher's catalog of the page's texts, if any.
+    """Return the researcher's catalog of the page's texts, or None.
 
     Raises:
         InputError: if it is not a file within the study's folder.
@@ -194,7 +196,7 @@ def _all(study_list: ListConfig) -> tuple[str, ...]:
 def _faults(
     config: StudyConfig, scenes: Mapping[Key, Scene], stimuli: Mapping[Key, Stimulus]
 ) -> Iterator[tuple[str, str, str]]:
-    """What lists say that cannot be: field, found, expected."""
+    """Yield the problems with the lists: field, value found, value expected."""
     if config.task == "choice" and config.choice is None:
         yield "choice", "nothing", "a table [choice] for the task choice"
         return
@@ -228,7 +230,7 @@ def _faults(
 
 
 def _stimuli(folder: Path, config: StudyConfig) -> dict[Key, Stimulus]:
-    """The stimuli of a study of choices, by identity: under the name of each list's sport."""
+    """Return the stimuli of a choice study by identity, under the sport of each list."""
     if config.choice is None:
         return {}
     sports = {study_list.sport for study_list in config.lists}
@@ -238,7 +240,7 @@ def _stimuli(folder: Path, config: StudyConfig) -> dict[Key, Stimulus]:
 
 
 def _picture(dataset: Path, path: str | None, size: tuple[int, int] | None) -> StudyImage:
-    """What is known of an image's file; InputError if it cannot be shown, or is not of this width and height."""
+    """Return the description of an image file. Raise InputError if it cannot be shown or has another size."""
     try:
         from PIL import Image
     except ImportError as error:

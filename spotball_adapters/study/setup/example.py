@@ -1,4 +1,4 @@
-"""The example pair of the instructions: one image with its ball and without it, of no image that participants see."""
+"""The example of the instructions: an image with and without its ball, which is not among the study's images."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from spotball_core.errors import OptionError
 from spotball_core.schema.scene import Scene
 
 WITH_BALL = "with_ball"
-"""Where a dataset that `spotball gen` made has its images with the ball."""
+"""Folder with the original images in a dataset from `spotball gen`."""
 
 SEED = 1
-"""Of the synthetic scene."""
+"""Seed of the synthetic scene."""
 
 _NAMES = ("example-with-ball", "example-without-ball")
 
 
 def find_example(dataset: Path) -> ExampleConfig | None:
-    """Return the pair that a dataset has as images/example-with-ball.* and images/example-without-ball.*, if any."""
+    """Return the example that a dataset has as images/example-with-ball.* and images/example-without-ball.*, if any."""
     paths = [
         next((path.relative_to(dataset).as_posix() for path in sorted(dataset.glob(f"images/{name}.*"))), None)
         for name in _NAMES
@@ -29,21 +29,22 @@ def find_example(dataset: Path) -> ExampleConfig | None:
 
 
 def has_originals(dataset: Path, scenes: Iterable[Scene], originals: Path | None) -> bool:
-    """Return whether an original image, with the ball, is known of any of these scenes."""
+    """Return whether one of these scenes has an original image with the ball."""
     return any(_original(dataset, scene, originals) for scene in scenes)
 
 
 def copy_example(dataset: Path, scenes: Iterable[Scene], originals: Path | None, out: Path) -> ExampleConfig | None:
-    """Copy the first scene with an original image into a study's folder, as the example pair.
+    """Copy the first scene with an original image into a study's folder as the example.
 
     Args:
-        dataset: the folder.
-        scenes: that are shown to no participant.
-        originals: a folder of original images, called as the dataset's, with any ending; None for those of the dataset.
+        dataset: the dataset's folder.
+        scenes: scenes that no participant sees.
+        originals: a folder of original images with the dataset's names and any extension, or None for those in the
+            dataset.
         out: the study's folder.
 
     Returns:
-        The pair; None if no scene has an original image.
+        The example, or None if no scene has an original image.
     """
     for scene in scenes:
         original = _original(dataset, scene, originals)
@@ -58,10 +59,10 @@ def copy_example(dataset: Path, scenes: Iterable[Scene], originals: Path | None,
 
 
 def draw_example(out: Path) -> ExampleConfig:
-    """Draw a synthetic scene with and without its ball into a study's folder; the page says that it is synthetic.
+    """Draw a synthetic scene with and without its ball into a study's folder. The page says that it is synthetic.
 
     Raises:
-        MissingExtraError: without Pillow.
+        MissingExtraError: if Pillow is not installed.
     """
     from spotball_core.synthetic.pictures import draw_scene
     from spotball_core.synthetic.scenes import synthetic_scenes
@@ -84,8 +85,8 @@ def _original(dataset: Path, scene: Scene, originals: Path | None) -> Path | Non
         if not originals.is_dir():
             raise OptionError(f"--originals: the folder {originals} does not exist. Correct the path")
         folder, within = originals, own
-    # As in the dataset's folder, else by the sport or the name alone.
+    # Try the path in the dataset first, then only the sport and the name, or only the name.
     for stem in (within.with_suffix(""), Path(scene.sport, own.stem), Path(own.stem)):
-        if found := sorted(path for path in (folder / stem.parent).glob(f"{stem.name}.*") if path.is_file()):
-            return found[0]
+        if matches := sorted(path for path in (folder / stem.parent).glob(f"{stem.name}.*") if path.is_file()):
+            return matches[0]
     return None

@@ -1,4 +1,4 @@
-"""A study for a dataset, as a study.toml to read and to change."""
+"""Create a study.toml for a dataset, to read and edit."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from spotball_core.schema.scene import Scene
 from spotball_core.service.files import replacing
 
 EXPLANATIONS = 10
-"""Images that the paper's participants were asked to explain."""
+"""Number of images that the paper's participants were asked to explain."""
 
 TO_FILL_IN = "NAME, INSTITUTION, EMAIL"
-"""What stands in the texts for what only the researcher knows."""
+"""Placeholders in the texts for values that only the researcher knows."""
 
 
 def init_study(
@@ -42,21 +42,21 @@ def init_study(
 ) -> StudyConfig:
     """Write OUT/study.toml for a dataset.
 
-    For clicks, each sport is a list: its images, its controls as checks, and for practice one image whose ball is
-    hidden and that is not in the list. Without `images`, one image is kept back for practice; if all are asked for, the
-    list has no practice. For choices see `choice_lists.lists_of_stimuli`.
+    For clicks, each sport becomes a list with its images, its controls as checks, and one other image with a hidden
+    ball for practice. Without `images`, one image is reserved for practice; if `images` selects all, the list has no
+    practice. For choices, see `choice_lists.lists_of_stimuli`.
 
     Args:
-        dataset: the folder; for choices, that with the file of stimuli, or the file itself.
-        sports: only these; all if empty. Of clicks alone.
-        images: how many of a sport, drawn at random; all if None. Of choices, how many of a list, at most.
-        seed: of what is drawn here, and of the study.
-        originals: a folder with images before the ball was removed, for the example pair; see `example.copy_example`.
-        language: of the texts for participants.
+        dataset: the dataset's folder. For choices, the folder with the file of stimuli, or the file itself.
+        sports: only these sports; all if empty. Applies only to clicks.
+        images: number of random images per sport; all if None. For choices, the maximum number of images per list.
+        seed: seed of the selection and of the study.
+        originals: a folder with images before the ball was removed, for the example; see `example.copy_example`.
+        language: language of the texts for participants.
 
     Raises:
-        OptionError: for a study that is there already, a sport that is not, or more images than there are.
-        InputError: for a dataset that cannot be used.
+        OptionError: if the study exists already, if a sport does not exist, or if there are too few images.
+        InputError: if the dataset cannot be used.
     """
     if (out / CONFIG).exists():
         raise OptionError(f"{out / CONFIG} exists already. Name another folder with --out")
@@ -109,10 +109,10 @@ def _lists_of_scenes(
     *,
     needs_example: bool,
 ) -> tuple[list[ListConfig], list[Scene]]:
-    """Return the lists, and the scenes that none of them shows.
+    """Return the lists, and the scenes that no list shows.
 
-    Without `images`, each sport keeps one image back for practice; the first one that has original images keeps back
-    another, for the example.
+    Without `images`, each sport reserves one image for practice. The first sport with original images reserves another
+    one for the example.
     """
     by_sport: defaultdict[str, list[Scene]] = defaultdict(list)
     for scene in read_scenes(dataset / SCENES):
@@ -146,7 +146,7 @@ def _list_of(
         raise OptionError(f"{sport}: all images are controls (the ball is visible). Name another sport with --sport")
     order = generator_for(seed, "images", sport).permutation(len(tests)).tolist()
     if images is None:
-        # The only image is shown.
+        # The only image is shown, so none is left for practice.
         outside = [i for i in order if tests[i].ball_cells][-min(keeps, len(tests) - 1) :] if len(tests) > 1 else []
         chosen = sorted(set(order) - set(outside))
     else:
@@ -161,7 +161,7 @@ def _list_of(
 
 
 def _stimuli_of(dataset: Path) -> tuple[Path, tuple[Stimulus, ...]]:
-    """The file of a study's stimuli, given itself or by its folder, and what is in it."""
+    """Return the file of a study's stimuli, given the file or its folder, and its content."""
     if dataset.is_file():
         return dataset, read_stimuli(dataset)
     paths = sorted(dataset.glob("stimuli*.csv"))
@@ -221,7 +221,7 @@ _CHOICE = """\
 # The file of the stimuli, in the dataset's folder.
 stimuli = {stimuli}
 question = {question}
-# Whether practice items say what was right.
+# Whether practice items show the correct answer.
 feedback = true
 """
 
@@ -229,12 +229,12 @@ _CLICKS = {
     "bonus": "1.00",
     "asked": """\
 [clicks]
-# Cells that are chosen on each image.
+# The number of cells to choose on each image.
 per_image = 3
 """,
-    "missed": "one click of a check outside the ball's cells excludes: the paper's rule",
+    "missed": "one click outside the ball's cells on a check excludes: the rule of the paper",
 }
-"""What differs in a study of clicks; in one of choices below."""
+"""Texts that differ between studies of clicks and of choices (below)."""
 
 _CHOICES = {"bonus": "0.00", "missed": "one check with a wrong choice excludes"}
 

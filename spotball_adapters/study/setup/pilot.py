@@ -1,6 +1,6 @@
-"""Pilots of a study: their data is in STUDY/pilot-1 and so on, and never mixes with the study's.
+"""Pilots of a study. Their data are in STUDY/pilot-1 and so on, separate from the study's.
 
-A pilot fixes nothing: where study.toml was changed since, the next pilot gets the next folder.
+A pilot does not fix the study: if study.toml was changed, the next pilot gets a new folder.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from spotball_adapters.study.store import StudyStore, has_data, reading
 from spotball_core.errors import OptionError
 
 MARK = PILOT
-"""What the names of pilots' folders and the labels of their participants begin with."""
+"""Prefix of the names of pilots' folders and of their participants' labels."""
 
 SIMULATED = "simulated-"
 """Prefix of the labels of simulated participants."""
@@ -24,16 +24,16 @@ SIMULATED = "simulated-"
 
 def pilots(folder: Path) -> list[Path]:
     """Return the folders of a study's pilots, the latest last."""
-    found = (path for path in folder.glob(f"{MARK}*") if re.fullmatch(rf"{MARK}\d+", path.name) and path.is_dir())
-    return sorted(found, key=lambda path: int(path.name.removeprefix(MARK)))
+    folders = (path for path in folder.glob(f"{MARK}*") if re.fullmatch(rf"{MARK}\d+", path.name) and path.is_dir())
+    return sorted(folders, key=lambda path: int(path.name.removeprefix(MARK)))
 
 
 def open_pilot(folder: Path, parts: Mapping[str, Any]) -> Path:
     """Return the folder of the latest pilot; of a new one if the study has changed or the latest pilot was simulated.
 
     Args:
-        folder: the study's.
-        parts: what participants see, see `StudyDesign.parts`.
+        folder: the study's folder.
+        parts: the fixed parts of the study; see `StudyDesign.parts`.
     """
     known = pilots(folder)
     if known and has_data(known[-1]):
@@ -57,7 +57,7 @@ def data_folder(folder: Path, *, pilot: bool) -> Path:
     """Return the folder with the data of a study, or of its latest pilot.
 
     Raises:
-        OptionError: if there was no pilot.
+        OptionError: if the study has no pilot.
     """
     if not pilot:
         return folder
@@ -67,15 +67,15 @@ def data_folder(folder: Path, *, pilot: bool) -> Path:
 
 
 def delete_pilots(folder: Path) -> int:
-    """Delete the data of all pilots of a study; return how many participants they had.
+    """Delete the data of all pilots of a study, and return their number of participants.
 
     Raises:
-        OptionError: if there was no pilot, or one is being served.
+        OptionError: if the study has no pilot, or if a server uses one.
     """
     data_folder(folder, pilot=True)
     n = 0
     for pilot in pilots(folder):
-        # Opened first: it fails while a server has the pilot.
+        # Open the store first, because this fails while a server uses the pilot.
         with StudyStore(pilot) as store:
             n += len(store.participants())
             store.drop()

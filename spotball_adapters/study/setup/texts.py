@@ -1,4 +1,4 @@
-"""What a researcher wrote in Markdown, as HTML that can do no harm: HTML in it is shown as text."""
+"""Convert a researcher's Markdown to safe HTML: HTML tags in it are shown as text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from spotball_core.errors import MissingExtraError
 
 
 def to_html(text: str) -> str:
-    """Markdown (CommonMark and tables) as HTML. Images are left to the study: a text shows none.
+    """Return Markdown (CommonMark and tables) as HTML. Images are not supported.
 
     Examples:
         >>> to_html("Thank *you*. <script>alert(1)</script>")
@@ -26,7 +26,7 @@ def to_html(text: str) -> str:
     for token in tokens:
         for child in token.children or ():
             if child.type == "link_open":
-                # A link must not take the participant away from the study.
+                # A link must not navigate the participant away from the study.
                 child.attrSet("target", "_blank")
                 child.attrSet("rel", "noopener noreferrer")
     html: str = parser.renderer.render(tokens, parser.options, {})

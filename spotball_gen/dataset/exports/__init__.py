@@ -1,4 +1,4 @@
-"""A dataset in forms that other tools read: Hugging Face imagefolder, COCO and Parquet."""
+"""Export a dataset for other tools: Hugging Face imagefolder, COCO or Parquet."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from spotball_gen.dataset.licenses import license_urls
 
 @dataclass(frozen=True)
 class ExportFormat:
-    """A format: what writes its files, and what describes them in Croissant."""
+    """An export format: the function that writes its files, and the function that describes them in Croissant."""
 
     write: Callable[[list[Row], Path], None]
     describe: Callable[[Path], describe.Described]
@@ -32,22 +32,22 @@ FORMATS: dict[str, ExportFormat] = {
 }
 
 CARD_FILES = ("card.md", "funnel.svg", "positions.svg")
-"""The card in words, and its pictures."""
+"""Files of the card: the text and its figures."""
 
 
 def export(dataset: Path, format: str, out: Path, *, with_ball: bool = False) -> int:
-    """Write a dataset in another form; return how many images it has.
+    """Export a dataset, and return the number of images.
 
     Args:
-        dataset: its folder.
-        format: one of `FORMATS`.
-        out: a folder that does not exist yet, or an empty one.
-        with_ball: export the images with the ball. Only COCO has them, to train detectors.
+        dataset: the dataset's folder.
+        format: a key of `FORMATS`.
+        out: a folder that is empty or does not exist yet.
+        with_ball: export the images with the ball. Only the COCO format supports this, to train detectors.
 
     Raises:
-        InputError: for a dataset that cannot be read.
-        OptionError: if `out` is not empty, or for images with the ball in another format than COCO.
-        OSError: if it cannot be written.
+        InputError: if the dataset cannot be read.
+        OptionError: if `out` is not empty, or if images with the ball are requested in another format than COCO.
+        OSError: if a file cannot be written.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise OptionError(f"--out: {out} exists already. Name a folder that does not exist")
@@ -74,7 +74,7 @@ def export(dataset: Path, format: str, out: Path, *, with_ball: bool = False) ->
 
 
 def copy_card(dataset: Path, out: Path) -> bool:
-    """Copy the dataset's card and its pictures; return whether there is one."""
+    """Copy the dataset's card and its figures, and return whether there is a card."""
     if file_fault(dataset / CARD_FILES[0]) is not None:
         return False
     for name in CARD_FILES:

@@ -1,4 +1,4 @@
-"""COCO's detection format: a file of annotations for each part of the split, and the images."""
+"""Export in COCO's detection format: an annotation file per split, and the images."""
 
 from __future__ import annotations
 
@@ -28,12 +28,11 @@ CATEGORIES = [
 def write(rows: list[Row], out: Path) -> None:
     """Write annotations/instances_PART.json and images/SPORT/IMAGE.
 
-    Boxes are [x, y, width, height], outlines segmentations.
-    The files are named as in COCO, by which CVAT recognizes the format. A box without an outline has an empty
-    segmentation. A player whose pose is known has `keypoints`, and `keypoint_scores` with their confidences, which COCO
-    lacks.
+    Boxes are [x, y, width, height], and outlines are segmentations. The file names are those of COCO, from which CVAT
+    recognizes the format. A box without an outline has an empty segmentation. A player with a known pose has
+    `keypoints`, and `keypoint_scores` with their confidences, which COCO does not define.
 
-    The ball's box is where the ball was if the images are those without it.
+    In images without the ball, the ball's box is the place where the ball was.
     """
     (out / "annotations").mkdir()
     for row in rows:

@@ -1,4 +1,4 @@
-"""The columns of an exported dataset: one description for Parquet, `datasets` and Croissant."""
+"""Columns of an exported dataset, described once for Parquet, `datasets` and Croissant."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 import polars as pl
 
 IMAGE: Final = pl.Struct({"bytes": pl.Binary, "path": pl.String})
-"""An image's file and its name, as the library `datasets` stores images."""
+"""Type of an image column: the file's bytes and name, as stored by the library `datasets`."""
 
 _BOX = pl.List(pl.Float64)
 
@@ -18,9 +18,9 @@ class Column:
     """A column.
 
     Attributes:
-        name: in the file.
-        description: what it holds, in a sentence.
-        dtype: the type in Parquet.
+        name: its name in the file.
+        description: its content, in a sentence.
+        dtype: its type in Parquet.
     """
 
     name: str
@@ -45,7 +45,7 @@ SCENE_COLUMNS: Final = (
     Column("license", "License of the video; empty if not known.", pl.String),
     Column("origin", "Where the video is from; empty if not known.", pl.String),
 )  # fmt: skip
-"""What an export tells of an image, in addition to its pixels."""
+"""Columns that describe an image, in addition to its pixels."""
 
 IMAGE_COLUMN: Final = Column("image", "The image without the ball.", IMAGE)
 
@@ -60,7 +60,7 @@ _CROISSANT = {
 
 
 def feature(dtype: Any) -> dict[str, Any]:
-    """Return a type as the library `datasets` describes it.
+    """Return a type in the notation of the library `datasets`.
 
     Examples:
         >>> feature(pl.List(pl.Float64))
@@ -74,7 +74,7 @@ def feature(dtype: Any) -> dict[str, Any]:
 
 
 def croissant_type(dtype: Any) -> dict[str, Any]:
-    """Return a type as Croissant describes it.
+    """Return a type in Croissant's notation.
 
     Examples:
         >>> croissant_type(pl.List(pl.List(pl.Float64)))

@@ -1,4 +1,4 @@
-"""The Croissant metadata of each export's files."""
+"""Describe the files of each export in Croissant."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spotball_gen.dataset.exports.columns import IMAGE, SCENE_COLUMNS, Column, c
 from spotball_gen.dataset.exports.parquet import COLUMNS, DATA
 
 Described = tuple[list[dict[str, Any]], list[dict[str, Any]]]
-"""Files and record sets."""
+"""A pair of files and record sets."""
 
 _PARQUET, _JSON, _JSON_LINES = "application/x-parquet", "application/json", "application/jsonlines"
 _ITEMS = "items"
@@ -29,10 +29,10 @@ def parquet(
 
     Args:
         folder: the root of the dataset.
-        columns: of the files.
-        data: the folder of the files.
-        records: the name of the record set.
-        description: what a record is.
+        columns: columns of the files.
+        data: folder of the files.
+        records: name of the record set.
+        description: description of a record.
     """
     files = [file_object(folder, path, _PARQUET) for path in sorted((folder / data).iterdir())]
     name = f"{data}-files"
@@ -45,7 +45,7 @@ def parquet(
 
 
 def imagefolder(folder: Path) -> Described:
-    """Describe PART/metadata.jsonl: one record per image, with its file's name."""
+    """Describe PART/metadata.jsonl: one record per image, with its file name."""
     file_name = Column("file_name", "The image's file, from the folder of its part.", SCENE_COLUMNS[0].dtype)
     files = [file_object(folder, path, _JSON_LINES) for path in sorted(folder.glob("*/metadata.jsonl"))]
     fields = [
@@ -63,7 +63,7 @@ def imagefolder(folder: Path) -> Described:
 
 
 def coco(folder: Path) -> Described:
-    """Describe annotations/instances_PART.json: the images and the boxes of each part.
+    """Describe annotations/instances_PART.json: the images and boxes of each split.
 
     The same file is described once per record set, because mlcroissant reads all fields of a file into one table.
     """

@@ -1,4 +1,4 @@
-"""Hugging Face's imagefolder: `load_dataset("imagefolder", data_dir=...)` reads it."""
+"""Export as a Hugging Face imagefolder, for `load_dataset("imagefolder", data_dir=...)`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from spotball_gen.dataset.exports.rows import PARTS, Row
 
 
 def write(rows: list[Row], out: Path) -> None:
-    """Write PART/SPORT/IMAGE and PART/metadata.jsonl, a line for each image."""
+    """Write PART/SPORT/IMAGE, and PART/metadata.jsonl with a line per image."""
     for part in PARTS:
         inside = [row for row in rows if row.part == part]
         if not inside:

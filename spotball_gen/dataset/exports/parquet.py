@@ -1,4 +1,4 @@
-"""Parquet with the images inside, as the Hugging Face Hub shows and streams it."""
+"""Export as Parquet with embedded images, the format that the Hugging Face Hub shows and streams."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from spotball_gen.dataset.exports.columns import IMAGE_COLUMN, SCENE_COLUMNS, Co
 from spotball_gen.dataset.exports.rows import PARTS, Row
 
 PER_FILE, BYTES_PER_FILE = 1000, 300_000_000
-"""Images of a file, and their bytes, at most: a file's rows are in memory at once."""
+"""Maximum images per file, and maximum bytes of images per file. All rows of a file are in memory at once."""
 
 DATA = "data"
-"""The folder of the files."""
+"""Name of the folder with the files."""
 
 COLUMNS = (IMAGE_COLUMN, *SCENE_COLUMNS)
 
@@ -26,7 +26,7 @@ _Row = TypeVar("_Row")
 
 
 def write(rows: list[Row], out: Path) -> None:
-    """Write data/PART-00000-of-N.parquet. The column `image` holds the bytes of the file and its name."""
+    """Write data/PART-00000-of-N.parquet. The column `image` holds each file's bytes and name."""
     (out / DATA).mkdir()
     for part in PARTS:
         inside = [row for row in rows if row.part == part]
@@ -36,7 +36,7 @@ def write(rows: list[Row], out: Path) -> None:
 
 
 def piece_name(part: str, number: int, count: int) -> str:
-    """Return the name of a part's file, as the Hub names them.
+    """Return the file name of a piece of a split, in the Hub's naming scheme.
 
     Examples:
         >>> piece_name("train", 0, 2)
@@ -46,10 +46,10 @@ def piece_name(part: str, number: int, count: int) -> str:
 
 
 def in_pieces(rows: Sequence[_Row], sizes: Sequence[int]) -> Iterator[list[_Row]]:
-    """Divide rows into the files that hold them.
+    """Divide rows into pieces, one per file.
 
     Args:
-        sizes: the bytes of each row's image.
+        sizes: bytes of each row's image.
 
     Examples:
         >>> [len(piece) for piece in in_pieces("abc", [200_000_000, 100_000_000, 1])]
@@ -68,11 +68,11 @@ def in_pieces(rows: Sequence[_Row], sizes: Sequence[int]) -> Iterator[list[_Row]
 
 
 def write_table(records: Iterable[Mapping[str, object]], columns: Sequence[Column], path: Path) -> None:
-    """Write records as Parquet whose columns the library `datasets` knows: it decodes images.
+    """Write records as Parquet with the metadata that `datasets` needs to decode images.
 
     Args:
-        records: a value per column.
-        columns: in order.
+        records: records with a value per column.
+        columns: columns in order.
         path: the new file.
     """
     frame = pl.DataFrame(list(records), schema={column.name: column.dtype for column in columns})
@@ -84,8 +84,8 @@ def write_table(records: Iterable[Mapping[str, object]], columns: Sequence[Colum
 def _hide_arrow_schema(path: Path) -> None:
     """Rename the entry `ARROW:schema` in the file's footer.
 
-    PyArrow, which `datasets` reads with, ignores all other metadata where this entry is, and Polars always writes it.
-    Without it, the columns' types are those of Parquet, which are the same.
+    If this entry exists, PyArrow, with which `datasets` reads, ignores all other metadata. Polars always writes it.
+    Without it, the columns have their Parquet types, which are the same.
     """
     with path.open("r+b") as file:
         file.seek(-8, 2)

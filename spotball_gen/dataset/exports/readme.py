@@ -1,4 +1,4 @@
-"""The README of an export: metadata as Hugging Face reads it, and what the files are."""
+"""Write the README of an export: metadata for Hugging Face, and a description of the files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TAGS = ("spot-the-ball", "social-inference", "vision-language-models", "croissan
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 
 _PATHS = {"parquet": "data/{}-*.parquet", "imagefolder": "{}/**"}
-"""The files of a part, for the formats that the library `datasets` loads."""
+"""Paths of a split's files, for formats that the library `datasets` loads."""
 
 _DATASETS = 'from datasets import load_dataset\n\ndataset = load_dataset("FOLDER")\ndataset["train"][0]["image"]'
 _COCO = """from pycocotools.coco import COCO
@@ -32,7 +32,7 @@ _LOAD = {"parquet": _DATASETS, "imagefolder": _DATASETS, "coco": _COCO}
 
 
 def size_category(n_images: int) -> str:
-    """Return the Hub's category of a dataset's size.
+    """Return the Hub's size category of a dataset.
 
     Examples:
         >>> size_category(999), size_category(1000), size_category(5_000_000)
@@ -46,9 +46,9 @@ def readme(rows: Sequence[Row], format: str, *, with_ball: bool, card: bool) -> 
 
     Args:
         rows: the images.
-        format: of the export.
+        format: format of the export.
         with_ball: whether the ball is visible in the images.
-        card: whether card.md is next to it.
+        card: whether card.md is in the same folder.
     """
     parts = [part for part in PARTS if any(row.part == part for row in rows)]
     task = "object-detection" if format == "coco" else "visual-question-answering"
@@ -67,12 +67,12 @@ def readme(rows: Sequence[Row], format: str, *, with_ball: bool, card: bool) -> 
 
 
 def front_matter(metadata: Mapping[str, Any]) -> str:
-    """Return a card's metadata with the lines that mark its start and end."""
+    """Return a card's metadata between its delimiter lines."""
     return f"---\n{yaml_text(metadata)}---\n\n"
 
 
 def citation() -> Iterator[str]:
-    """Yield the lines of the section that names the paper."""
+    """Yield the lines of the section that cites the paper."""
     yield from ("## Citation", "", "```bibtex", BIBTEX.rstrip(), "```")
 
 

@@ -1,4 +1,4 @@
-"""What all exports are made of: the scenes of a dataset, with split, video and license."""
+"""The rows of all exports: the scenes of a dataset with split, video and license."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ class _Card(BaseModel):
 
 @dataclass(frozen=True)
 class SceneRow:
-    """A scene of a dataset with its part and its source.
+    """A scene of a dataset with its split and its source.
 
     Attributes:
         scene: the scene.
-        part: `train` or `test`.
+        part: the split, `train` or `test`.
         video: the video that the image is from.
-        license: of the video; empty if it is not known.
-        origin: where the video is from; empty if it is not known.
+        license: license of the video; empty if unknown.
+        origin: origin of the video; empty if unknown.
     """
 
     scene: Scene
@@ -65,7 +65,7 @@ class SceneRow:
     origin: str
 
     def record(self) -> dict[str, Any]:
-        """Return everything but the image as JSON values. Boxes are (x1, y1, x2, y2) in pixels."""
+        """Return all data except the image as JSON values. Boxes are (x1, y1, x2, y2) in pixels."""
         scene = self.scene
         return {
             "id": scene.image,
@@ -84,7 +84,7 @@ class SceneRow:
         }
 
     def _outlines(self) -> list[list[list[list[float]]] | None]:
-        """For each player the polygons of the outline, None where it is not known."""
+        """Return the outline polygons of each player, or None if unknown."""
         outlines = self.scene.player_outlines or (None,) * len(self.scene.players or ())
         return [
             None if outline is None else [[list(point) for point in polygon] for polygon in outline]
@@ -104,11 +104,11 @@ class Row(SceneRow):
 
     @property
     def name(self) -> str:
-        """The image's file in an export: SPORT/IMAGE with the ending that it has in the dataset."""
+        """Return the name of the image file in an export: SPORT/IMAGE with the extension from the dataset."""
         return output_name(self.scene.sport, self.scene.image, ending=image_ending(str(self.scene.path)))
 
     def copy(self, folder: Path) -> None:
-        """Copy the image's file into a folder, under its name."""
+        """Copy the image file into a folder under its name."""
         place = folder / self.name
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(self.file, place)
@@ -117,14 +117,14 @@ class Row(SceneRow):
 def read_rows(dataset: Path, *, with_ball: bool = False) -> list[Row]:
     """Return the images of a dataset in the order of its scenes. Attention checks with a visible ball are excluded.
 
-    Split and sources are those of the dataset. A dataset without them is split here, by video if ids name videos.
+    Splits and sources are read from the dataset. A dataset without splits is split here, by video if ids name videos.
 
     Args:
-        dataset: its folder.
-        with_ball: whether the images' files are those with the ball.
+        dataset: the dataset's folder.
+        with_ball: use the image files with the ball.
 
     Raises:
-        InputError: for scenes that cannot be read or whose images are not there.
+        InputError: if scenes cannot be read or images are missing.
     """
     scenes = [scene for scene in read_scenes(dataset / SCENES) if not scene.control]
     files = _image_files(dataset, scenes, with_ball)
@@ -133,7 +133,7 @@ def read_rows(dataset: Path, *, with_ball: bool = False) -> list[Row]:
 
 
 def read_parts(dataset: Path, scenes: Sequence[Scene]) -> dict[str, str] | None:
-    """Return the part of each image, SPORT/IMAGE, from the dataset's splits.json; None if it has none.
+    """Return the split of each image, SPORT/IMAGE, in the dataset's splits.json, or None.
 
     Raises:
         InputError: if the file cannot be read or lacks an image.
@@ -149,12 +149,12 @@ def read_parts(dataset: Path, scenes: Sequence[Scene]) -> dict[str, str] | None:
 
 
 def scene_rows(dataset: Path, scenes: Iterable[Scene], parts: Mapping[str, str]) -> Iterator[SceneRow]:
-    """Yield the scenes with their parts, and with the sources that the dataset's card names.
+    """Yield the scenes with their splits, and with the sources in the dataset's card.
 
     Args:
-        dataset: its folder.
+        dataset: the dataset's folder.
         scenes: the scenes.
-        parts: the part of each image, SPORT/IMAGE.
+        parts: the split of each image, SPORT/IMAGE.
 
     Raises:
         InputError: if the card cannot be read.
@@ -172,7 +172,7 @@ def _part_of(splits: _Splits) -> dict[str, str]:
 
 
 def _image_files(dataset: Path, scenes: Sequence[Scene], with_ball: bool) -> list[Path]:
-    """Return the image file of each scene; raise InputError with all that cannot be used."""
+    """Return the image file of each scene. Raise InputError that lists all unusable files."""
     files: list[Path] = []
     problems: list[Problem] = []
     for scene in scenes:
@@ -189,7 +189,7 @@ def _image_files(dataset: Path, scenes: Sequence[Scene], with_ball: bool) -> lis
 
 
 def _read(path: Path, model: type[_Model]) -> _Model | None:
-    """A file beside the scenes, of which only what exports need is checked; None where it is missing."""
+    """Read a file next to the scenes, and check only the fields that exports need. Return None if it is missing."""
     if not path.exists():
         return None
     try:

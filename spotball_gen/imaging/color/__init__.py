@@ -1,4 +1,4 @@
-"""Finding a ball and players by known colors, in drawn pictures: light and shade change the colors of footage.
+"""Find ball and players by known colors, in synthetic pictures. In real footage, light and shade change the colors.
 
-Lengths are shares of the image's height, so that its size does not matter.
+Lengths are fractions of the image's height, so results do not depend on its size.
 """

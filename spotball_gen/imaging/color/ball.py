@@ -1,4 +1,4 @@
-"""A ball by its hue."""
+"""Find a ball by its hue."""
 
 from __future__ import annotations
 
@@ -8,23 +8,24 @@ from spotball_gen.imaging.color.pixels import Color, closed, of_hue, parts
 from spotball_gen.items.item import Box, Image
 
 _HUE = 10
-"""How far a hue may be from the ball's, of 256 around the circle."""
+"""Maximum distance of a hue from the ball's, where the full circle is 256."""
 _SATURATION, _BRIGHTNESS = 0.65, 0.5
-"""At least, as parts of the ball's: its seams are darker, and at its edges its color mixes with others."""
+"""Minimum saturation and brightness relative to the ball's. Seams are darker, and edges mix with other colors."""
 _SMALLEST = 0.0003
-"""Area of the smallest spot, as a share of the squared height: a ball 7 pixels across in 360."""
+"""Minimum area as a fraction of the squared height: a ball with a diameter of 7 pixels at a height of 360."""
 
 
 def find_balls(image: Image, color: Color) -> tuple[Box, ...]:
-    """Spots of a ball's hue, whatever their shape.
+    """Return the boxes of regions with a ball's hue, in any shape.
 
     Args:
         image: RGB, shape (height, width, 3).
-        color: the ball's; no gray, which has no hue.
+        color: the ball's color. It must not be gray, which has no hue.
 
     Returns:
-        Their boxes, best first. A score is the part of the ellipse in the box that is filled, times the box's shorter
-        side over its longer.
+        The boxes, best first. A score is the filled share of the ellipse in the box, times the ratio of the box's
+            shorter to its
+        longer side.
     """
     _, measured = parts(closed(of_hue(image, color, _HUE, _SATURATION, _BRIGHTNESS), 3))
     balls = []

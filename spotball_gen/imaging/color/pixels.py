@@ -1,4 +1,4 @@
-"""Masks of pixels that have a color, and their shapes; masks are boolean, of shape (height, width)."""
+"""Masks of pixels with a color, and operations on masks. Masks are boolean, of shape (height, width)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Edges = tuple[int, int, int, int]
 
 
 def of_colors(image: Image, colors: Iterable[Color], near: int) -> Mask:
-    """Where one of the colors is: no channel differs by more.
+    """Return the mask of pixels near one of the colors: no channel differs by more than `near`.
 
     Examples:
         >>> of_colors(np.array([[[10, 10, 10], [10, 10, 13]]], dtype=np.uint8), [(8, 10, 12)], 2).tolist()
@@ -33,14 +33,14 @@ def of_colors(image: Image, colors: Iterable[Color], near: int) -> Mask:
 
 
 def of_hue(image: Image, color: Color, near: int, saturation: float, brightness: float) -> Mask:
-    """Where a color's hue is.
+    """Return the mask of pixels with a color's hue.
 
     Args:
         image: RGB, shape (height, width, 3).
-        color: no gray, which has no hue.
-        near: how far a hue may be, of 256 around the circle.
-        saturation: the least, as a part of the color's.
-        brightness: likewise.
+        color: the color. It must not be gray, which has no hue.
+        near: maximum distance of the hue, where the full circle is 256.
+        saturation: minimum saturation relative to the color's.
+        brightness: minimum brightness relative to the color's.
     """
     cv2 = opencv()
     target = cv2.cvtColor(np.array([[color]], dtype=np.uint8), cv2.COLOR_RGB2HSV_FULL)[0, 0].astype(np.int16)
@@ -53,17 +53,17 @@ def of_hue(image: Image, color: Color, near: int, saturation: float, brightness:
 
 
 def opened(mask: Mask, width: int) -> Mask:
-    """Without what is thinner than a disc of so many pixels."""
+    """Return the mask without parts that are thinner than a disk of this width in pixels."""
     return _changed(mask, opencv().MORPH_OPEN, width)
 
 
 def closed(mask: Mask, width: int) -> Mask:
-    """With all gaps filled that a disc of so many pixels does not fit into."""
+    """Return the mask with gaps filled that a disk of this width in pixels does not fit into."""
     return _changed(mask, opencv().MORPH_CLOSE, width)
 
 
 def odd(share: float, height: int) -> int:
-    """A share of the height as an odd number of pixels, which has a middle.
+    """Return a fraction of the height as an odd number of pixels.
 
     Examples:
         >>> odd(0.014, 360), odd(0.02, 360), odd(0.02, 20)
@@ -73,11 +73,12 @@ def odd(share: float, height: int) -> int:
 
 
 def parts(mask: Mask) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The parts that do not touch each other but at corners.
+    """Return the 4-connected components of a mask.
 
     Returns:
-        The number of the part that each pixel is of, 0 for none, shape (height, width), and of each part, 0 included:
-        x, y, width, height and area, shape (n, 5).
+        The component number of each pixel (0 for none), shape (height, width); and for each component including 0: x,
+            y, width,
+        height and area, shape (n, 5).
     """
     _, labels, measured, _ = opencv().connectedComponentsWithStats(mask.astype(np.uint8), connectivity=4)
     return labels, measured

@@ -1,4 +1,4 @@
-"""Players by their shirts, and by the skin, hair and shorts that belong to them."""
+"""Find players by their shirts and by the skin, hair and shorts connected to them."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from spotball_gen.items.item import Box, Image
 from spotball_gen.items.pictures import opencv
 
 _NEAR, _HAIR_NEAR = 28, 18
-"""By how much each channel may differ: noise, compression, and colors that mix. Hair is as dark as shadows are."""
+"""Maximum difference per channel, due to noise, compression and mixed colors. Hair is as dark as shadows."""
 _THIN, _GAP = 0.014, 0.02
-"""What is thinner is no shirt but a line or a letter; what is no farther apart hangs together."""
+"""Minimum thickness of a shirt (thinner regions are lines or letters), and maximum gap within a person."""
 _LEAST_HEIGHT, _LEAST_AREA = 0.02, 0.0005
-"""Of a shirt; the area as a share of the squared height."""
+"""Minimum height and area of a shirt. The area is a fraction of the squared height."""
 
-# A person's measures, as shares of the body's height.
+# Proportions of a person, as fractions of the body's height.
 _SHIRT_HEIGHT, _SHIRT_WIDTH = 0.54, 0.36
 _ASIDE, _ABOVE, _BELOW = 0.4, 0.7, 0.42
-"""How far one reaches: to the sides from the shirt's middle, and up and down from its lower edge."""
+"""Maximum reach of a person: to the sides from the shirt's center, and up and down from its lower edge."""
 _HAIR_BELOW, _SHORTS_BELOW, _SHORTS_ASIDE = 0.1, 0.2, 0.05
-"""Where hair ends below the shirt's upper edge, and where shorts end below and beside the shirt."""
+"""Lower end of hair below the shirt's upper edge, and extent of shorts below and to the sides of the shirt."""
 
 _UPRIGHT = 0.8
-"""A shirt's width over its height, at most, where pieces are put together."""
+"""Maximum width-to-height ratio of a shirt after merging pieces."""
 _FILLED = 0.35
-"""The part of the box that a person fills."""
+"""The share of its box that a person fills."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Team:
 
 @dataclass
 class _Shirt:
-    """A shirt, which arms may cut into pieces: the edges of all, their area and numbers."""
+    """A shirt, possibly cut into pieces by arms: the edges, area and numbers of all pieces."""
 
     edges: Edges
     area: int
@@ -50,20 +50,21 @@ class _Shirt:
 
 
 def find_players(image: Image, teams: Sequence[Team], skin: Sequence[Color], hair: Sequence[Color]) -> tuple[Box, ...]:
-    """People in the teams' shirts, also those of the audience who wear such.
+    """Return the boxes of people in the teams' shirts, including people in the audience.
 
-    The pieces of a shirt are put together where skin joins them. How large the shirt is says how far its player
-    reaches; what hangs together with it within that reach is the player. Two in equal shirts of whom one hides much of
-    the other are found as one.
+    Pieces of a shirt are merged if skin connects them. The size of the shirt determines the player's reach, and
+    everything connected to it within this reach belongs to the player. Two people in equal shirts are found as one if
+    one largely hides the other.
 
     Args:
         image: RGB, shape (height, width, 3).
-        teams: whose players.
-        skin: its tones.
-        hair: its colors.
+        teams: the teams.
+        skin: skin tones.
+        hair: hair colors.
 
     Returns:
-        Their boxes, best first. A score is how much of the box is filled, over what a person fills; at most 1.
+        The boxes, best first. A score is the filled share of the box relative to the share that a person fills, at most
+            1.
     """
     height = image.shape[0]
     smooth = opencv().medianBlur(image, 3)
@@ -82,10 +83,10 @@ def find_players(image: Image, teams: Sequence[Team], skin: Sequence[Color], hai
 
 
 def _shirts(labels: NDArray[np.int32], measured: NDArray[np.int32], bodies: Mask) -> list[_Shirt]:
-    """Shirts, put together of pieces on one body, or on bodies that touch."""
+    """Return the shirts, merged from pieces on the same body or on touching bodies."""
     body, _ = parts(closed(bodies, 3))
     by_body: dict[int, list[_Shirt]] = {}
-    # From the largest piece on.
+    # Start with the largest piece.
     for piece in sorted(range(1, len(measured)), key=lambda i: (-measured[i, 4], i)):
         x, y, width, height, area = measured[piece].tolist()
         edges = x, y, x + width, y + height
@@ -103,7 +104,7 @@ def _shirts(labels: NDArray[np.int32], measured: NDArray[np.int32], bodies: Mask
 
 
 def _go_together(shirt: Edges, piece: Edges) -> bool:
-    """Whether a piece may be of a shirt: it is near, and with it the shirt is upright or hardly larger."""
+    """Return whether a piece may belong to a shirt: it is near, and together they are upright or hardly larger."""
     wide, high = _size(shirt)
     all_wide, all_high = _size(_around(shirt, piece))
     upright = all_wide <= _UPRIGHT * all_high
@@ -111,12 +112,12 @@ def _go_together(shirt: Edges, piece: Edges) -> bool:
 
 
 def _person(shirt: _Shirt, labels: NDArray[np.int32], bare: Mask, heads: Mask, shorts: Mask) -> Box:
-    """The box of who wears a shirt."""
+    """Return the box of the person in a shirt."""
     height, width = labels.shape
     x1, y1, x2, y2 = shirt.edges
     tall = max((y2 - y1) / _SHIRT_HEIGHT, (x2 - x1) / _SHIRT_WIDTH)
     left, right = (int(np.clip((x1 + x2) / 2 + side * _ASIDE * tall, 0, width)) for side in (-1, 1))
-    # The shirt itself is within, however it is cut.
+    # The box always includes the shirt itself.
     left, right = min(left, x1), max(right, x2)
     top, bottom = int(max(y2 - _ABOVE * tall, 0)), int(min(y2 + _BELOW * tall, height))
     top, bottom = min(top, y1), max(bottom, y2)
@@ -144,7 +145,7 @@ def _person(shirt: _Shirt, labels: NDArray[np.int32], bare: Mask, heads: Mask, s
 
 
 def _size(edges: Edges) -> tuple[int, int]:
-    """Width and height."""
+    """Return width and height."""
     return edges[2] - edges[0], edges[3] - edges[1]
 
 
@@ -153,5 +154,5 @@ def _around(a: Edges, b: Edges) -> Edges:
 
 
 def _apart(a: Edges, b: Edges) -> int:
-    """The larger of the horizontal and the vertical gap; negative where they overlap."""
+    """Return the larger of the horizontal and the vertical gap; negative if the boxes overlap."""
     return max(a[0] - b[2], b[0] - a[2], a[1] - b[3], b[1] - a[3])

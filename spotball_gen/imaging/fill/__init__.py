@@ -1,1 +1,3 @@
-"""Fill the pixels that a ball hid: from neighboring frames of the video, or from a similar place of the same image."""
+"""Fill the pixels that a ball hides: from neighboring frames of the video, or from a similar place in the same
+image.
+"""

@@ -1,4 +1,4 @@
-"""Align an image of the same scene with another one, by features, a homography and a local correction."""
+"""Align two images of the same scene by features, a homography and a local correction."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from spotball_gen.items.pictures import opencv
 
 _FEATURES = 1500
 _RATIO = 0.8
-"""A match counts if the second best one is farther than the best by this factor (Lowe's ratio test)."""
+"""Minimum ratio between the distances of the second best and the best match (Lowe's ratio test)."""
 _INLIERS = (12, 0.25)
-"""Fewest matches that a homography must explain, and their smallest share."""
+"""Minimum number and minimum share of matches that a homography must explain."""
 _REPROJECTION = 2.0
-"""Largest error of an explained match, in pixels."""
+"""Maximum reprojection error of an explained match, in pixels."""
 _STILL = 1.3
-"""The camera did not move if the unmoved image differs by at most this many times as much as the best shifted one."""
+"""The camera did not move if the unshifted image differs at most this many times as much as the best shifted one."""
 _WARP = 0.35
-"""A homography may change an area by this share: cameras pan and zoom, they do not turn over."""
+"""Maximum relative change of area by a homography: cameras pan and zoom, but do not flip."""
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float32]
@@ -29,14 +29,14 @@ Window = tuple[slice, slice]
 
 @dataclass(frozen=True)
 class Keypoints:
-    """An image's features: places, shape (n, 2), and ORB descriptors, shape (n, 32)."""
+    """An image's features: positions, shape (n, 2), and ORB descriptors, shape (n, 32)."""
 
     places: Floats
     descriptors: NDArray[np.uint8]
 
     @classmethod
     def of(cls, image: Image, excluded: Bools | None = None) -> Keypoints:
-        """Find the features of an image.
+        """Return the features of an image.
 
         Args:
             image: RGB, shape (height, width, 3).
@@ -53,10 +53,10 @@ class Keypoints:
 
 
 def homography(source: Keypoints, target: Keypoints) -> NDArray[np.float64] | None:
-    """The homography that takes the source's pixels to the target's.
+    """Return the homography that maps the source's pixels to the target's.
 
     Returns:
-        Shape (3, 3); None where too few features agree on one.
+        Shape (3, 3), or None if too few features agree on one.
     """
     cv2 = opencv()
     if min(len(source.places), len(target.places)) < _INLIERS[0]:
@@ -75,26 +75,26 @@ def homography(source: Keypoints, target: Keypoints) -> NDArray[np.float64] | No
 
 
 def warped(image: Image, matrix: NDArray[np.float64], window: Window) -> tuple[Floats, Bools]:
-    """A window of the target, seen in the source.
+    """Return a window of the target, computed from the source.
 
     Args:
         image: the source, RGB, shape (height, width, 3).
-        matrix: takes its pixels to the target's.
+        matrix: the homography from the source's pixels to the target's.
         window: rows and columns of the target.
 
     Returns:
-        Pixels, shape (rows, columns, 3), and which of them the source shows.
+        Pixels, shape (rows, columns, 3), and a mask of the pixels that the source shows.
     """
     cv2 = opencv()
     rows, cols = window
     shift = np.array([[1, 0, -cols.start], [0, 1, -rows.start], [0, 0, 1]], dtype=np.float64)
-    whole = shift @ matrix
+    shifted = shift @ matrix
     size = cols.stop - cols.start, rows.stop - rows.start
     if np.array_equal(matrix, np.eye(3)):
         return image[window].astype(np.float32), np.ones((size[1], size[0]), dtype=np.bool_)
-    pixels = cv2.warpPerspective(image.astype(np.float32), whole, size, flags=cv2.INTER_LANCZOS4)
+    pixels = cv2.warpPerspective(image.astype(np.float32), shifted, size, flags=cv2.INTER_LANCZOS4)
     known = cv2.warpPerspective(
-        np.ones(image.shape[:2], np.float32), whole, size, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_CONSTANT
+        np.ones(image.shape[:2], np.float32), shifted, size, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_CONSTANT
     )
     return np.clip(pixels, 0, 255), known > 0.999
 
@@ -102,17 +102,19 @@ def warped(image: Image, matrix: NDArray[np.float64], window: Window) -> tuple[F
 def refined(
     matrix: NDArray[np.float64], source: Image, target: Image, window: Window, seen: Bools
 ) -> NDArray[np.float64]:
-    """A homography with the shift that aligns a window best.
+    """Return a homography corrected by the shift that best aligns a window.
 
-    What is near the camera and what is far from it move differently, so one homography does not fit all.
+    Near and far objects move differently, so one homography does not fit the whole image.
 
     Args:
-        matrix: takes the source's pixels to the target's.
+        matrix: the homography from the source's pixels to the target's.
+        source: the source image.
+        target: the target image.
         window: rows and columns of the target.
-        seen: pixels of the window that count, shape (rows, columns).
+        seen: pixels of the window to compare, shape (rows, columns).
 
     Returns:
-        The same matrix where no shift is found.
+        The corrected matrix; the same matrix if no shift is found.
     """
     cv2 = opencv()
     aligned, known = warped(source, matrix, window)
@@ -128,22 +130,24 @@ def refined(
     try:
         _, shift = cv2.findTransformECC(first, second, shift, cv2.MOTION_TRANSLATION, criteria, usable, 5)
     except cv2.error:
-        # It does not converge where there is no texture.
+        # The alignment does not converge without texture.
         return matrix
     if np.abs(shift[:, 2]).max() > 4:
         return matrix
-    # ECC takes the target's pixels to the aligned ones.
+    # ECC maps the target's pixels to the aligned ones.
     back = np.array([[1, 0, -shift[0, 2]], [0, 1, -shift[1, 2]], [0, 0, 1]], dtype=np.float64)
     return back @ matrix
 
 
 def is_still(source: Image, target: Image, seen: Bools) -> bool:
-    """Whether the camera did not move between two images.
+    """Return whether the camera did not move between two images.
 
-    The unmoved image must differ by hardly more than it does from the best of its shifts by one pixel.
+    The unshifted image must differ little more than the best version shifted by half a pixel.
 
     Args:
-        seen: pixels that count, shape (height, width).
+        source: the first image.
+        target: the second image.
+        seen: pixels to compare, shape (height, width).
     """
     cv2 = opencv()
     first, second = (cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY).astype(np.float32) for pixels in (source, target))

@@ -1,4 +1,4 @@
-"""What neighboring frames of a video show where the ball is now: pixels, and how sure they are."""
+"""Reconstruct the pixels behind the ball from neighboring frames, with a confidence per pixel."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ from spotball_gen.items.item import Box, Image
 from spotball_gen.items.pictures import opencv
 
 _SURROUNDINGS = 24
-"""Pixels around a hole that frames are compared in."""
+"""Width in pixels of the area around a hole in which frames are compared."""
 _MISFIT = 8.0
-"""An aligned frame is of the same shot if half of its pixels differ by at most this many gray levels; near the hole, if
-a quarter of them differ by at most half as much."""
+"""An aligned frame belongs to the same shot if half of its pixels differ by at most this many gray levels, and near the
+hole, a quarter of them by at most half as much.
+"""
 _SMALL = 0.25
 """Scale at which whole frames are compared."""
 _FEWEST = 3
-"""Neighbors that must show a pixel."""
+"""Minimum number of neighbors that must show a pixel."""
 _TOLERANCE = 8.0
-"""Frames agree on a pixel if they differ by this many gray levels more than the noise."""
+"""Frames agree on a pixel if they differ by at most this many gray levels more than the noise."""
 _BALL_LIKE = 0.5
-"""A neighbor shows the ball where it differs from it by less than this share of the ball's contrast."""
+"""A neighbor shows the ball if it differs from the ball by less than this share of the ball's contrast ..."""
 _LEAST_CONTRAST = 12.0
 _SHAPE = 0.5
-"""... and where its brightness correlates with that of the ball and its edge by more than this."""
+"""... and if its brightness correlates with that of the ball and its edge by more than this."""
 _RIM = 3
-"""Pixels around the ball that show its edge."""
+"""Width in pixels of the ball's edge."""
 _OPEN = 3
-"""Pixels that agree in smaller groups than this square count only where nothing else is known."""
+"""Smaller groups of agreeing pixels than this square count only if nothing else is known."""
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float32]
@@ -46,8 +47,8 @@ class Background:
     Attributes:
         window: rows and columns of the image.
         pixels: RGB, shape (rows, columns, 3).
-        confidence: of each pixel, the share of neighbors that agree on it, in [0, 1]; 0 where it is not known.
-        frames: how many neighbors were aligned.
+        confidence: per pixel, the share of neighbors that agree, in [0, 1]; 0 if unknown.
+        frames: number of aligned neighbors.
     """
 
     window: Window
@@ -57,21 +58,21 @@ class Background:
 
 
 def background(image: Image, hole: Bools, ball: Box, moving: Bools, neighbors: Sequence[Image]) -> Background | None:
-    """What neighboring frames show in a hole.
+    """Return what neighboring frames show in a hole.
 
-    Each neighbor is aligned by a homography of its features and a local shift, and takes on the light of the image.
-    A pixel is the one that most neighbors agree on, so players who pass by do not count. Where the surroundings of the
-    hole differ from what neighbors show there, something has moved, and the hole near them is not known.
+    Each neighbor is aligned by a homography and a local shift, and adapted to the image's brightness. Each pixel takes
+    the value that most neighbors agree on, so players who pass by have no effect. If the surroundings of the hole
+    differ from the neighbors, something has moved, and the nearby part of the hole counts as unknown.
 
     Args:
         image: RGB, shape (height, width, 3).
         hole: pixels to fill, shape (height, width).
-        ball: the ball that hides them; neighbors in which it is at the same place are not used there.
-        moving: pixels that are not used to align, such as players, shape (height, width).
-        neighbors: other frames of the same shot, of the same size; the nearest in time first.
+        ball: the ball that hides them. Neighbors with the ball at the same place are not used there.
+        moving: pixels not used for alignment, such as players, shape (height, width).
+        neighbors: other frames of the same shot and size, the nearest in time first.
 
     Returns:
-        None where no three neighbors can be aligned.
+        The background, or None if fewer than three neighbors can be aligned.
     """
     window = _window(hole)
     inside, around = hole[window], ~hole[window] & ~moving[window]
@@ -87,7 +88,7 @@ def background(image: Image, hole: Bools, ball: Box, moving: Bools, neighbors: S
     chosen, confidence = _agreed(stack, known, weights, _TOLERANCE + noise)
     still = _unmoved(chosen, target, ~inside & (confidence > 0), _TOLERANCE + noise)
     confidence = np.where(inside, confidence * still, confidence)
-    # In regions rather than in pixels, whose edges would show.
+    # Choose regions instead of single pixels, whose edges would be visible.
     confidence = np.minimum(opencv().blur(confidence, (5, 5)), (confidence > 0) * 1.0).astype(np.float32)
     differences = target - chosen
     edge = around & (confidence > 0.5) & (np.abs(differences).max(axis=2) < _TOLERANCE + noise)
@@ -106,17 +107,17 @@ def _window(hole: Bools) -> Window:
 def _aligned(
     image: Image, unused: Bools, neighbors: Sequence[Image], window: Window, around: Bools
 ) -> tuple[Floats, Bools, Floats]:
-    """The window in all neighbors that can be aligned, which pixels they show, and how well each fits around."""
+    """Return the window in all aligned neighbors, a mask of the pixels they show, and how well each fits."""
     target, target_features = image[window].astype(np.float32), None
     stack, known, weights = [], [], []
     for neighbor in neighbors:
         matrix = np.eye(3)
         if not is_still(neighbor, image, ~unused):
             target_features = target_features or Keypoints.of(image, unused)
-            found = homography(Keypoints.of(neighbor), target_features)
-            if found is None:
+            estimated = homography(Keypoints.of(neighbor), target_features)
+            if estimated is None:
                 continue
-            matrix = refined(found, neighbor, image, window, around)
+            matrix = refined(estimated, neighbor, image, window, around)
         light = _light(neighbor, matrix, image, unused)
         if light is None:
             continue
@@ -125,7 +126,7 @@ def _aligned(
         if seen.mean() < 0.1:
             continue
         pixels = np.clip(pixels * light, 0, 255)
-        # Of the better part of the surroundings: players may pass in front of the rest.
+        # Use the better-fitting part of the surroundings, because players may hide the rest.
         error = 2 * float(np.quantile(np.abs(pixels - target).mean(axis=2)[seen], 0.25))
         if error > _MISFIT:
             continue
@@ -138,10 +139,10 @@ def _aligned(
 
 
 def _light(neighbor: Image, matrix: NDArray[np.float64], image: Image, unused: Bools) -> NDArray[np.float32] | None:
-    """The gain of each channel that brings an aligned frame to the light of the image, shape (3,).
+    """Return the gain per channel that adapts an aligned frame to the image's brightness, shape (3,).
 
     Returns:
-        None where the frame, compared as a whole, shows another scene.
+        The gains, or None if the whole frame shows another scene.
     """
     cv2 = opencv()
     first, second = (
@@ -161,16 +162,18 @@ def _light(neighbor: Image, matrix: NDArray[np.float64], image: Image, unused: B
 
 
 def _noise(stack: Floats, target: Floats, around: Bools) -> float:
-    """How much aligned frames differ where nothing moves, in gray levels, at most 12: about twice the mean.
+    """Return the typical difference between aligned frames without motion, in gray levels, at most 12: about twice the
+    mean.
 
-    The lower quartile tells, since something may have moved in most of the surroundings.
+    It is estimated from the lower quartile, because something may have moved in most of the surroundings.
     """
     differences = np.median(np.abs(stack - target).mean(axis=3), axis=0)[around]
     return min(4 * float(np.quantile(differences, 0.25)), 12.0) if differences.size else 0.0
 
 
 def _ball_in(pixels: Floats, target: Floats, ball: Box, window: Window, shape: tuple[int, ...]) -> Bools:
-    """Where a neighbor shows the ball: around the place in the window that looks most like it, if it does.
+    """Return a mask of the ball in a neighbor: around the place in the window that looks most like it, if it is similar
+    enough.
 
     Returns:
         Shape (rows, columns).
@@ -178,9 +181,9 @@ def _ball_in(pixels: Floats, target: Floats, ball: Box, window: Window, shape: t
     cv2 = opencv()
     core = ellipse(ball, shape, -0.1 * min(ball.width, ball.height))[window]
     near = ellipse(ball, shape, 8)[window] & ~ellipse(ball, shape, 3)[window]
-    found = np.zeros(core.shape, dtype=np.bool_)
+    ball_pixels = np.zeros(core.shape, dtype=np.bool_)
     if core.sum() < 4 or not near.any():
-        return found
+        return ball_pixels
     contrast = float(np.linalg.norm(target[core].mean(axis=0) - target[near].mean(axis=0)))
     contrast = max(contrast, float(target[core].std(axis=0).mean()), _LEAST_CONTRAST)
     rows, cols = (np.flatnonzero(core.any(axis=axis)) for axis in (1, 0))
@@ -190,24 +193,24 @@ def _ball_in(pixels: Floats, target: Floats, ball: Box, window: Window, shape: t
     seen, wanted = (cv2.GaussianBlur(values, (0, 0), 0.8) for values in (pixels, target))
     costs = cv2.matchTemplate(seen, wanted[box], cv2.TM_SQDIFF, mask=np.dstack([weights] * 3))
     alike = np.sqrt(np.maximum(costs, 0) / weights.sum()) < _BALL_LIKE * contrast
-    # Its edge, too: a bright wall has the color of a ball and not its shape.
+    # Compare the edge as well, because a bright wall has the color of a ball but not its shape.
     gray, disk = (cv2.cvtColor(values, cv2.COLOR_RGB2GRAY) for values in (seen, wanted[box]))
     alike &= cv2.matchTemplate(gray, disk, cv2.TM_CCOEFF_NORMED) > _SHAPE
     grown = cv2.dilate(core[box].astype(np.uint8), np.ones((3, 3), dtype=np.uint8), iterations=2)
     for y, x in np.argwhere(alike):
-        # A ball that is farther away hides other pixels, or is outvoted.
+        # A ball that is farther away hides other pixels, or other frames outvote it.
         if max(abs(y - top), abs(x - left)) <= len(rows):
-            found[y : y + grown.shape[0], x : x + grown.shape[1]] |= grown > 0
-    # A little more than the core, whose edge mixes with what is around.
+            ball_pixels[y : y + grown.shape[0], x : x + grown.shape[1]] |= grown > 0
+    # Slightly larger than the core, because the ball's edge mixes with its surroundings.
     margin = 2 * round(0.15 * min(ball.width, ball.height)) + 3
-    widened: Bools = cv2.dilate(found.astype(np.uint8), np.ones((margin, margin), np.uint8)) > 0
+    widened: Bools = cv2.dilate(ball_pixels.astype(np.uint8), np.ones((margin, margin), np.uint8)) > 0
     return widened
 
 
 def _agreed(stack: Floats, known: Bools, weights: Floats, tolerance: float) -> tuple[Floats, Floats]:
-    """Of each pixel the value that most neighbors agree on, and the share that does.
+    """Return per pixel the value that most neighbors agree on, and the share of neighbors that agree.
 
-    The values come from as few neighbors as possible, so that they have one frame's noise.
+    The values come from as few neighbors as possible, so that they have the noise of single frames.
     """
     cv2 = opencv()
     smooth = np.array([cv2.blur(pixels, (3, 3)) for pixels in stack])
@@ -221,7 +224,7 @@ def _agreed(stack: Floats, known: Bools, weights: Floats, tolerance: float) -> t
     shown = known.sum(axis=0)
     total = (known * weights[:, None, None]).sum(axis=0)
     confidence = np.where(shown >= _FEWEST, best / np.maximum(total, 1e-6), 0)
-    # What few of all neighbors show is less sure.
+    # Pixels that few neighbors show are less certain.
     confidence *= np.minimum(shown / max(_FEWEST, 0.4 * len(stack)), 1)
     agrees = alike >= 0.9 * best[None]
     square = np.ones((_OPEN, _OPEN), dtype=np.uint8)
@@ -241,13 +244,13 @@ def _agreed(stack: Floats, known: Bools, weights: Floats, tolerance: float) -> t
 
 
 def _unmoved(chosen: Floats, target: Floats, seen: Bools, tolerance: float) -> Floats:
-    """Of each pixel, the share of the surroundings near it that are as neighbors show them, shape (rows, columns)."""
+    """Return per pixel the share of the nearby surroundings that equal the neighbors, shape (rows, columns)."""
     cv2 = opencv()
     smooth = cv2.blur(np.where(seen[..., None], chosen - target, 0), (3, 3))
     same = (np.abs(smooth).max(axis=2) < tolerance) & seen
     sigma = 5.0
     spread = cv2.GaussianBlur(seen.astype(np.float32), (0, 0), sigma)
     share = cv2.GaussianBlur(same.astype(np.float32), (0, 0), sigma) / np.maximum(spread, 1e-6)
-    # Most of them: a line that is off by half a pixel is no player.
+    # A majority is required, because a line that is off by half a pixel is not a player.
     result: Floats = np.clip((share - 0.3) / 0.5, 0, 1).astype(np.float32)
     return result

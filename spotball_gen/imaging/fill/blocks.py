@@ -1,4 +1,4 @@
-"""The JPEG compression of an image: the grid of its blocks and its quality, so that filled pixels can share them."""
+"""Detect the JPEG compression of an image (block grid and quality), so that filled pixels can be compressed equally."""
 
 from __future__ import annotations
 
@@ -9,25 +9,26 @@ from spotball_gen.items.item import Image
 from spotball_gen.items.pictures import opencv
 
 BLOCK = 8
-"""Side of a block of JPEG, MPEG and H.264, in pixels."""
+"""Side length of JPEG, MPEG and H.264 blocks, in pixels."""
 _EXCESS = 2.0
-"""The step between blocks exceeds those within blocks by this many of their standard deviations."""
+"""Minimum excess of steps between blocks over steps within blocks, in standard deviations."""
 _QUALITIES = range(32, 99)
 _DIPS = 0.02, 0.15
-"""Compression with the same quality changes an image less than with qualities near it, by this share: in an image that
-shows a grid of blocks, and in another one."""
+"""Minimum relative dip: recompression with the same quality changes an image less than with similar qualities. The
+first value is for images with a visible block grid, the second for other images.
+"""
 _COARSER = 0.5
-"""The lowest quality with this share of the largest dip is the quality."""
+"""The quality is the lowest one whose dip is at least this share of the largest dip."""
 _LOOK = 160, 240
-"""Rows and columns to each side of the excluded pixels that are looked at."""
+"""Rows and columns to examine on each side of the excluded pixels."""
 
 
 def block_grid(image: Image, excluded: NDArray[np.bool_]) -> tuple[int, int] | None:
-    """The periods (down, across) after which the blocks of an image repeat, in pixels.
+    """Return the periods (down, across) of an image's block grid, in pixels.
 
     Args:
         image: RGB, shape (height, width, 3).
-        excluded: pixels not to look at, shape (height, width).
+        excluded: pixels to ignore, shape (height, width).
 
     Returns:
         (8, 8), or None where the image shows no blocks, as after a change of its size.
@@ -40,7 +41,7 @@ def block_grid(image: Image, excluded: NDArray[np.bool_]) -> tuple[int, int] | N
     gray = opencv().cvtColor(image, opencv().COLOR_RGB2GRAY).astype(np.float32)
     for values, barred in ((gray, excluded), (gray.T, excluded.T)):
         steps = np.abs(np.diff(values, axis=1))
-        # Second differences: edges of things are wider than one pixel.
+        # Use second differences, because edges of objects are wider than one pixel.
         peaks = steps[:, 1:-1] - (steps[:, :-2] + steps[:, 2:]) / 2
         seen = ~(barred[:, 1:-2] | barred[:, 2:-1])
         peaks = np.where(seen, np.clip(peaks, -BLOCK, BLOCK), 0)
@@ -53,16 +54,16 @@ def block_grid(image: Image, excluded: NDArray[np.bool_]) -> tuple[int, int] | N
 
 
 def jpeg_quality(image: Image, excluded: NDArray[np.bool_]) -> int | None:
-    """Return the quality with which an image was compressed as JPEG.
+    """Return the JPEG quality with which an image was compressed.
 
-    A second compression with the same quality changes an image less than one with a quality somewhat above or below.
+    Recompression with the same quality changes an image less than with a slightly higher or lower quality.
 
     Args:
         image: RGB, shape (height, width, 3), with the grid of blocks at its top left corner.
-        excluded: pixels not to look at, shape (height, width).
+        excluded: pixels to ignore, shape (height, width).
 
     Returns:
-        OpenCV's quality, from 35 to 95, exact or off by 1 or 2; None where no quality fits.
+        OpenCV's quality, from 35 to 95, exact or off by 1 or 2, or None where no quality fits.
 
     Source:
         Farid (2009). Exposing digital forgeries from JPEG ghosts. IEEE Transactions on Information Forensics and
@@ -96,12 +97,12 @@ def jpeg_quality(image: Image, excluded: NDArray[np.bool_]) -> int | None:
     largest = max(dips.values())
     if largest < _DIPS[0] or (largest < _DIPS[1] and block_grid(image, excluded) is None):
         return None
-    # A finer quantization whose steps divide those of the true one changes as little.
+    # A finer quantization whose steps divide the true ones changes the image equally little.
     return min(quality for quality, dip in dips.items() if dip >= _COARSER * largest)
 
 
 def _aligned(inside: NDArray[np.intp], look: int, length: int) -> slice:
-    """A stretch around some pixels that starts at a block of colors, which is twice a block of brightness."""
+    """Return a slice around some pixels that starts at a chroma block, which is twice the size of a luma block."""
     if not len(inside):
         return slice(0, length)
     start = max(int(inside[0]) - look, 0) // (2 * BLOCK) * (2 * BLOCK)
@@ -109,11 +110,11 @@ def _aligned(inside: NDArray[np.intp], look: int, length: int) -> slice:
 
 
 def recompressed(image: Image, quality: int) -> Image:
-    """Return an image as it is after compression as JPEG.
+    """Return an image after JPEG compression.
 
     Args:
         image: RGB, shape (height, width, 3).
-        quality: OpenCV's, from 0 to 100.
+        quality: OpenCV's quality, from 0 to 100.
     """
     cv2 = opencv()
     _, data = cv2.imencode(".jpg", cv2.cvtColor(image, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, quality])
@@ -122,7 +123,7 @@ def recompressed(image: Image, quality: int) -> Image:
 
 
 def whole_blocks(pixels: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return the pixels of all blocks that contain one of these, shape (height, width).
+    """Return the pixels of all blocks that contain one of the given pixels, shape (height, width).
 
     Examples:
         >>> pixels = np.zeros((20, 20), dtype=bool)
@@ -133,5 +134,5 @@ def whole_blocks(pixels: NDArray[np.bool_]) -> NDArray[np.bool_]:
     height, width = pixels.shape
     padded = np.pad(pixels, ((0, -height % BLOCK), (0, -width % BLOCK)))
     blocks = padded.reshape(padded.shape[0] // BLOCK, BLOCK, -1, BLOCK).any(axis=(1, 3))
-    whole: NDArray[np.bool_] = blocks.repeat(BLOCK, axis=0).repeat(BLOCK, axis=1)[:height, :width]
-    return whole
+    complete: NDArray[np.bool_] = blocks.repeat(BLOCK, axis=0).repeat(BLOCK, axis=1)[:height, :width]
+    return complete

@@ -1,4 +1,4 @@
-"""Fill what a ball hides: from neighboring frames where they are sure of it, and from the same image elsewhere."""
+"""Fill the pixels that a ball hides: from neighboring frames if they are certain, otherwise from the same image."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from spotball_gen.items.pictures import opencv
 from spotball_gen.items.stage import StageSettings
 
 _ISLAND = 7
-"""Known pixels count in regions into which a disk of this diameter fits: thin ones would show as cracks."""
+"""Minimum width of a region of known pixels. Thinner regions would be visible as cracks."""
 _FEW = 0.3
-"""With a smaller share of known pixels, the whole hole is filled from patches: mixing shows more."""
+"""If a smaller share of pixels is known, the whole hole is filled from patches, because a mixture is more visible."""
 _BLEND = 2
-"""Pixels over which copied patches turn into pixels from neighboring frames."""
+"""Width in pixels of the transition from copied patches to pixels from neighboring frames."""
 
 Bools = NDArray[np.bool_]
 
 
 class FillSettings(StageSettings):
-    """How a hole is filled.
+    """Settings for filling a hole.
 
     Attributes:
-        confidence: share of neighboring frames that must agree on a pixel; others are filled from patches.
-        compression: whether filled pixels are compressed as the frame was, where it shows the blocks of JPEG.
+        confidence: share of neighboring frames that must agree on a pixel. Other pixels are filled from patches.
+        compression: whether filled pixels are compressed like the frame, if the frame shows JPEG blocks.
     """
 
     confidence: float = Field(0.5, ge=0, le=1)
@@ -45,12 +45,12 @@ class Filled:
     """An image without its ball.
 
     Attributes:
-        image: RGB, shape (height, width, 3); only pixels in the mask differ from the frame.
+        image: RGB, shape (height, width, 3). Only pixels in the mask differ from the frame.
         mask: shape (height, width).
-        temporal: share of the mask that is from neighboring frames.
-        confidence: mean over these pixels; None where there are none.
-        neighbors: how many frames were aligned.
-        quality: of the frame's JPEG compression; None where it shows none.
+        temporal: share of the mask that is filled from neighboring frames.
+        confidence: mean confidence of these pixels, or None.
+        neighbors: number of aligned frames.
+        quality: JPEG quality of the frame, or None if it shows no compression.
     """
 
     image: Image
@@ -72,14 +72,14 @@ class Filled:
 
 
 def filled(item: Item, parts: MaskParts, players: Bools, neighbors: Sequence[Image], settings: FillSettings) -> Filled:
-    """Fill what an item's ball hides.
+    """Fill the pixels that an item's ball hides.
 
     Args:
-        item: with its ball.
-        parts: what hides something, and the margin into which the fill is blended.
-        players: pixels that are not copied and not used to align frames, shape (height, width).
-        neighbors: other frames of the video, of the same size; the nearest in time first.
-        settings: when neighbors are trusted, and whether compression is matched.
+        item: an item with its ball.
+        parts: the hidden pixels, and the margin into which the fill is blended.
+        players: pixels that are neither copied nor used for alignment, shape (height, width).
+        neighbors: other frames of the video, of the same size, the nearest in time first.
+        settings: required confidence, and whether to match the compression.
 
     Raises:
         ValueError: if neither neighbors nor the rest of the image can fill the hole.
@@ -88,7 +88,7 @@ def filled(item: Item, parts: MaskParts, players: Bools, neighbors: Sequence[Ima
     image, core, whole = item.image, parts.core, parts.whole
     quality = jpeg_quality(image, whole) if settings.compression else None
     if quality is not None:
-        # A ball's compression artifacts reach to the end of its blocks.
+        # A ball's compression artifacts extend to the edges of its blocks.
         core = core | (whole_blocks(core) & ~players)
         whole = whole | core
     pixels, known = image.copy(), np.zeros_like(core)
@@ -111,11 +111,11 @@ def filled(item: Item, parts: MaskParts, players: Bools, neighbors: Sequence[Ima
 
 
 def _patched(pixels: Image, rest: Bools, core: Bools, whole: Bools, players: Bools) -> Image:
-    """Fill the rest of a hole from patches; where it meets known pixels, over a few of them."""
+    """Fill the rest of a hole from patches, with a narrow transition to known pixels."""
     cv2 = opencv()
     reach = np.ones((2 * _BLEND + 1, 2 * _BLEND + 1), dtype=np.uint8)
     band = (cv2.dilate(rest.astype(np.uint8), reach) > 0) & whole & ~rest
-    # The margin of the rest is blended with the frame later.
+    # The margin is blended with the frame later.
     result = fill_from_patches(pixels, rest, players | (whole & ~rest & ~core), band)
     if not result.filled[rest & core].all():
         raise ValueError("no region of the image is large enough to replace the ball")
@@ -123,10 +123,10 @@ def _patched(pixels: Image, rest: Bools, core: Bools, whole: Bools, players: Boo
 
 
 def _in_regions(known: Bools, whole: Bools) -> Bools:
-    """The larger regions of known pixels; none if they are few."""
+    """Return the larger regions of known pixels; nothing if few pixels are known."""
     cv2 = opencv()
     disk = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (_ISLAND, _ISLAND))
-    # Outside the hole all is known, so its edge does not make a region thinner.
+    # Pixels outside the hole are known, so the hole's edge does not make a region thinner.
     opened = cv2.morphologyEx((known | ~whole).astype(np.uint8), cv2.MORPH_OPEN, disk) > 0
     large: Bools = opened & known
     return large if large.sum() >= _FEW * whole.sum() else np.zeros_like(known)

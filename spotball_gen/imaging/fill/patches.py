@@ -1,7 +1,7 @@
-"""Fill a hole with a copy of a similar place of the same image, as in exemplar-based inpainting.
+"""Fill a hole with a copy of a similar place in the same image, as in exemplar-based inpainting.
 
-The place is the one whose surroundings are most like the hole's. Its pixels are copied in one piece, so they keep the
-texture, the noise and the compression artifacts of the image.
+The place is the one whose surroundings are most similar to the hole's. Its pixels are copied in one piece, so they keep
+the image's texture, noise and compression artifacts.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from spotball_gen.items.item import Image
 from spotball_gen.items.pictures import opencv
 
 _RING = (5, 12)
-"""Smallest and largest width, in pixels, of the ring around a hole that is compared."""
+"""Minimum and maximum width in pixels of the compared ring around a hole."""
 _FAINT = 0.02
-"""Weight of players' pixels in a ring that has other pixels."""
+"""Weight of players' pixels in a ring that also has other pixels."""
 _FEW = 0.3
 """Players' pixels count fully if less than this share of the ring is free of players."""
 _FAR = 0.15
-"""Added to the cost, as a share of it, at a distance of the image's diagonal: near places have the same light."""
+"""Relative cost added at a distance of the image's diagonal, because near places have similar light."""
 _BLOCK_TOLERANCE = 1.1
-"""A place that keeps the phase of the compression's blocks may cost this many times as much."""
+"""Maximum relative cost of a place that keeps the phase of the compression blocks."""
 _SHIFT = 30.0
-"""Largest change of a copied pixel, in gray levels, that adapts it to the light at the hole."""
+"""Maximum change of a copied pixel in gray levels, to adapt it to the light at the hole."""
 _SOFT = 1.0
-"""Standard deviation, in pixels, of the blur of differences at a hole's edge."""
+"""Standard deviation in pixels of the blur of differences at a hole's edge."""
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float32]
@@ -40,9 +40,9 @@ class PatchFill:
 
     Attributes:
         image: RGB, shape (height, width, 3).
-        filled: pixels that were filled, shape (height, width).
-        error: root mean square difference between the surroundings of a hole and those of its source, in gray levels;
-            the largest over the holes.
+        filled: mask of the filled pixels, shape (height, width).
+        error: root mean square difference between the surroundings of a hole and of its source, in gray levels; the
+            maximum over holes.
     """
 
     image: Image
@@ -56,9 +56,9 @@ def fill_from_patches(image: Image, hole: Bools, barred: Bools, band: Bools | No
     Args:
         image: RGB, shape (height, width, 3). Pixels in the hole are not read.
         hole: pixels to fill, shape (height, width).
-        barred: pixels that are not copied, such as players, shape (height, width). They are copied if the hole is
-            mostly surrounded by them.
-        band: pixels around the hole that the copy is blended into, shape (height, width); None for none.
+        barred: pixels not to copy, such as players, shape (height, width). They are copied if they mostly surround the
+            hole.
+        band: pixels around the hole into which the copy is blended, shape (height, width), or None for none.
 
     Returns:
         The image, filled except where no place of the image is large enough.
@@ -81,7 +81,7 @@ def fill_from_patches(image: Image, hole: Bools, barred: Bools, band: Bools | No
     count, labels = cv2.connectedComponents(whole.astype(np.uint8), connectivity=8)
     result, filled, error = image.copy(), np.zeros_like(hole), 0.0
     grid = block_grid(image, whole)
-    # The largest last: the others are part of its surroundings.
+    # Fill the largest part last, because the others are in its surroundings.
     for label in sorted(range(1, count), key=lambda number: int((labels == number).sum())):
         part = labels == label
         if not (part & hole).any():
@@ -100,7 +100,9 @@ def fill_from_patches(image: Image, hole: Bools, barred: Bools, band: Bools | No
 def _copied(
     image: Image, part: Bools, hole: Bools, barred: Bools, grid: tuple[int, int] | None
 ) -> tuple[NDArray[np.uint8], float] | None:
-    """The pixels for one connected part of a hole, shape (n, 3), and the error; None if no place is large enough."""
+    """Return the pixels for one connected part of a hole, shape (n, 3), and the error, or None if no place is large
+    enough.
+    """
     cv2 = opencv()
     rows, cols = np.flatnonzero(part.any(axis=1)), np.flatnonzero(part.any(axis=0))
     reach = int(np.clip(max(len(rows), len(cols)) / 2, *_RING))
@@ -136,7 +138,7 @@ def _copied(
 
 
 def blend_weights(core: Bools, whole: Bools) -> Floats:
-    """How much of a fill is seen: 1 in the core, falling to 0 outside the whole, shape (height, width)."""
+    """Return the weight of the fill: 1 in the core, decreasing to 0 outside the whole, shape (height, width)."""
     cv2 = opencv()
     inward = cv2.distanceTransform(whole.astype(np.uint8), cv2.DIST_L2, 5)
     outward = cv2.distanceTransform((~core).astype(np.uint8), cv2.DIST_L2, 5)
@@ -145,7 +147,7 @@ def blend_weights(core: Bools, whole: Bools) -> Floats:
 
 
 def _ring_weights(part: Bools, hole: Bools, barred: Bools, reach: int) -> Floats:
-    """Weights of the pixels around a part: larger near it, small for players, 0 in any hole."""
+    """Return weights of the pixels around a part: larger near it, small for players, 0 in holes."""
     distance = opencv().distanceTransform((~part).astype(np.uint8), opencv().DIST_L2, 5)
     weights = np.where((distance <= reach) & ~hole & ~part, np.exp(-distance / reach), 0).astype(np.float32)
     free = weights * ~barred
@@ -156,9 +158,9 @@ def _ring_weights(part: Bools, hole: Bools, barred: Bools, reach: int) -> Floats
 
 
 def _costs(image: Image, window: tuple[slice, slice], weights: Floats) -> Floats:
-    """Weighted mean square difference between the surroundings of each place and those of the hole.
+    """Return the weighted mean square difference between the surroundings of each place and those of the hole.
 
-    A difference in brightness that is the same all around counts less: `membrane` removes it.
+    A constant difference in brightness counts less, because `membrane` removes it.
     """
     cv2 = opencv()
     total = float(weights.sum())
@@ -167,7 +169,7 @@ def _costs(image: Image, window: tuple[slice, slice], weights: Floats) -> Floats
         plane = image[..., channel].astype(np.float32)
         template = plane[window]
         mean = float((template * weights).sum()) / total
-        # Centered, so that rounding does not show.
+        # Values are centered, to keep rounding errors small.
         plane, template = plane - mean, template - mean
         squares = cv2.matchTemplate(plane * plane, weights, cv2.TM_CCORR)
         products = cv2.matchTemplate(plane, weights * template, cv2.TM_CCORR)
@@ -179,12 +181,12 @@ def _costs(image: Image, window: tuple[slice, slice], weights: Floats) -> Floats
 
 
 def _oddness(image: Image, window: tuple[slice, slice], weights: Floats, inside: Bools) -> Floats:
-    """What speaks against a place whose inside has other colors or more texture than the surroundings of the hole.
+    """Return penalties for places whose inside has other colors or more texture than the surroundings of the hole.
 
-    The hole's inside is not known, and is more likely like its surroundings than not.
+    The hole's inside is unknown, but probably similar to its surroundings.
 
     Returns:
-        In squared gray levels, of the shape of the costs.
+        Penalties in squared gray levels, with the shape of the costs.
     """
     cv2 = opencv()
     pattern = inside.astype(np.float32) / float(inside.sum())
@@ -202,12 +204,12 @@ def _oddness(image: Image, window: tuple[slice, slice], weights: Floats, inside:
 
 
 def membrane(difference: Floats, known: Bools, inside: Bools) -> Floats:
-    """The correction inside a hole that continues the differences at its edge as smoothly as possible.
+    """Return the correction inside a hole that continues the differences at its edge as smoothly as possible.
 
     Args:
-        difference: wanted minus present values, shape (height, width, 3); read where they are known.
+        difference: target minus current values, shape (height, width, 3); used only where known.
         known: pixels whose difference is known, shape (height, width).
-        inside: the hole, likewise.
+        inside: the hole, shape (height, width).
 
     Returns:
         Shape (height, width, 3), 0 outside the hole; at most 30 gray levels, so that a wrong edge does not smear.
@@ -219,14 +221,14 @@ def membrane(difference: Floats, known: Bools, inside: Bools) -> Floats:
     from scipy.sparse.linalg import splu
 
     cv2 = opencv()
-    # Smoothed a little, so that the noise of the edge is not continued.
+    # Smooth the edge slightly, so that its noise is not continued.
     spread = cv2.GaussianBlur(known.astype(np.float32), (0, 0), _SOFT)[..., None]
     wanted = cv2.GaussianBlur(np.where(known[..., None], np.clip(difference, -_SHIFT, _SHIFT), 0), (0, 0), _SOFT)
     wanted = np.where(known[..., None], wanted / np.maximum(spread, 1e-6), 0)
     number = np.full(inside.shape, -1)
     number[inside] = np.arange(int(inside.sum()))
     ys, xs = np.nonzero(inside)
-    # A little of 0 everywhere, which decides where no edge is known.
+    # A weak pull to 0 everywhere determines the values where no edge is known.
     degree = np.full(len(ys), 1e-3)
     sums = np.zeros((len(ys), 3))
     rows: list[NDArray[np.int64]] = []
@@ -240,12 +242,12 @@ def membrane(difference: Floats, known: Bools, inside: Bools) -> Floats:
         sums[edge] += wanted[y, x][edge]
         rows.append(np.flatnonzero(linked))
         cols.append(number[y, x][linked])
-    here, there = np.concatenate(rows), np.concatenate(cols)
+    equations, unknowns = np.concatenate(rows), np.concatenate(cols)
     diagonal = np.arange(len(ys))
     matrix = coo_array(
         (
-            np.concatenate([degree, np.full(len(here), -1.0)]),
-            (np.concatenate([diagonal, here]), np.concatenate([diagonal, there])),
+            np.concatenate([degree, np.full(len(equations), -1.0)]),
+            (np.concatenate([diagonal, equations]), np.concatenate([diagonal, unknowns])),
         )
     )
     correction = np.zeros(difference.shape, dtype=np.float32)

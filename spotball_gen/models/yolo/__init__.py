@@ -1,1 +1,1 @@
-"""YOLO detectors: what an image becomes before them, and what their output says."""
+"""YOLO models: prepare their input and read their output."""

@@ -1,4 +1,4 @@
-"""The output of a YOLOv8 pose model as people's boxes and keypoints in the image."""
+"""Convert the output of a YOLOv8 pose model to people's boxes and keypoints in the image."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from spotball_gen.models.yolo.output import places_left
 N_KEYPOINTS = len(KEYPOINT_NAMES)
 
 RAW_ROWS = 5 + 3 * N_KEYPOINTS
-"""Rows of the output per place: center x and y, width, height, score, and x, y and confidence of each keypoint."""
+"""Output rows per place: center x and y, width, height, score, and x, y and confidence of each keypoint."""
 
 NMS_COLUMNS = 6 + 3 * N_KEYPOINTS
-"""Numbers per person where the model contains non-maximum suppression: x1, y1, x2, y2, score, class, and keypoints."""
+"""Output columns of a model with built-in non-maximum suppression: x1, y1, x2, y2, score, class, and keypoints."""
 
 
 @dataclass(frozen=True)
@@ -37,15 +37,15 @@ class People:
 
 
 def read_people(output: NDArray[np.floating], box: Letterbox, *, confidence: float, overlap: float) -> People:
-    """Return the people that one image's output names.
+    """Return the people in a model's output for one image.
 
     Args:
-        output: shape (56, places), or (people, 57) from a model that contains non-maximum suppression. Everything is in
-            pixels of the input.
-        box: where the image is in the input.
-        confidence: scores must be above.
-        overlap: if the boxes of two people have a greater intersection over union, the one that scores less is dropped;
-            not used if the model contains non-maximum suppression.
+        output: shape (56, places), or (people, 57) from a model with built-in non-maximum suppression, in pixels of the
+            input.
+        box: position of the image in the input.
+        confidence: minimum score (exclusive).
+        overlap: if the boxes of two people have a larger intersection over union, the one with the lower score is
+            dropped. Not used if the model has built-in non-maximum suppression.
 
     Raises:
         ValueError: if a number is not finite.
@@ -61,7 +61,7 @@ def read_people(output: NDArray[np.floating], box: Letterbox, *, confidence: flo
 
 
 def is_pose_output(shape: tuple[int, ...]) -> bool:
-    """Return whether an output of this shape, with the images on the first axis, is that of a pose model.
+    """Return whether an output with this shape (images on the first axis) is that of a pose model.
 
     Examples:
         >>> is_pose_output((1, 56, 8400)), is_pose_output((1, 300, 57)), is_pose_output((1, 84, 8400))
@@ -73,7 +73,7 @@ def is_pose_output(shape: tuple[int, ...]) -> bool:
 def _raw(
     output: NDArray[np.floating], confidence: float, overlap: float
 ) -> tuple[FloatArray, NDArray[np.float32], NDArray[np.floating]]:
-    # A score of 16 bits would not be what it is compared with.
+    # Compare in 32 bits, because a 16-bit score is rounded differently than the threshold.
     scores = output[4].astype(np.float32)
     places = np.flatnonzero((scores > np.float32(confidence)) & (output[2:4] > 0).all(axis=0))
     x, y, width, height = output[:4, places].astype(float)

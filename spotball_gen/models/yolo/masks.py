@@ -1,4 +1,4 @@
-"""The masks of a YOLOv8 segmentation model as outlines of the image."""
+"""Convert the masks of a YOLOv8 segmentation model to outlines in the image."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ def read_outlines(
     corners: NDArray[np.floating],
     box: Letterbox,
 ) -> list[tuple[Polygon, ...]]:
-    """Return an outline for each detection; an empty one where its mask is empty.
+    """Return the outline of each detection; empty if its mask is empty.
 
-    A mask is the sum of the prototypes weighted by the detection's coefficients. A pixel is inside where the sum is
-    above 0, within the detection's box.
+    A mask is the sum of the prototypes, weighted by the detection's coefficients. A pixel is inside if the sum is above
+    0 and the pixel is within the detection's box.
 
     Args:
-        prototypes: shape (n_masks, height, width), coarser than the input.
+        prototypes: shape (n_masks, height, width), with a lower resolution than the input.
         coefficients: shape (n, n_masks).
-        corners: x1, y1, x2, y2 of the detections on the input, shape (n, 4).
-        box: where the image is in the input.
+        corners: x1, y1, x2, y2 of the detections in the input, shape (n, 4).
+        box: position of the image in the input.
 
     Raises:
         ValueError: if a number is not finite.
@@ -43,7 +43,7 @@ def _outline(mask: NDArray[np.float32], corners: NDArray[np.floating], box: Lett
     x1, y1, x2, y2 = np.rint(corners).astype(int).clip(0, [width, height, width, height])
     inside[:y1], inside[y2:], inside[:, :x1], inside[:, x2:] = 0, 0, 0, 0
     contours, _ = cv2.findContours(inside, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
-    # A contour runs through the centers of the outermost pixels.
+    # OpenCV's contours run through the centers of the outermost pixels.
     parts = [box.points_to_image(contour[:, 0] + 0.5) for contour in contours if len(contour) >= 3]
     rows, columns = box.image
     return clipped([[(float(x), float(y)) for x, y in part] for part in parts], columns, rows)

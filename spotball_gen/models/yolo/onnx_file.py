@@ -1,4 +1,4 @@
-"""A YOLO model that Ultralytics exported to ONNX: its input, and what the file states about itself."""
+"""Load a YOLO model that Ultralytics exported to ONNX, and read its metadata."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from spotball_gen.models.yolo.letterbox import smallest_canvas
 from spotball_gen.models.yolo.settings import file_name
 
 SIZE = 640
-"""The longer side of the input where neither the model's file nor the settings say."""
+"""Default length of the input's longer side, if neither the file nor the settings state it."""
 
 STRIDE = 32
-"""What the input's sides are multiples of, where the model's file does not say."""
+"""Default stride of the input's sides, if the file does not state it."""
 
 _TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
 
@@ -29,15 +29,15 @@ class OnnxFile:
     """A model in an ONNX file.
 
     Attributes:
-        session: of ONNX Runtime.
-        shape: (batch, 3, height, width) of its input; None where it takes any.
-        names: of its classes, by number; empty where the file does not name them.
+        session: a session of ONNX Runtime.
+        shape: (batch, 3, height, width) of its input, or None for variable sizes.
+        names: names of its classes by number; empty if the file does not contain them.
         size: (height, width) that it was exported for.
-        stride: what its input's sides are multiples of.
+        stride: the input's sides must be multiples of this number.
         weights: the file's name and the start of its digest.
-        task: what it was made for, such as `detect`; empty where the file does not say.
-        metadata: everything that the file states about itself.
-        where: what errors start with.
+        task: the task of the model, such as `detect`; empty if the file does not state it.
+        metadata: all metadata in the file.
+        where: prefix of error messages.
     """
 
     session: Any
@@ -52,17 +52,17 @@ class OnnxFile:
 
     @classmethod
     def load(cls, path: Path, providers: Sequence[str], *, tasks: Sequence[str], where: str, hint: str) -> OnnxFile:
-        """Read a file.
+        """Load a file.
 
         Args:
             path: the file.
-            providers: of ONNX Runtime.
-            tasks: the tasks that the model may be made for.
-            where: what errors start with.
+            providers: execution providers of ONNX Runtime.
+            tasks: allowed tasks of the model.
+            where: prefix of error messages.
             hint: how to export such a model, for errors.
 
         Raises:
-            OptionError: if it cannot be read, or is made for another task.
+            OptionError: if it cannot be read, or if it is for another task.
         """
         import onnxruntime
 
@@ -70,7 +70,7 @@ class OnnxFile:
         options.log_severity_level = 3
         try:
             session = onnxruntime.InferenceSession(path, options, providers=list(providers))
-        except Exception as error:  # Each fault of a file has a class of its own there.
+        except Exception as error:  # ONNX Runtime has a different error class for each problem.
             raise OptionError(f"{where}: {path}: cannot be loaded: {str(error).splitlines()[0]}") from error
         (image_input, *other_inputs) = session.get_inputs()
         shape = tuple(side if isinstance(side, int) else None for side in image_input.shape)
@@ -81,7 +81,7 @@ class OnnxFile:
         if task and task not in tasks:
             raise OptionError(f"{where}: {path}: made for the task {task!r}; {hint}")
         try:
-            # An export writes them as Python does.
+            # The export writes Python literals.
             names = {int(number): str(name) for number, name in ast.literal_eval(metadata.get("names", "{}")).items()}
             height, width = ast.literal_eval(metadata.get("imgsz", f"{SIZE}, {SIZE}"))
             size, stride = (int(height), int(width)), int(metadata.get("stride", STRIDE))
@@ -94,10 +94,10 @@ class OnnxFile:
 
         Args:
             image: (height, width).
-            size: the longer side of what the image is fitted into, where the file leaves that open.
+            size: longer side of the area that the image is fitted into, if the file does not fix the size.
 
         Raises:
-            OptionError: if the file does not leave it open.
+            OptionError: if `size` is given although the file fixes the size.
         """
         if fixed := self.fixed_size:
             if size not in (None, max(fixed)):
@@ -108,21 +108,22 @@ class OnnxFile:
 
     @property
     def fixed_size(self) -> tuple[int, int] | None:
-        """(height, width) of the input; None where the file leaves it open."""
+        """Return (height, width) of the input, or None if the file does not fix it."""
         height, width = self.shape[2:]
         return None if height is None or width is None else (height, width)
 
     def run(self, inputs: NDArray[np.float32]) -> Iterator[tuple[int, list[NDArray[np.floating]]]]:
-        """Yield the raw outputs, as many images at a time as the file takes.
+        """Yield the raw outputs, for as many images at a time as the file supports.
 
         Args:
             inputs: shape (n, 3, height, width).
 
         Yields:
-            How many images, and the outputs, each with the images on the first axis. There may be more than these.
+            The number of images, and the outputs with the images on the first axis. The axis may be longer than this
+                number.
         """
         (image_input,) = self.session.get_inputs()
-        # Where the file says how many go through together, gray ones fill up.
+        # If the file fixes the batch size, gray images fill the last batch.
         lot = self.shape[0] or len(inputs)
         for start in range(0, len(inputs), lot):
             chunk = inputs[start : start + lot]
@@ -134,10 +135,10 @@ class OnnxFile:
 
 
 def onnx_providers(device: str, where: str) -> list[str]:
-    """Return ONNX Runtime's providers for a device: `auto`, `cpu` or `cuda`.
+    """Return ONNX Runtime's execution providers for a device: `auto`, `cpu` or `cuda`.
 
     Raises:
-        OptionError: if there is no such device.
+        OptionError: if the device is not available.
     """
     import onnxruntime
 

@@ -1,4 +1,4 @@
-"""A YOLOv8 detector's raw output as boxes of the image."""
+"""Convert a YOLOv8 detector's raw output to boxes in the image."""
 
 from __future__ import annotations
 
@@ -24,21 +24,23 @@ def read_boxes(
     overlap: float,
     prototypes: NDArray[np.floating] | None = None,
 ) -> tuple[Box, ...]:
-    """The boxes that one image's output names.
+    """Return the boxes in a model's output for one image.
 
-    A place counts for the class that it scores highest, so that what is more likely a bird than a ball is no ball.
+    Each place counts only for the class with its highest score. For example, a place that is more likely a bird than a
+    ball is not a ball.
 
     Args:
-        output: shape (4 + classes + masks, places): center x and y, width and height in pixels of the input, then a
-            score in [0, 1] for each class, then the mask's coefficients.
-        box: where the image is in the input.
-        labels: by number of the class, what it is called here; others are left out.
-        confidence: scores must be above.
-        overlap: of two boxes of one class whose intersection over union is above, the one that scores less goes.
-        prototypes: of a segmentation model, shape (masks, height, width); None for a detector, which has no masks.
+        output: shape (4 + classes + masks, places): center x and y, width and height in pixels of the input, a score in
+            [0, 1] for each class, and the coefficients of the mask.
+        box: position of the image in the input.
+        labels: label of each used class, by class number. Other classes are ignored.
+        confidence: minimum score (exclusive).
+        overlap: if two boxes of a class have a larger intersection over union, the one with the lower score is dropped.
+        prototypes: prototypes of a segmentation model, shape (masks, height, width), or None for a detector without
+            masks.
 
     Returns:
-        The boxes, highest score first, within the image; where a score is equal, in the order of their places.
+        The boxes within the image, highest score first. Equal scores are sorted by place.
 
     Raises:
         ValueError: if a number is not finite.
@@ -48,7 +50,7 @@ def read_boxes(
     n_masks = 0 if prototypes is None else len(prototypes)
     of_classes = output[4 : len(output) - n_masks]
     scores, kinds = of_classes.max(axis=0), of_classes.argmax(axis=0)
-    # A score of 16 bits would not be what it is compared with.
+    # Compare in 32 bits, because a 16-bit score is rounded differently than the threshold.
     scores = scores.astype(np.float32)
     candidates = np.flatnonzero((scores > np.float32(confidence)) & np.isin(kinds, list(labels)))
     candidates = candidates[(output[2:4, candidates] > 0).all(axis=0)]
@@ -70,12 +72,12 @@ def read_boxes(
 
 
 def places_left(cornered: NDArray[np.float64], scores: NDArray[np.float32], overlap: float) -> NDArray[np.intp]:
-    """Which boxes non-maximum suppression leaves.
+    """Return the boxes that remain after non-maximum suppression.
 
     Args:
         cornered: x1, y1, width, height, shape (n, 4).
         scores: shape (n,).
-        overlap: the intersection over union above which the weaker of two goes.
+        overlap: maximum intersection over union of two boxes. The one with the lower score is dropped.
 
     Returns:
         Indices, highest score first.

@@ -1,4 +1,4 @@
-"""What the two kinds of detectors have in common: their settings, and which of their classes we look for."""
+"""Settings of YOLO detectors, and the selection of their classes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class YoloSettings(StageSettings):
     """Settings of a YOLO detector.
 
     Attributes:
-        model: the weights' file.
-        confidence: boxes must score above.
-        overlap: of two boxes of one class with a greater intersection over union, the weaker goes.
-        size: how many pixels the image's longer side has for the detector, where its file leaves that open.
-        batch_size: images that it gets together.
-        device: where it runs: `auto` is the GPU if there is one.
+        model: the file with the weights.
+        confidence: minimum score of a box (exclusive).
+        overlap: if two boxes of a class have a larger intersection over union, the one with the lower score is dropped.
+        size: length in pixels of the image's longer side in the input, if the file does not fix it.
+        batch_size: images per batch.
+        device: `auto` is the GPU if there is one, otherwise the CPU.
     """
 
     model: str
@@ -36,15 +36,15 @@ class YoloSettings(StageSettings):
 
 
 def wanted_classes(names: Mapping[int, str], sport: Sport, model: str) -> dict[int, Label]:
-    """Numbers of a detector's classes that are a sport's ball and its players.
+    """Return the numbers of a detector's classes for a sport's ball and players.
 
     Args:
-        names: of the detector's classes, by number.
-        sport: says what the detector calls them.
-        model: the detector's name, for the message.
+        names: names of the detector's classes, by number.
+        sport: the sport, which contains the detector's class names.
+        model: the detector's name, for the error.
 
     Raises:
-        OptionError: if it has no such class.
+        OptionError: if the detector does not have such a class.
 
     Examples:
         >>> wanted_classes({0: "person", 32: "sports ball", 38: "tennis racket"}, Sport(), "m.onnx")
@@ -62,7 +62,7 @@ def wanted_classes(names: Mapping[int, str], sport: Sport, model: str) -> dict[i
 
 
 def by_size(items: Sequence[Item]) -> dict[tuple[int, int], list[Item]]:
-    """Items by their images' (height, width)."""
+    """Return items by (height, width) of their images."""
     sizes: dict[tuple[int, int], list[Item]] = {}
     for item in items:
         sizes.setdefault((item.image.shape[0], item.image.shape[1]), []).append(item)
@@ -70,6 +70,6 @@ def by_size(items: Sequence[Item]) -> dict[tuple[int, int], list[Item]]:
 
 
 def file_name(path: Path) -> str:
-    """A file's name and the start of its digest: which weights they are."""
+    """Return a file's name and the start of its digest, which identify the weights."""
     with path.open("rb") as file:
         return f"{path.name}@{hashlib.file_digest(file, 'sha256').hexdigest()[:12]}"

@@ -1,1 +1,1 @@
-"""What takes videos and items through the stages: on this machine, or on many."""
+"""Engines: process videos and items through the stages, on this machine or on a cluster."""

@@ -1,4 +1,4 @@
-"""What goes from one thread to the next: so many at most, in batches."""
+"""A bounded queue between two threads that returns items in batches."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ T = TypeVar("T")
 
 
 class Stopped(Exception):
-    """The engine is to end before its end."""
+    """The engine is stopping early."""
 
 
 class Channel(Generic[T]):
     """A queue between threads.
 
     Args:
-        room: who puts more than so many waits.
-        stop: once set, whoever waits or puts hears of it by `Stopped`.
-        patience: seconds that an unfinished batch waits for more.
+        room: maximum number of items. A thread that adds more waits.
+        stop: once this event is set, waiting and adding threads raise `Stopped`.
+        patience: seconds that an incomplete batch waits for more items.
     """
 
     def __init__(self, room: int, stop: threading.Event, *, patience: float = 0.5) -> None:
@@ -31,25 +31,25 @@ class Channel(Generic[T]):
         self._closed = False
 
     def put(self, item: T) -> None:
-        """Add an item, when there is room."""
+        """Add an item, and wait for room if necessary."""
         with self._changed:
             self._until(lambda: len(self._waiting) < self._room, None)
             self._waiting.append(item)
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Say that nothing more comes."""
+        """Mark the end of the items."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
 
     def wake(self) -> None:
-        """Let those who wait see that the engine is to end."""
+        """Wake waiting threads, so that they notice that the engine is stopping."""
         with self._changed:
             self._changed.notify_all()
 
     def batches(self, size: int) -> Iterator[list[T]]:
-        """All there is, in order, in batches of `size` where there are enough in time, until the end."""
+        """Yield all items in order, in batches of `size`, or fewer if no more arrive in time."""
         while True:
             with self._changed:
                 self._until(lambda: bool(self._waiting) or self._closed, None)
@@ -61,7 +61,7 @@ class Channel(Generic[T]):
             yield batch
 
     def _until(self, ready: Callable[[], bool], patience: float | None) -> None:
-        """Wait, with the lock held; no longer than patience has it."""
+        """Wait until a condition holds, at most `patience` seconds. The lock is held."""
         end = None if patience is None else time.monotonic() + patience
         while not self._stop.is_set() and not ready():
             left = None if end is None else end - time.monotonic()

@@ -1,4 +1,4 @@
-"""All frames of a video that are left, and how it ended, on whatever engine."""
+"""Read the remaining frames of a video, and report how the video ended, for all engines."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from spotball_gen.items.stage import said, spares_no_other
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """A video has no more frames.
+    """The end of a video.
 
     Attributes:
-        detail: what is wrong with it.
-        failed: whether nothing could be had of it.
+        detail: problem with the video, or None.
+        failed: whether no frame could be read.
     """
 
     detail: str | None = None
@@ -24,10 +24,10 @@ class End:
 
 
 def frames_left(reader: FrameReader, source: VideoSource, mark: Mark | None) -> Iterator[VideoFrame | End]:
-    """The frames after a mark, in order, and in the end how it ended. What is wrong with a video is its own matter.
+    """Yield the frames after a mark, in order, and finally the end. Problems with a video do not affect other videos.
 
     Raises:
-        Exception: what the next video would meet, too.
+        Exception: an error that would also affect the next video.
     """
     any_read = mark is not None
     try:

@@ -1,7 +1,7 @@
-"""The engine of one machine: a thread decodes, one writes frames, one runs each stage, so that their work overlaps.
+"""The engine for one machine: threads for decoding, for writing frames and for each stage, so that their work overlaps.
 
-Decoding, OpenCV and models let go of the interpreter while they compute. Items go through each stage in order, and are
-noted in the ledger before they go on.
+Decoding, OpenCV and models release the interpreter lock while they compute. Items pass each stage in order, and each
+result is stored in the ledger before the item continues.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from spotball_gen.pipeline.engines.work import CircuitBreaker, parts, process
 from spotball_gen.pipeline.ledger import FRAMES, Ledger, State
 
 _FRAMES_AHEAD, _TOGETHER = 32, 16
-"""Frames that wait to be written, and that one transaction has."""
+"""Maximum number of frames that wait to be written, and number of frames per transaction."""
 
 
 class LocalEngine:
-    """Takes what is left of a run through its stages.
+    """Process the remaining videos and items of a run.
 
     Args:
         plan: the configuration.
-        ledger: of the dataset; its videos are known.
+        ledger: the dataset's ledger, which already contains the videos.
     """
 
     name = "local"
@@ -48,13 +48,13 @@ class LocalEngine:
         self.tally = GenerationTally.of(ledger, [choice.stage for choice in plan.stages])
 
     def run(self, on_progress: Callable[[], None]) -> None:
-        """Do what is left to do. On an interrupt, what is under way is noted, and the interrupt raised.
+        """Do the remaining work. After an interrupt, store the work in progress and raise the interrupt.
 
         Args:
             on_progress: called often, as the tally changes.
 
         Raises:
-            SpotballError, OSError, MemoryError: where a stage or the ledger cannot go on.
+            SpotballError, OSError, MemoryError: if a stage or the ledger cannot continue.
         """
         context = self._plan.context(self._ledger.work)
         reader: FrameReader = self._plan.frames.make(self._plan.frames.settings, context)
@@ -64,7 +64,7 @@ class LocalEngine:
         self._channels = [frames, *ways]
         taker = Taker(self._ledger, self._plan.frames)
         before = [FRAMES, *(choice.stage for choice in self._plan.stages)]
-        # Before anything moves: what a stage is handed by the one before it is not among these.
+        # Read these before the threads start, so that items from the previous stage are not counted twice.
         left = [self._ledger.ids("going", stage) for stage in before[:-1]]
         threads = [
             self._thread("decode", lambda: self._decode(reader, taker, frames)),
@@ -96,11 +96,11 @@ class LocalEngine:
             except Stopped:
                 pass
             except BaseException as error:
-                # The first one is what stopped the run.
+                # Keep the first error, because it stopped the run.
                 self._error = self._error or error
                 self._end()
 
-        # Not waited for if the user does not want to wait, by a second interrupt.
+        # A daemon thread, so that a second interrupt ends the process without waiting for it.
         return threading.Thread(target=run, name=f"spotball-{name}", daemon=True)
 
     def _end(self) -> None:

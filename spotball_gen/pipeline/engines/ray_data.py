@@ -1,8 +1,9 @@
-"""The engine of many machines: Ray Data hands out videos and items, and this process keeps the ledger.
+"""The engine for a cluster: Ray Data distributes videos and items, and this process keeps the ledger.
 
-All videos are read first, each by one worker; near duplicates are told here, in the videos' order, whichever is read
-first. Then items go through the stages, some at a time, so that processors and GPUs work at once. What comes back is
-noted in the ledger, as the local engine does: a worker that dies costs what it was at, which another does again.
+First, workers read the videos, one worker per video. This process detects near duplicates in the order of the videos,
+independent of which is read first. Then items pass the stages, several at a time, so that CPUs and GPUs work in
+parallel. This process stores the results in the ledger, like the local engine. If a worker dies, another one repeats
+its current work.
 """
 
 from __future__ import annotations
@@ -37,26 +38,27 @@ from spotball_gen.pipeline.engines.work import CircuitBreaker, parts, wants_gpu
 from spotball_gen.pipeline.ledger import FRAMES, Ledger, State, Video
 
 TOGETHER = 16
-"""Items that go from worker to worker together: what a worker that dies has to be done again."""
+"""Number of items per task. If a worker dies, these items are repeated."""
 
 AT_ONCE = 10_000
-"""Items that are handed to Ray at once: few enough to hold, many enough for loading models not to matter."""
+"""Number of items passed to Ray at once: few enough for the memory, and enough to amortize the loading of models."""
 
 NOTED_TOGETHER = 500
-"""Frames that one transaction has."""
+"""Number of frames per transaction."""
 
 
 class GenerationRayEngine:
-    """Takes what is left of a run through its stages, on Ray Data.
+    """Process the remaining videos and items of a run on Ray Data.
 
     Args:
         plan: the configuration.
-        ledger: of the dataset; its videos are known. All machines see its folder, and the videos, at the same paths.
-        address: of a Ray cluster that is there already; without it one is started here, and ended.
-        debug: lets Ray say what it does.
+        ledger: the dataset's ledger, which already contains the videos. All machines need its folder and the videos at
+            the same paths.
+        address: address of a running Ray cluster; None starts a local one, which ends with the run.
+        debug: whether to show Ray's log.
 
     Raises:
-        MissingExtraError: without Ray.
+        MissingExtraError: if Ray is not installed.
     """
 
     name = "ray"
@@ -65,7 +67,7 @@ class GenerationRayEngine:
         self, plan: GenerationPlan, ledger: Ledger, address: str | None = None, *, debug: bool = False
     ) -> None:
         require("making items on Ray")
-        # Workers have folders of their own.
+        # Workers have other working directories.
         self._plan, self._ledger = replace(plan, folder=plan.folder.absolute()), ledger
         self._address, self._debug = address, debug
         self.tally = GenerationTally.of(ledger, [choice.stage for choice in plan.stages])
@@ -74,14 +76,14 @@ class GenerationRayEngine:
         self._on_progress: Callable[[], None] = lambda: None
 
     def run(self, on_progress: Callable[[], None]) -> None:
-        """Do what is left to do. On an interrupt, what came back is noted, and the interrupt raised.
+        """Do the remaining work. After an interrupt, store the received results and raise the interrupt.
 
         Args:
             on_progress: called when the tally has changed.
 
         Raises:
-            OptionError: where no cluster answers at the address.
-            SpotballError, OSError, MemoryError: where a stage, the ledger or Ray cannot go on.
+            OptionError: if no cluster answers at the address.
+            SpotballError, OSError, MemoryError: if a stage, the ledger or Ray cannot continue.
         """
         context = self._plan.context(self._job.work)
         stages: list[Stage] = [choice.make(choice.settings, context) for choice in self._plan.stages]
@@ -108,7 +110,7 @@ class GenerationRayEngine:
     # Frames -------------------------------------------------------------------------------------------------------
 
     def _read(self) -> None:
-        """Read all videos that are left."""
+        """Read all remaining videos."""
         import ray.data
 
         videos = [video for video in self._ledger.videos() if video.state == "waiting"]
@@ -144,7 +146,7 @@ class GenerationRayEngine:
     # Items --------------------------------------------------------------------------------------------------------
 
     def _pass(self, numbers: range, stages: Sequence[Stage], after: State) -> None:
-        """Take all items that come to these stages through them; `after` is what the last one makes of them."""
+        """Process all items that are waiting for these stages. `after` is their state after the last stage."""
         before = [FRAMES, *(choice.stage for choice in self._plan.stages)]
         breakers = {choice.stage: CircuitBreaker(choice) for choice in self._plan.stages}
         left = [(name, number) for number in numbers for name in self._ledger.ids("going", before[number])]
@@ -155,7 +157,7 @@ class GenerationRayEngine:
     def _passed(
         self, left: Sequence[tuple[str, int]], numbers: range, stages: Sequence[Stage]
     ) -> Iterator[list[Passage]]:
-        """Some items, by id and number of the next stage, as they come back."""
+        """Yield processed items, as they return, for items given by id and number of the next stage."""
         import ray.data
 
         tables = [
@@ -174,7 +176,7 @@ class GenerationRayEngine:
                 dataset = of(
                     Stretch,
                     fn_constructor_args=(self._packed, members),
-                    # Several kinds of actors share what GPUs there are; none keeps a processor from other stages.
+                    # Several kinds of actors share the GPUs, and none reserves a CPU that other stages need.
                     num_gpus=min(1.0, gpus / pools),
                     num_cpus=0,
                     concurrency=(1, max(1, int(gpus) - pools + 1)),
@@ -207,5 +209,5 @@ class GenerationRayEngine:
 
 
 def _stretches(numbers: Sequence[int], on_gpu: Sequence[bool]) -> list[tuple[tuple[int, ...], bool]]:
-    """Which stages work in one process: those that follow one another, and are all on a GPU or all not."""
+    """Group consecutive stages that run in one process: those on a GPU, and those not on a GPU."""
     return [(tuple(group), gpu) for gpu, group in groupby(numbers, key=lambda number: on_gpu[number])]

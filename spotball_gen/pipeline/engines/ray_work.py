@@ -1,4 +1,4 @@
-"""What Ray's workers do: decode a video, or take items through some stages. Pictures go to the run's work folder."""
+"""Functions that Ray's workers run: decode a video, or process items. Images are written to the run's work folder."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from spotball_gen.pipeline.engines.taking import frame_path
 from spotball_gen.pipeline.engines.work import parts, process
 
 COLUMN = "packed"
-"""Of the tables that workers are given and give back."""
+"""Column of the tables that workers receive and return."""
 
 
 @dataclass(frozen=True)
 class RayJob:
-    """What all workers know of a run.
+    """Data about a run that all workers need.
 
     Attributes:
-        plan: whose folder is an absolute path.
-        work: the work folder, which is at the same absolute path on all machines.
+        plan: the plan, whose folder is an absolute path.
+        work: the work folder, at the same absolute path on all machines.
     """
 
     plan: GenerationPlan
@@ -38,11 +38,12 @@ class RayJob:
 
 @dataclass(frozen=True)
 class VideoToDecode:
-    """A video to be read.
+    """A video to read.
 
     Attributes:
-        number: its place among those to be read.
-        mark: how far it was read before.
+        number: index among the videos to read.
+        source: the video.
+        mark: the position up to which it was read before.
     """
 
     number: int
@@ -55,9 +56,9 @@ class DecodedVideo:
     """A video that was read.
 
     Attributes:
-        number: as `VideoToDecode` has it.
-        frames: those that were taken, whose pictures are in the work folder; and in the end how it ended.
-        error: what the next video would meet, too.
+        number: as in `VideoToDecode`.
+        frames: the frames, whose images are in the work folder, and finally the end.
+        error: an error that would also affect the next video.
     """
 
     number: int
@@ -67,13 +68,13 @@ class DecodedVideo:
 
 @dataclass(frozen=True)
 class Passage:
-    """An item on its way.
+    """An item on its way through the stages.
 
     Attributes:
-        item: as it was after the last stage that it passed.
-        at: number of the stage that it comes to next.
-        outcomes: what stages said of it on this way, by stage.
-        error: what the next item would meet, too.
+        item: the item after the last stage that it passed.
+        at: number of the next stage.
+        outcomes: results of the stages on this way, by stage.
+        error: an error that would also affect the next item.
     """
 
     item: Item
@@ -83,17 +84,17 @@ class Passage:
 
     @property
     def going(self) -> bool:
-        """Whether it goes on."""
+        """Return whether the item continues."""
         return self.error is None and (not self.outcomes or bool(self.outcomes[-1][1].items))
 
     def after(self, stage: str, outcome: Outcome) -> Passage:
-        """The same once a stage has spoken of it."""
+        """Return the passage after the result of a stage."""
         item = outcome.items[0] if outcome.items else self.item
         return replace(self, item=item, at=self.at + 1, outcomes=(*self.outcomes, (stage, outcome)))
 
 
 def read_video(row: dict[str, Any], job: bytes) -> dict[str, Any]:
-    """Read the video that a row names, and write the pictures of its frames."""
+    """Read the video in a row, and write the images of its frames."""
     reading: VideoToDecode = pickle.loads(row[COLUMN])
     entries: list[VideoFrame | End] = []
     try:
@@ -107,7 +108,7 @@ def read_video(row: dict[str, Any], job: bytes) -> dict[str, Any]:
 
 
 def _written(frame: VideoFrame, source: VideoSource, work: Path) -> VideoFrame:
-    """The frame without its pixels, which are in a file."""
+    """Write a frame's image to a file, and return the frame without pixels."""
     image = frame.image
     if image is None:
         return frame
@@ -117,18 +118,18 @@ def _written(frame: VideoFrame, source: VideoSource, work: Path) -> VideoFrame:
 
 @cache
 def _reader(job: bytes) -> tuple[RayJob, FrameReader]:
-    """One for all videos that this process reads."""
+    """Return the frame reader that this process uses for all videos."""
     ray_job: RayJob = pickle.loads(job)
     choice = ray_job.plan.frames
     return ray_job, choice.make(choice.settings, ray_job.plan.context(ray_job.work))
 
 
 class Stretch:
-    """Stages that follow one another, in one process: what Ray calls with tables of passages.
+    """Consecutive stages in one process. Ray calls it with tables of passages.
 
     Args:
-        job: a `RayJob`, packed.
-        numbers: which of the plan's stages.
+        job: a pickled `RayJob`.
+        numbers: numbers of the plan's stages.
     """
 
     def __init__(self, job: bytes, numbers: Sequence[int]) -> None:
@@ -142,12 +143,12 @@ class Stretch:
         return [(number, choice, choice.make(choice.settings, context)) for number, choice in choices]
 
     def __call__(self, table: Any) -> Any:
-        """Take the items of a table as far as these stages take them."""
+        """Process the items of a table as far as these stages do."""
         passages = [pickle.loads(packed) for packed in table[COLUMN].to_pylist()]
         return packed_table(self.passed(passages))
 
     def passed(self, passages: Sequence[Passage]) -> list[Passage]:
-        """The same, those that came to these stages with what they said."""
+        """Return the passages after these stages, with the stages' results."""
         passages = list(passages)
         try:
             for number, choice, stage in self._stages:
@@ -164,17 +165,17 @@ class Stretch:
 
 @cache
 def stretch(job: bytes, numbers: tuple[int, ...]) -> Stretch:
-    """The same in each call of one process, so that it loads what it needs once."""
+    """Return the stages, cached per process so that models are loaded once."""
     return Stretch(job, numbers)
 
 
 def through(table: Any, job: bytes, numbers: tuple[int, ...]) -> Any:
-    """Take the items of a table through stages that need no process of their own."""
+    """Process the items of a table through stages that need no actor."""
     return stretch(job, numbers)(table)
 
 
 def packed_table(passages: Sequence[Passage]) -> Any:
-    """A table of passages."""
+    """Return a table of passages."""
     import pyarrow
 
     return pyarrow.table(
@@ -183,7 +184,7 @@ def packed_table(passages: Sequence[Passage]) -> Any:
 
 
 def portable(error: Exception) -> Exception:
-    """An error that another process can raise: the same, or one that says the same."""
+    """Return an error that can be pickled: the same error, or one with the same message."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:

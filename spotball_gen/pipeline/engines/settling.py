@@ -1,4 +1,4 @@
-"""Stages that look at all items before they decide, on whatever engine."""
+"""Support for stages that need all items before they decide, for all engines."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from spotball_gen.pipeline.ledger import Ledger, State
 def settle(
     ledger: Ledger, stage: Any, choice: StageChoice, after: State, tally: GenerationTally, *, keep_pictures: bool
 ) -> list[str]:
-    """Let a stage decide on all items that it held; the ids of those that go on.
+    """Let a stage decide on all items that it held, and return the ids of those that continue.
 
     Args:
-        after: what these are then.
-        keep_pictures: whether those of rejects stay.
+        after: state of these items afterwards.
+        keep_pictures: whether to keep the images of rejected items.
     """
     held = ledger.held(choice.stage)
     if not held:

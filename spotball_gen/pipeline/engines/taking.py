@@ -1,4 +1,4 @@
-"""From the frames of a video to items: near duplicates left out, pictures written, all noted in the ledger."""
+"""Convert the frames of a video to items: skip near duplicates, write images, and store all in the ledger."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from spotball_gen.pipeline.ledger import FRAMES, Ledger, TakenFrame
 DUPLICATE = "near duplicate"
 
 _WRITERS = 4
-"""Pictures that are converted and written at a time: while one waits for the disk, others go on."""
+"""Number of images that are converted and written in parallel."""
 
 
 def item_id(source: VideoSource, ms: int) -> str:
-    """The id of the item at a time stamp in milliseconds; ids of a video sort as its time stamps do."""
+    """Return the id of the item at a time stamp in milliseconds. Sorting ids of a video sorts the time stamps."""
     return f"{source.video}-{ms:09d}"
 
 
 def frame_path(work: Path, source: VideoSource, ms: int) -> Path:
-    """The file of the picture of the frame at a time stamp in milliseconds."""
+    """Return the path of the image for the frame at a time stamp in milliseconds."""
     return work / output_name(FRAMES, source.video, item_id(source, ms), ending=".png")
 
 
 class Taker:
-    """Turns frames into items, videos in their order and frames in theirs, across restarts."""
+    """Convert frames to items in a fixed order of videos and frames, also across restarts."""
 
     def __init__(self, ledger: Ledger, choice: StageChoice) -> None:
         self._ledger, self._choice = ledger, choice
@@ -43,16 +43,16 @@ class Taker:
         self._notes = {"kind": choice.kind, "version": choice.make.version, "settings": settings_digest(choice)}
 
     def mark(self, source: VideoSource) -> Mark | None:
-        """How far a video was read."""
+        """Return the position up to which a video was read."""
         last = self._ledger.last(source.video)
         return last and Mark(*last)
 
     def take(self, source: VideoSource, frames: Sequence[VideoFrame]) -> tuple[Item, ...]:
-        """Note some frames, their pictures being on the disk by then; those that are items, to go on."""
+        """Store frames, after their images are on disk. Return those that become items."""
         usable = [frame for frame in frames if not frame.error]
         failures = [Failure(item_id(source, frame.ms), FRAMES, frame.error) for frame in frames if frame.error]
         taken_frames = [self._judged(source, frame) for frame in usable]
-        # Of a near duplicate no picture is kept, so it is not converted to one.
+        # Images of near duplicates are not kept, so they are not converted.
         kept = [place for place, frame in enumerate(taken_frames) if not frame.reject]
         with ThreadPoolExecutor(max_workers=_WRITERS) as pool:
             pictures = pool.map(lambda place: _saved(taken_frames[place].item.frame, usable[place]), kept)
@@ -81,14 +81,14 @@ class Taker:
 
 
 def _saved(picture: PictureFile, frame: VideoFrame) -> PictureFile:
-    """The picture with a frame's image, in its file."""
+    """Write a frame's image to its file, and return the picture."""
     image = frame.image
-    # Most frames are rejected: only those of the dataset are compressed, when it is written.
+    # Most frames are rejected later, so images are compressed only when the dataset is written.
     return picture if image is None else PictureFile.write(picture.path, image, packed=False)
 
 
 def drop_pictures(items: Iterable[Item]) -> None:
-    """Remove the pictures of items that go no further."""
+    """Delete the images of items that do not continue."""
     for item in items:
         for picture in (item.frame, item.mask, item.painted):
             if picture is not None:

@@ -1,4 +1,4 @@
-"""How far a run is, counted while it goes on, by whatever engine."""
+"""Counts of a generation while it runs, for all engines."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from spotball_gen.pipeline.ledger import FRAMES, Ledger
 
 
 class GenerationTally:
-    """What there is, by stage. Several threads may count.
+    """Counts by stage. Several threads may count.
 
     Args:
-        videos: how many there are.
-        videos_done: how many of them are done.
-        seen: items that each stage decided on.
-        kept: those of them that it kept.
+        videos: number of videos.
+        videos_done: number of finished videos.
+        seen: items that each stage has decided on.
+        kept: items that each stage has kept.
         failed: items and frames that failed, at any stage.
     """
 
@@ -27,7 +27,7 @@ class GenerationTally:
 
     @classmethod
     def of(cls, ledger: Ledger, stages: Sequence[str]) -> GenerationTally:
-        """As a run's ledger has it."""
+        """Return the counts in a ledger."""
         videos = ledger.videos()
         steps = ledger.funnel([FRAMES, *stages])
         return cls(
@@ -39,7 +39,7 @@ class GenerationTally:
         )
 
     def count(self, stage: str, seen: int, kept: int, failed: int) -> None:
-        """Add to a stage's numbers."""
+        """Add to a stage's counts."""
         with self._turn:
             self.seen[stage] += seen
             self.kept[stage] += kept

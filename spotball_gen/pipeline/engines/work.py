@@ -1,4 +1,4 @@
-"""What any engine does with a batch, wherever it runs."""
+"""Process a batch, for all engines."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from spotball_gen.pipeline.config import GenerationPlan, StageChoice
 T = TypeVar("T")
 
 STORM = 25
-"""So many failures of a stage in a row are no longer a matter of items."""
+"""This many consecutive failures of a stage indicate that the stage is broken, not the items."""
 
 
 class StageError(SpotballError):
-    """A stage that is broken, rather than an item."""
+    """A stage is broken, not only an item."""
 
 
 def process(stage: Stage, choice: StageChoice, items: Sequence[Item]) -> Outcome:
-    """What a stage says of a batch; one that breaks is tried item by item, so that an item costs no other.
+    """Return a stage's result for a batch. If the stage raises an error, the items are processed one by one.
 
     Raises:
-        SpotballError, OSError, MemoryError: as the stage, where the next item would fare no better.
-        StageError: if the stage does not say once of each item what became of it.
+        SpotballError, OSError, MemoryError: if the stage raises it and the next item would fail in the same way.
+        StageError: if the stage does not return exactly one result per item.
     """
     try:
         outcome = stage.process(items)
@@ -56,22 +56,22 @@ def process(stage: Stage, choice: StageChoice, items: Sequence[Item]) -> Outcome
 
 
 def settings_digest(choice: StageChoice) -> str:
-    """A short digest of a stage's settings, by which items of different ones are told apart."""
+    """Return a short digest of a stage's settings, which distinguishes items made with different settings."""
     settings = json.dumps(choice.settings.model_dump(mode="json"), sort_keys=True)
     return hashlib.sha256(settings.encode()).hexdigest()[:12]
 
 
 class CircuitBreaker:
-    """Counts a stage's failures in a row, and ends the run when there are too many."""
+    """Count consecutive failures of a stage, and stop the run if there are too many."""
 
     def __init__(self, choice: StageChoice) -> None:
         self._choice, self._row = choice, 0
 
     def see(self, outcome: Outcome) -> None:
-        """Take note of a batch, once it is in the ledger.
+        """Count the failures in a batch, after it is stored in the ledger.
 
         Raises:
-            StageError: if so many items failed in a row, in this batch and those before.
+            StageError: if too many consecutive items have failed.
         """
         if outcome.items or outcome.rejects:
             self._row = 0
@@ -84,13 +84,14 @@ class CircuitBreaker:
 
 
 def wants_gpu(stage: Stage, plan: GenerationPlan, number: int) -> bool:
-    """Whether a stage would work on a GPU where there is one, which need not be here.
+    """Return whether a stage would use a GPU, which this machine may not have.
 
     Args:
-        stage: as it was made here.
-        number: which of the plan's stages it is.
+        stage: the stage, created on this machine.
+        plan: the plan.
+        number: number of the stage in the plan.
     """
-    # What lets the detector look again works where that does.
+    # A stage that calls the detector again runs on the detector's device.
     choice = plan.stages[number]
     detects_again = getattr(choice.settings, "detect_again", False) or getattr(choice.make, "detects", False)
     with_it = [choice for choice in plan.stages if detects_again and choice.stage == "detect"]
@@ -99,7 +100,7 @@ def wants_gpu(stage: Stage, plan: GenerationPlan, number: int) -> bool:
 
 
 def parts(sequence: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    """So many at a time, in order.
+    """Yield slices of at most `size` elements, in order.
 
     Examples:
         >>> list(parts("abcde", 2))

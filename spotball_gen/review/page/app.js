@@ -1,4 +1,4 @@
-// The review: which image is looked at, what keys do, and what was decided.
+// The review: the current image, keyboard control, and decisions.
 
 import { ballMiddle, draw, firstRegion, isRegion, moved } from "./picture.js";
 import { Refused, get, post } from "./server.js";
@@ -6,18 +6,18 @@ import { Refused, get, post } from "./server.js";
 const byId = (id) => document.getElementById(id);
 const SAID = { accept: "Accepted", reject: "Rejected", repaint: "To repaint" };
 
-let review = null; // what the server says
-let at = 0; // which image
-let going = Promise.resolve(); // what is sent, one after another
-const LARGEST = 8; // times that an image is enlarged at most
-// `marking` is what a drawn region is for: "repaint", "player" (a box to add) or "move" (where the chosen box goes).
+let review = null; // the images and decisions from the server
+let at = 0; // index of the current image
+let going = Promise.resolve(); // requests, sent one after another
+const LARGEST = 8; // maximum magnification
+// `marking` is the purpose of a drawn region: "repaint", "player" (a new box) or "move" (the selected box's new place).
 const look = {
   ball: false, both: false, boxes: true, chosen: null, marking: null, region: null, zoom: 1, middle: null,
 };
 
 const item = () => review.items[at];
 
-// What is seen ------------------------------------------------------------------------------------------------------
+// View --------------------------------------------------------------------------------------------------------------
 
 function show() {
   const { decision, players } = item();
@@ -31,7 +31,7 @@ function show() {
   const count = (verdict) => review.items.filter((one) => one.decision.verdict === verdict).length;
   byId("counts").textContent =
     `${review.reviewer}: ${count("accept")} accepted, ${count("reject")} rejected, ${count("repaint")} to repaint, ` +
-    `${count(null)} to do`;
+    `${count(null)} undecided`;
   const score = item().artifact === null ? "" : ` (artifact score ${item().artifact.toFixed(2)})`;
   byId("mark").hidden = !item().first;
   byId("mark").textContent = `Over a limit: ${item().why.join(", ")}${score}`;
@@ -55,7 +55,7 @@ function show() {
   byId("times").textContent = `${look.zoom}×`;
   byId("drop").disabled = !decision.regions.length;
   for (const [part, there] of [["with", item().with_ball], ["without", true]]) {
-    // The next image is at hand when it is wanted.
+    // Preload the next image.
     if (there && at + 1 < review.items.length) new Image().src = `images/${part}/${at + 1}`;
   }
 }
@@ -74,7 +74,7 @@ function boxEntry(box, index) {
   return entry;
 }
 
-/** The entry of a box that the reviewer added; unchecking it takes it away. */
+/** Return the entry of an added box; unchecking removes it. */
 function addedEntry(box, index) {
   const entry = boxEntry(box, item().players.length + index);
   entry.classList.add("added");
@@ -87,13 +87,13 @@ function trouble(text) {
   byId("trouble").textContent = text ?? "";
 }
 
-// What is decided ---------------------------------------------------------------------------------------------------
+// Decisions ---------------------------------------------------------------------------------------------------------
 
-/** Do one thing after another: what a key means, and what is decided, hangs on what was stored before. */
+/** Run actions one after another, because each depends on the stored results of earlier ones. */
 function inTurn(action) {
   going = going.then(action).catch((error) => {
     if (!(error instanceof Refused)) throw error;
-    trouble(`${error.message}. Load the page again.`);
+    trouble(`${error.message}. Reload the page.`);
   });
   return going;
 }
@@ -110,7 +110,7 @@ async function change(changes, then = () => {}) {
   show();
 }
 
-/** A random id, also where the page is not served from this machine. */
+/** Return a random id, also if the page is not served from this machine. */
 function newId() {
   const bytes = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0"));
   return bytes.join("").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
@@ -132,7 +132,7 @@ function toggle(index) {
   return change({ unchecked: others.length < unchecked.length ? others : [...others, index] });
 }
 
-/** Uncheck the chosen box and add it elsewhere; of an added one, the place changes. */
+/** Uncheck the selected box and add it elsewhere; move it if it was added. */
 function move(box) {
   const { unchecked, added } = item().decision;
   const place = look.chosen - item().players.length;
@@ -156,7 +156,7 @@ async function undo() {
   show();
 }
 
-// Where to look -----------------------------------------------------------------------------------------------------
+// Navigation --------------------------------------------------------------------------------------------------------
 
 function go(to) {
   if (to !== at) Object.assign(look, { ball: false, chosen: null, marking: null, region: null, middle: null });
@@ -166,7 +166,7 @@ function go(to) {
 
 const step = (by) => go(Math.min(Math.max(at + by, 0), review.items.length - 1));
 
-/** The next image that is not decided on, from the beginning after the end. */
+/** Return the next undecided image, continuing at the beginning after the end. */
 function undecided() {
   const n = review.items.length;
   for (let by = 1; by <= n; by += 1) {
@@ -176,7 +176,7 @@ function undecided() {
   return undefined;
 }
 
-/** What only changes what is seen. */
+/** Actions that change only the view. */
 const seen = (action) => () => {
   action();
   show();
@@ -187,7 +187,7 @@ function choose(by) {
   if (n) look.chosen = look.chosen === null ? (by > 0 ? 0 : n - 1) : (look.chosen + by + n) % n;
 }
 
-/** The corners of a box, detected or added. */
+/** Return the corners of a box, detected or added. */
 const corners = (index) => [...item().players, ...item().decision.added][index];
 
 function mark(use) {
@@ -205,13 +205,13 @@ function drag(region) {
   return use === "player" ? change({ added: [...added, region] }) : repaint([...regions, region]);
 }
 
-/** Enlarge what is around a point, or less of it. */
+/** Zoom in or out around a point. */
 function enlarge(point, larger) {
   look.zoom = Math.min(Math.max(look.zoom * (larger ? 2 : 0.5), 1), LARGEST);
   look.middle = point;
 }
 
-/** Larger and larger around the ball's place, then whole again. */
+/** Zoom in step by step around the ball's position, then show the whole image. */
 function zoom() {
   look.middle = ballMiddle(item());
   look.zoom = look.zoom === LARGEST ? 1 : look.zoom * 2;
@@ -246,7 +246,7 @@ function whileMarking(event) {
   return seen(() => (look.region = moved(look.region, event.key, event.shiftKey, item())));
 }
 
-/** What a key means now; null for nothing. */
+/** Return the action of a key, or null. */
 function meant(event) {
   if (look.marking) return whileMarking(event);
   if (event.key === "ArrowUp") return seen(() => choose(-1));
@@ -261,7 +261,7 @@ function meant(event) {
 function pressed(event) {
   const control = event.ctrlKey || event.metaKey;
   if (event.altKey || (control && event.key !== "z") || event.key === "Tab") return;
-  // A button that has the focus does what it says.
+  // A focused button handles the key itself.
   if (document.activeElement instanceof HTMLButtonElement && ["Enter", " "].includes(event.key)) return;
   if (event.key.length === 1 || event.key.startsWith("Arrow") || event.key === "Backspace") event.preventDefault();
   inTurn(() => (control ? undo() : meant(event)?.()));
@@ -282,7 +282,7 @@ function begin() {
   );
   for (const [id, action] of Object.entries(actions)) byId(id).addEventListener("click", () => inTurn(action));
   document.addEventListener("click", (event) => {
-    // Keys go on to mean what they mean after the mouse was used.
+    // Remove the focus after a mouse click, so that keys keep their actions.
     if (event.detail) document.activeElement?.blur();
   });
   document.addEventListener("keydown", pressed);
@@ -296,5 +296,5 @@ try {
   review = await get("api/review");
   begin();
 } catch (error) {
-  trouble(error instanceof Refused ? error.message : "The server does not answer. Is spotball gen review running?");
+  trouble(error instanceof Refused ? error.message : "The server does not respond. Check that spotball gen review is running.");
 }

@@ -1,8 +1,8 @@
-// The image, with and without the ball, its boxes, and regions that are being marked.
+// The image with and without the ball, its boxes, and regions in progress.
 
 const SVG = "http://www.w3.org/2000/svg";
-const LEAST = 4; // pixels of a region's side
-const STEP = 8; // pixels by which keys move and size a region
+const LEAST = 4; // minimum side length of a region in pixels
+const STEP = 8; // pixels by which keys move and resize a region
 
 function rect([x1, y1, x2, y2], name) {
   const node = document.createElementNS(SVG, "rect");
@@ -13,7 +13,7 @@ function rect([x1, y1, x2, y2], name) {
   return node;
 }
 
-/** The path around an outline's polygons. */
+/** Return the path around an outline's polygons. */
 function path(polygons, name) {
   const node = document.createElementNS(SVG, "path");
   node.setAttribute("class", name);
@@ -21,7 +21,7 @@ function path(polygons, name) {
   return node;
 }
 
-/** The part of an image that is shown: all of it, or enlarged around a point. */
+/** Return the visible part of an image: the whole image, or a zoomed part around a point. */
 function shownPart(item, { zoom, middle }) {
   const [width, height] = [item.width / zoom, item.height / zoom];
   const [x, y] = middle ?? [item.width / 2, item.height / 2];
@@ -30,7 +30,7 @@ function shownPart(item, { zoom, middle }) {
   return { left, top, width, height };
 }
 
-/** The point that is enlarged first: the ball's place. */
+/** Return the first point to zoom in on: the ball's position. */
 export function ballMiddle({ ball, width, height }) {
   return ball ? [(ball[0] + ball[2]) / 2, (ball[1] + ball[3]) / 2] : [width / 2, height / 2];
 }
@@ -110,7 +110,7 @@ function figure(at, item, part, look, { toggle, drag, enlarge }) {
   return node;
 }
 
-/** Replace what is shown of an image. */
+/** Replace the display of an image. */
 export function draw(parent, at, item, look, actions) {
   const parts = look.both && item.with_ball ? ["with", "without"] : [look.ball && item.with_ball ? "with" : "without"];
   parent.classList.toggle("marking", look.marking);
@@ -119,13 +119,13 @@ export function draw(parent, at, item, look, actions) {
 
 export const isRegion = (box) => box !== null && box[2] - box[0] >= LEAST && box[3] - box[1] >= LEAST;
 
-/** Where a region begins that is marked by keys: beside the ball's place, where shadows are. */
+/** Return the initial region for marking by keys: next to the ball's position, where shadows are. */
 export function firstRegion(item) {
   const [x1, y1, x2, y2] = item.ball ?? [item.width * 0.45, item.height * 0.45, item.width * 0.55, item.height * 0.55];
   return fitted([x1, y2, x2, y2 + Math.max((y2 - y1) / 2, 2 * LEAST)], item);
 }
 
-/** A region after a key: moved, or with Shift made larger or smaller. */
+/** Return a region after a key: moved, or resized with Shift. */
 export function moved(region, key, larger, item) {
   const [dx, dy] = { ArrowLeft: [-STEP, 0], ArrowRight: [STEP, 0], ArrowUp: [0, -STEP], ArrowDown: [0, STEP] }[key];
   const [x1, y1, x2, y2] = region;

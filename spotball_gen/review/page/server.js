@@ -1,4 +1,4 @@
-// Requests to the review's server. What changes something is sent until the server says that it is stored.
+// Requests to the review's server. A change is sent again until the server confirms that it is stored.
 
 const PATIENCE = 10000; // milliseconds for one request
 const PAUSE = 1000;
@@ -19,7 +19,7 @@ async function ask(path, options = {}) {
 
 export const get = (path) => ask(path, { cache: "no-store" });
 
-/** Send until it is answered; `waiting` is told why it is not, null once it is. */
+/** Send a request until it succeeds; `waiting` is called with the reason of a failure, then with null. */
 export async function post(path, content, waiting) {
   const options = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(content) };
   for (;;) {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from spotball_gen.imaging.spectators import SpectatorSettings, told_apart
+from spotball_gen.imaging.spectators import SpectatorSettings, audience_reasons
 from spotball_gen.items.item import Box
 
 HEIGHT = 360.0
@@ -15,7 +15,7 @@ PLAYERS = [Box(100, 150, 160, 300), Box(300, 140, 360, 290), Box(500, 160, 550, 
 
 def of(box: Box, *others: Box, **settings: float) -> str:
     """What one is, among the players and others."""
-    return told_apart([*PLAYERS, box, *others], HEIGHT, SpectatorSettings.model_validate(settings))[3]
+    return audience_reasons([*PLAYERS, box, *others], HEIGHT, SpectatorSettings.model_validate(settings))[3]
 
 
 def standing(x: float, feet: float, tall: float) -> Box:
@@ -46,7 +46,7 @@ def test_by_size_and_position(box: Box, expected: str) -> None:
 def test_by_size_of_the_image_where_all_are_small() -> None:
     settings = SpectatorSettings()
     # 0.06 of 360 is 21.6.
-    assert told_apart([standing(20, 200, 21), standing(90, 200, 22)], HEIGHT, settings) == ("small", "")
+    assert audience_reasons([standing(20, 200, 21), standing(90, 200, 22)], HEIGHT, settings) == ("small", "")
 
 
 def row(count: int, tall: float, apart: float) -> list[Box]:
@@ -56,10 +56,10 @@ def row(count: int, tall: float, apart: float) -> list[Box]:
 def test_by_clustering() -> None:
     # 40 tall and 50 apart: neighbors are within 1.5 heights.
     crowd = row(8, 40, 50)
-    assert told_apart([*PLAYERS, *crowd], HEIGHT, SpectatorSettings()) == ("",) * 3 + ("in a crowd",) * 8
+    assert audience_reasons([*PLAYERS, *crowd], HEIGHT, SpectatorSettings()) == ("",) * 3 + ("in a crowd",) * 8
     fewer, scattered, large = row(7, 40, 50), row(8, 40, 61), row(8, 76, 50)
     for others in (fewer, scattered, large):
-        assert told_apart([*PLAYERS, *others], HEIGHT, SpectatorSettings()) == ("",) * (3 + len(others))
+        assert audience_reasons([*PLAYERS, *others], HEIGHT, SpectatorSettings()) == ("",) * (3 + len(others))
     assert of(crowd[0], *crowd[1:], crowd=0) == ""
     assert of(crowd[0], *crowd[1:], crowd=9) == ""
     assert of(scattered[0], *scattered[1:], crowd_gap=1.6) == "in a crowd"
@@ -67,11 +67,11 @@ def test_by_clustering() -> None:
 
 def test_somebody_before_the_camera_makes_nobody_audience() -> None:
     giant = Box(400, 0, 640, 360)
-    assert told_apart([*PLAYERS, giant], HEIGHT, SpectatorSettings(relative_height=0.9)) == ("",) * 4
+    assert audience_reasons([*PLAYERS, giant], HEIGHT, SpectatorSettings(relative_height=0.9)) == ("",) * 4
 
 
 def test_nobody_is_nobody() -> None:
-    assert told_apart([], HEIGHT, SpectatorSettings()) == ()
+    assert audience_reasons([], HEIGHT, SpectatorSettings()) == ()
 
 
 def quarters(low: int, high: int) -> st.SearchStrategy[float]:
@@ -90,19 +90,21 @@ def people(draw: st.DrawFn) -> list[Box]:
 
 @given(people(), st.randoms(use_true_random=False))
 def test_the_order_of_the_boxes_and_a_mirror_change_nothing(boxes: list[Box], random: object) -> None:
-    reasons = told_apart(boxes, HEIGHT, SpectatorSettings(crowd=3))
+    reasons = audience_reasons(boxes, HEIGHT, SpectatorSettings(crowd=3))
     order = list(range(len(boxes)))
     random.shuffle(order)  # type: ignore[attr-defined]
-    assert told_apart([boxes[i] for i in order], HEIGHT, SpectatorSettings(crowd=3)) == tuple(reasons[i] for i in order)
+    assert audience_reasons([boxes[i] for i in order], HEIGHT, SpectatorSettings(crowd=3)) == tuple(
+        reasons[i] for i in order
+    )
     mirrored = [Box(640 - box.x2, box.y1, 640 - box.x1, box.y2) for box in boxes]
-    assert told_apart(mirrored, HEIGHT, SpectatorSettings(crowd=3)) == reasons
+    assert audience_reasons(mirrored, HEIGHT, SpectatorSettings(crowd=3)) == reasons
 
 
 @given(people())
 def test_the_tallest_of_some_size_stays(boxes: list[Box]) -> None:
     # Nobody is small or behind beside the second tallest, but for the image.
     settings = SpectatorSettings(min_player_height=0)
-    reasons = told_apart(boxes, HEIGHT, settings)
+    reasons = audience_reasons(boxes, HEIGHT, settings)
     if boxes:
         inside = [i for i, box in enumerate(boxes) if box.y1 > 4 and box.y2 < HEIGHT - 4]
         if len(inside) == len(boxes):

@@ -84,7 +84,7 @@ def test_a_review_by_keys_alone(tmp_path: Path, browser: Any) -> None:
         # Typed faster than anything is stored: each key means what it means after the ones before.
         press(page, "a", "3", "ArrowDown", "Space", "m", "ArrowRight", "Shift+ArrowDown", "Enter", "n")
         at(page, 4)
-        expect(page.locator("#counts")).to_have_text("anna: 1 accepted, 1 rejected, 1 to repaint, 1 to do")
+        expect(page.locator("#counts")).to_have_text("anna: 1 accepted, 1 rejected, 1 to repaint, 1 undecided")
         first, second, third, last = stored(folder)
         assert first == Decision("accept")
         assert second == Decision("reject", "ball's place is wrong")
@@ -115,7 +115,7 @@ def test_a_review_by_keys_alone(tmp_path: Path, browser: Any) -> None:
         said(page, "Not decided")
         expect(page.locator("#undo")).to_be_disabled()
         press(page, "u")
-        expect(page.locator("#counts")).to_have_text("anna: 0 accepted, 0 rejected, 0 to repaint, 4 to do")
+        expect(page.locator("#counts")).to_have_text("anna: 0 accepted, 0 rejected, 0 to repaint, 4 undecided")
     assert stored(folder) == [None] * 4
 
 
@@ -202,7 +202,7 @@ def test_reloaded_and_killed(tmp_path: Path, browser: Any) -> None:
             expect(page.locator("#trouble")).to_contain_text("open the link")
             page.goto(again)
             at(page, 2)
-            expect(page.locator("#counts")).to_have_text("anna: 1 accepted, 0 rejected, 0 to repaint, 3 to do")
+            expect(page.locator("#counts")).to_have_text("anna: 1 accepted, 0 rejected, 0 to repaint, 3 undecided")
             press(page, "a", "a")
             at(page, 4)
     assert [one and one.verdict for one in stored(folder)] == ["accept", "accept", "accept", None]

@@ -4,12 +4,12 @@ import { wait } from "./dom.js";
 
 const PATIENCE = 20000; // milliseconds for one request
 const LONGEST_PAUSE = 30000;
-const KEPT_ALIVE = 60000; // bytes of requests that a browser finishes after the page is gone
+const KEPT_ALIVE = 60000; // bytes of requests that a browser completes after the page is closed
 
-/** Nothing came, or nothing that the study's server says: the network is away, or asks to log in first. */
+/** No response from the study's server: the network is down, or requires a login. */
 export class Unreachable extends Error {}
 
-/** Status and content of an answer; throws Unreachable where none came. */
+/** Return the status and content of a response; throw Unreachable without one. */
 async function ask(path, options = {}) {
   try {
     const reply = await fetch(path, { credentials: "same-origin", signal: AbortSignal.timeout(PATIENCE), ...options });
@@ -28,16 +28,16 @@ export function post(path, content) {
   return ask(path, { method: "POST", headers, body, keepalive: body.length < KEPT_ALIVE / 3 });
 }
 
-/** Whether to ask the same again: the server is busy or in trouble. */
+/** Return whether to repeat a request, because the server is busy or failing. */
 export const later = (answer) => answer.status === 429 || answer.status >= 500;
 
-/** How long to wait before trying for the nth time (from 1), in milliseconds: longer each time, never in step. */
+/** Return the milliseconds to wait before the nth attempt (from 1): increasing, and random between clients. */
 export function pauseBefore(attempt, asked = 0) {
   const pause = Math.min(LONGEST_PAUSE, 500 * 2 ** Math.min(attempt, 10));
   return Math.max(asked, pause * (0.75 + Math.random() / 2));
 }
 
-/** The first answer that is one. `waiting` is told each time there is none. */
+/** Return the first successful response. `waiting` is called after each failure. */
 export async function patiently(request, waiting) {
   for (let attempt = 1; ; attempt += 1) {
     let asked = 0;

@@ -1,4 +1,4 @@
-// The study as a participant goes through it: which screen comes when, and each thing done recorded on the way.
+// Controls the study for a participant: the order of screens, and the recording of events.
 
 import { get, patiently, post } from "./api.js";
 import { fill, Gate } from "./display.js";
@@ -12,32 +12,32 @@ import { claim, isMine, release, takeOver } from "./tabs.js";
 import { t } from "./texts.js";
 import { Trial } from "./trial.js";
 
-const PERSON = `spotball:person:${location.pathname}`; // Several studies may be at one host.
-const NOTICE_AFTER = 1500; // milliseconds that a request may take before anything is said
-const AGAIN = { label: t("Load again"), on: () => location.reload() };
+const PERSON = `spotball:person:${location.pathname}`; // One host may serve several studies.
+const NOTICE_AFTER = 1500; // milliseconds after which a slow request is announced
+const AGAIN = { label: t("Reload"), on: () => location.reload() };
 const CONTINUE = { label: t("Continue here"), on: async () => { if (await takeOver(left)) await refresh(); } };
 
 let study, progress, queue, trial, feedbackOf, gate;
-let recovering = false; // The cookie was lost and the link brought it back; nothing was stored since.
+let recovering = false; // The cookie was lost and restored by the link, and nothing was stored since.
 
 const wanted = new URLSearchParams(location.search).get("list"); // The list to preview, in a pilot.
 const viewport = () => [window.innerWidth, window.innerHeight, window.devicePixelRatio];
 
-/** Who Prolific's link says it is, or null without one. */
+/** Return the IDs in Prolific's link, or null without one. */
 function fromLink() {
   const query = new URLSearchParams(location.search);
   const [pid, ofStudy, session] = ["PROLIFIC_PID", "STUDY_ID", "SESSION_ID"].map((name) => query.get(name) ?? "");
   return pid || ofStudy || session ? { pid, study: ofStudy, session } : null;
 }
 
-/** Remembered while the browser lets us, so that two people at one computer are told apart. */
+/** Remember the person if the browser allows it, to distinguish two people at one computer. */
 const person = {
   known: () => stored(() => localStorage.getItem(PERSON)),
   isAnother: () => {
     const known = person.known(), now = fromLink()?.pid;
     return Boolean(known && now && known !== now);
   },
-  /** Consent was given in this browser by the person of the link. */
+  /** Whether the person of the link has given consent in this browser. */
   isSame: () => Boolean(fromLink()?.pid) && person.known() === fromLink().pid,
   remember: () => stored(() => localStorage.setItem(PERSON, fromLink()?.pid ?? "")),
 };
@@ -46,7 +46,7 @@ function stored(action) {
   try {
     return action();
   } catch {
-    return null; // Storage is switched off.
+    return null; // Storage is disabled.
   }
 }
 
@@ -86,7 +86,7 @@ const begin = (more = {}) =>
 
 const device = () => ({ language: navigator.language || null, touch: navigator.maxTouchPoints > 1 });
 
-/** The cookie is gone, and the link says who this is: continue without asking for consent again. */
+/** Continue without a new consent if the cookie is lost but the link identifies the person. */
 async function recover() {
   const answer = await begin({ resume: true });
   if (!answer.ok) return screens.consent(study, start);
@@ -95,7 +95,7 @@ async function recover() {
 }
 
 async function start() {
-  // At once: browsers allow it only while the click lasts.
+  // Call this immediately, because browsers allow it only during the click.
   const filled = fill(study.display);
   const answer = await begin();
   await filled;
@@ -106,14 +106,14 @@ async function start() {
   }
   const refusals = {
     403: [
-      t("Please come by your link"),
-      t("This study is open to those who come by the link they were given. Please open it from there."),
+      t("Please use your link"),
+      t("This study is only available through the link that you received. Please open that link."),
     ],
     410: [t("The study is full"), t("No more participants are needed at the moment. Thank you for your interest.")],
     409: [t("You have already taken part"), t("Each person can take part once. Thank you for your interest.")],
     422: [
       t("Your link is not complete"),
-      t("Something is missing in the link that you came by. Please open the study again from where you found it."),
+      t("Part of your link is missing. Please open the study again from where you found it."),
     ],
   };
   return refusals[answer.status] ? screens.notice(...refusals[answer.status]) : failed(answer);
@@ -123,19 +123,19 @@ function failed({ status, body }) {
   const told = typeof body.error === "string" ? ` (${body.error})` : "";
   screens.notice(
     t("This did not work"),
-    t("The study answered with error {status}. Please load the page again, or tell the researchers.", {
+    t("The study's server reported error {status}. Please reload the page or tell the researchers.", {
       status: `${status}${told}`,
     }),
     AGAIN,
   );
 }
 
-/** Go on from a state of the server, if no other tab has the study. */
+/** Continue from a server state, unless another tab has the study. */
 async function enter(state) {
   if (!isOver(state.stage) && !(await claim(left))) {
     return screens.notice(
       t("The study is open in another tab"),
-      t("You can go on there, or continue here: nothing is lost either way."),
+      t("You can continue there or here. Your answers are kept in both cases."),
       CONTINUE,
     );
   }
@@ -147,16 +147,16 @@ function left() {
   byId("bar").hidden = true;
   saving("");
   screens.notice(
-    t("You continue in another tab"),
-    t("The study went on in another tab of this browser. You can close this one."),
+    t("The study continues in another tab"),
+    t("The study continues in another tab of this browser. You can close this tab."),
     CONTINUE,
   );
 }
 
-/** Take the server's state for the truth. */
+/** Replace the local state by the server's. */
 async function refresh() {
   const state = await asked(() => get("api/state"));
-  if (!isMine()) return undefined; // Another tab took over meanwhile.
+  if (!isMine()) return undefined; // Another tab has taken over.
   if (state.ok) return resume(state.body);
   return unknown();
 }
@@ -184,7 +184,7 @@ function resume(state) {
     },
     refused: () => {
       forget(progress.participant);
-      say(t("The page was brought up to date."));
+      say(t("The page was updated."));
       void refresh();
     },
     unknown,
@@ -193,7 +193,7 @@ function resume(state) {
   feedbackOf = null;
   queue.restore(progress.seq).forEach((event) => progress.take(event));
   next();
-  // Who just began may still have to answer the browser's question about full screen.
+  // A new participant may still have to answer the browser's question about full screen.
   if (gate.fullscreenIsMissing && !progress.ended && progress.seq > 1) record("fullscreen", progress.trial, { on: false }, 0);
 }
 
@@ -202,11 +202,11 @@ function unknown() {
   byId("bar").hidden = true;
   release();
   saving("");
-  // Without cookies, the link would bring the page back to this point forever.
+  // Without cookies, the link would lead back to this point in an endless loop.
   if (study && !recovering && person.isSame()) return recover();
   if (study && !recovering && fromLink()) return screens.consent(study, start);
   return screens.notice(
-    t("The study cannot go on in this browser"),
+    t("The study cannot continue in this browser"),
     t("The page no longer knows who you are. If cookies are blocked, please allow them for this page and open your link to the study again."),
     AGAIN,
   );
@@ -223,7 +223,7 @@ function record(kind, number, value, elapsed) {
 
 const stageIsOver = (stage) => { record("stage", null, { stage }, 0); next(); };
 
-/** Show what comes now. */
+/** Show the current screen. */
 function next() {
   trial?.close();
   trial = null;
@@ -240,7 +240,7 @@ function next() {
   else endOfPractice();
 }
 
-/** Answers of a page that are not sent yet, so that a reload does not lose them. */
+/** Unsent answers of a page, stored so that a reload does not lose them. */
 const kept = (page) => ({
   read: () => {
     try {
@@ -279,7 +279,7 @@ function showTrial() {
   void trial.begin();
 }
 
-/** Something was done to the current item. */
+/** Handle an event on the current item. */
 function did(item, kind, value, elapsed) {
   const { explaining, stage } = progress;
   record(kind, item.trial, value, elapsed);
@@ -302,7 +302,7 @@ function goOn() {
   else stageIsOver("practice");
 }
 
-/** All that was done in practice is stored, and this came back: feedback, if it ended with an answer. */
+/** Handle the response after practice events are stored: it has feedback if they end with an answer. */
 function gotFeedback(feedback) {
   if (feedbackOf) trial.reveal(feedback, afterPractice(), goOn);
   else if (!progress.item) {
@@ -311,7 +311,7 @@ function gotFeedback(feedback) {
   }
 }
 
-/** The last practice item was answered before the page was loaded: its feedback again, then the images. */
+/** Show the feedback on the last practice item again after a reload, then the images. */
 function endOfPractice() {
   const item = progress.practice.at(-1), feedback = progress.feedback.get(item.trial);
   trial?.close();
@@ -350,7 +350,7 @@ function bar() {
   line.firstElementChild.style.width = `${(100 * done) / trials.length}%`;
 }
 
-// When the page goes out of sight, and comes back: recorded once it is back.
+// Record how long the page was hidden or without focus, when it is visible again.
 let since = null;
 
 const away = () => { since ??= performance.now(); };
@@ -367,7 +367,7 @@ window.addEventListener("blur", away);
 window.addEventListener("focus", back);
 document.addEventListener("visibilitychange", () => (document.visibilityState === "hidden" ? away() : back()));
 
-// A page taken out of the browser's memory may be out of date.
+// A page restored from the browser's memory may be outdated.
 window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 
 void open();

@@ -1,4 +1,4 @@
-// An item of the kind "choice": a picture, a question, and options as buttons that number keys choose, too.
+// An item of the type "choice": an image, a question, and options as buttons, also selectable with number keys.
 
 import { button, byId, el, enable } from "./dom.js";
 import { Picture } from "./picture.js";
@@ -12,7 +12,7 @@ export class ChoiceView {
   constructor(item, emit) {
     this.item = item;
     this.emit = emit;
-    this.stays = true; // what was chosen is seen in the panel
+    this.stays = true; // the panel shows the choice
     this.open = false;
     this.ask = item.question;
     this.picture = new Picture(item);
@@ -44,12 +44,12 @@ export class ChoiceView {
     this.options.forEach((node) => enable(node, false));
   }
 
-  /** After practice: whether that was right, where the study tells it. */
+  /** Show after practice whether the answer was correct, if the study gives feedback. */
   reveal({ right, option }) {
     const known = this.options[option] !== undefined;
     if (known) this.options[option].classList.add("right");
     if (known && !right && this.chosen !== undefined) this.options[this.chosen].classList.add("wrong");
-    const verdict = right ? t("That is right.")
+    const verdict = right ? t("That is correct.")
       : t("Not quite. The answer is: {answer}.", { answer: this.item.options[option] });
     return el("p", { class: `feedback ${known ? (right ? "right" : "wrong") : ""}` }, known ? verdict : t("Thank you."));
   }

@@ -1,4 +1,4 @@
-// An item of the kind "clicks": the grid over the picture, in which some cells are chosen, taken back and confirmed.
+// An item of the type "clicks": the grid over the image, in which cells are chosen, removed and confirmed.
 
 import { button, el, enable, say } from "./dom.js";
 import { Picture } from "./picture.js";
@@ -8,7 +8,7 @@ import { nodes, plural, t } from "./texts.js";
 // label may cover. On a small screen, labels that read would hide the players: names stand around the picture.
 const WANTED = 13, ACROSS = 0.65, DOWN = 0.4, SHARE = 0.21, SMALLEST = 12, MOST_COVERED = 0.1;
 const WIDE = 0.66; // of a letter, in sizes of the type
-const JUST_NOW = 700; // milliseconds within which a click event belongs to a pointer that was handled
+const JUST_NOW = 700; // milliseconds within which a click event belongs to a pointer event that was already handled
 
 const NUMBERS = [
   "no", t("one"), t("two"), t("three"), t("four"), t("five"), t("six"), t("seven"), t("eight"), t("nine"), t("ten"),
@@ -39,7 +39,7 @@ export class ClicksView {
   constructor(item, emit) {
     this.item = item;
     this.emit = emit;
-    this.stays = false; // what was chosen is seen in the picture
+    this.stays = false; // the image shows the choice
     this.chosen = [];
     this.at = [1, 1];
     this.open = false;
@@ -56,7 +56,7 @@ export class ClicksView {
     this.update([]);
   }
 
-  /** Choosing is possible from now on. */
+  /** Enable choosing. */
   begin() {
     this.open = true;
     this.grid.removeAttribute("aria-busy");
@@ -67,7 +67,7 @@ export class ClicksView {
     this.#cell(this.at).focus({ preventScroll: true });
   }
 
-  /** Show what is chosen so far. */
+  /** Show the current choices. */
   update(chosen) {
     this.chosen = chosen;
     const marks = new Map();
@@ -91,7 +91,7 @@ export class ClicksView {
     enable(this.confirm, this.complete);
   }
 
-  /** The answer is given: nothing can be chosen any more. */
+  /** Disable choosing after the answer. */
   lock() {
     this.open = false;
     this.grid.classList.add("locked");
@@ -99,14 +99,14 @@ export class ClicksView {
     for (const { node } of this.byLabel.values()) node.tabIndex = -1;
   }
 
-  /** After practice: where the ball was. */
+  /** Show after practice where the ball was. */
   reveal(feedback) {
     const ball = feedback.cells;
     for (const cell of ball) this.#cell(cell).classList.add("ball");
     const names = ball.map(labelOf);
     const hits = this.chosen.filter((cell) => names.includes(labelOf(cell))).length;
     const where = t("The ball was in {cells}.", { cells: both(names) });
-    // After a reload, what was chosen in practice is not known any more.
+    // After a reload, the choices in practice are unknown.
     if (!this.chosen.length) return el("p", { class: "feedback" }, where);
     const some = hits
       ? plural("One of your guesses is there.", "{number} of your guesses are there.", hits, {
@@ -135,7 +135,7 @@ export class ClicksView {
       return node;
     };
     const lines = count(rows).map((row) => el("div", { role: "row" }, ...count(cols).map((col) => cell([row, col]))));
-    const help = t("The picture, with {rows} rows and {cols} columns. Choose {cells}.", {
+    const help = t("The image, with {rows} rows and {cols} columns. Choose {cells}.", {
       rows, cols, cells: cells(clicks),
     });
     this.grid = el("div", {
@@ -152,7 +152,7 @@ export class ClicksView {
     this.grid.style.setProperty("--cols", cols);
   }
 
-  /** Letters and numbers around the picture, seen where cells have no room for labels. */
+  /** Create letters and numbers around the image, shown if cells are too small for labels. */
   #names() {
     const name = (text, side, share) => {
       const node = el("span", { class: `name ${side}`, "aria-hidden": "true" }, text);
@@ -180,7 +180,7 @@ export class ClicksView {
       })));
   }
 
-  /** How large labels are in cells of this picture; 0 where they do not fit. */
+  /** Return the size of labels in cells of this image; 0 if they do not fit. */
   #size(width, height) {
     const { rows, cols } = this.item;
     const letters = rowName(rows).length + String(cols).length, wide = width / cols, high = height / rows;
@@ -205,7 +205,7 @@ export class ClicksView {
     this.picture.frame.style.setProperty("--type", `${this.size.toFixed(1)}px`);
   }
 
-  /** The cell under a pointer and where in the picture that is, or null outside. */
+  /** Return the cell under a pointer and its position in the image, or null outside. */
   #under(event) {
     const box = this.grid.getBoundingClientRect();
     const x = (event.clientX - box.left) / box.width, y = (event.clientY - box.top) / box.height;
@@ -241,7 +241,7 @@ export class ClicksView {
     if (cell) this.#choose({ ...cell, by: event.pointerType || "mouse" });
   }
 
-  /** A click without a pointer: what screen readers do. */
+  /** Handle a click without a pointer, as sent by screen readers. */
   #assisted(event) {
     if (performance.now() - this.handled < JUST_NOW) return;
     const node = event.target.closest("[role=gridcell]");
@@ -304,19 +304,19 @@ export class ClicksView {
     if (!this.open || !this.chosen.length) return;
     const last = this.chosen.at(-1);
     this.emit("undo", {});
-    say(capital(t("{cell} taken back.", { cell: spoken(last) })));
+    say(capital(t("{cell} removed.", { cell: spoken(last) })));
     if (document.activeElement !== this.undo) this.focus();
   }
 
   #confirm() {
     if (!this.open) return;
     if (!this.complete) {
-      return this.#tell(t("Choose {cells} more first.", { cells: cells(this.item.clicks - this.chosen.length) }));
+      return this.#tell(t("Please choose {cells} more first.", { cells: cells(this.item.clicks - this.chosen.length) }));
     }
     this.emit("answer", { cells: this.chosen.map((cell) => [...cell]) });
   }
 
-  /** A message below the picture, for those who look and those who listen; the next choice removes it. */
+  /** Show a message below the image and announce it; the next choice removes it. */
   #tell(text) {
     this.hint.textContent = text;
     if (text) say(text);

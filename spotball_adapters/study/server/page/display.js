@@ -1,4 +1,4 @@
-// What the study requires of the window: full screen, and a smallest size. Until it is so, nothing else is seen.
+// The study's requirements for the window: full screen, and a minimum size. Until they are met, the study is hidden.
 
 import { button, byId, el } from "./dom.js";
 import { t } from "./texts.js";
@@ -6,11 +6,11 @@ import { t } from "./texts.js";
 const fills = () => Boolean(document.fullscreenElement);
 const isSmall = ({ min_width: width, min_height: height }, w, h) => w < width || h < height;
 
-/** What is required, in words, for the consent page. */
+/** Return the requirements as text for the consent page. */
 export function terms(rules) {
   const { fullscreen, min_width: width, min_height: height } = rules;
   const size = [];
-  if (width && height) size.push(t("Your window must be at least {width} × {height} pixels large.", { width, height }));
+  if (width && height) size.push(t("Your window must have at least {width} × {height} pixels.", { width, height }));
   else if (width) size.push(t("Your window must be at least {width} pixels wide.", { width }));
   else if (height) size.push(t("Your window must be at least {height} pixels high.", { height }));
   return [
@@ -19,7 +19,7 @@ export function terms(rules) {
   ];
 }
 
-/** Why taking part is not possible in this browser as it is now; empty if it is. */
+/** Return why this browser does not meet the requirements; empty if it does. */
 export function obstacle(rules) {
   if (rules.fullscreen && !document.fullscreenEnabled) {
     return t("This browser cannot show the study in full screen. Please open your link on a computer or in another browser.");
@@ -31,17 +31,17 @@ export function obstacle(rules) {
   return t("Your window is too small for this study. Please make it larger.");
 }
 
-/** Fill the screen, if the study wants it; only a click or a key allows it. */
+/** Enter full screen if the study requires it; browsers allow it only after a click or a key. */
 export async function fill(rules) {
   if (!rules.fullscreen || fills()) return;
   try {
     await document.documentElement.requestFullscreen();
   } catch {
-    // The gate says what to do.
+    // The message on the gate explains what to do.
   }
 }
 
-/** Keeps the study out of sight while the window is not as it must be. */
+/** Hides the study while the window does not meet the requirements. */
 export class Gate {
   /** `changed(on)` is called when full screen is left or entered. */
   constructor(rules, changed) {
@@ -59,13 +59,13 @@ export class Gate {
     });
   }
 
-  /** From now on the window matters, or does not any more. */
+  /** Start or stop enforcing the requirements. */
   watch(open) {
     this.open = open;
     this.look();
   }
 
-  /** The study is over. */
+  /** Stop at the end of the study. */
   end() {
     this.watch(false);
     if (this.rules.fullscreen && fills()) void document.exitFullscreen();
@@ -80,7 +80,7 @@ export class Gate {
     const closed = this.open && (this.fullscreenIsMissing || small);
     const was = !this.node.hidden;
     this.text.textContent = this.fullscreenIsMissing
-      ? t("The study goes on in full screen.") : t("Your window is too small for this study. Please make it larger.");
+      ? t("The study continues in full screen.") : t("Your window is too small for this study. Please make it larger.");
     this.back.hidden = !this.fullscreenIsMissing;
     if (closed) document.body.append(this.node);
     this.node.hidden = !closed;

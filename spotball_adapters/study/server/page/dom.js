@@ -1,4 +1,4 @@
-// Elements, and what screen readers are told. Text is always set as text.
+// Create elements, and announce texts to screen readers. Text is always set as text, never as HTML.
 
 export const byId = (id) => document.getElementById(id);
 
@@ -21,7 +21,7 @@ export function prose(html, attributes = {}) {
   return node;
 }
 
-/** A button that stays in the order of focus while it cannot be used yet. */
+/** Create a button that stays in the focus order while it is disabled. */
 export function button(text, onclick, attributes = {}) {
   return el("button", { type: "button", onclick, ...attributes }, text);
 }
@@ -30,14 +30,14 @@ export function enable(control, on) {
   control.setAttribute("aria-disabled", String(!on));
 }
 
-/** Tell those who listen instead of looking. */
+/** Announce a text to screen readers. */
 export function say(text) {
   const live = byId("live");
-  // The same words again are news only where the text changes.
+  // Screen readers announce repeated words only if the text changes.
   live.textContent = live.textContent === text ? `${text}\u00a0` : text;
 }
 
-/** Replace what is on the page, and begin at its heading; what is null is left out. */
+/** Replace the page's content, and focus its heading; null entries are skipped. */
 export function show(...children) {
   const main = byId("main");
   main.className = "";

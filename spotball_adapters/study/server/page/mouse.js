@@ -6,7 +6,7 @@ const MOST = 600; // points of an image
 const thousandths = (share) => Math.max(-1000, Math.min(2000, Math.round(1000 * share)));
 
 export class MousePath {
-  /** `frame` is where the image is; `painted` when it was, by performance.now. */
+  /** `frame` contains the image; `painted` is the time of its display, by performance.now. */
   constructor(frame, painted) {
     this.points = [];
     let last = -Infinity;

@@ -1,14 +1,14 @@
-// The picture of an item: fetched before it is needed, sized before it is there, timed from when it is painted.
+// The image of an item: preloaded, sized before it arrives, and timed from its display.
 
 import { el } from "./dom.js";
 import { pauseBefore } from "./api.js";
 import { t } from "./texts.js";
 
-const ENLARGED = 4; // times its own width, at most
+const ENLARGED = 4; // maximum magnification
 const AHEAD = 3;
 const images = new Map();
 
-/** The image element of an address, asked for once and, where the network fails, again. */
+/** Return the image element of an address, loaded once and retried after network failures. */
 function imageOf(url) {
   let image = images.get(url);
   if (!image) {
@@ -25,7 +25,7 @@ function imageOf(url) {
   return image;
 }
 
-/** Fetch the images of the next items; forget those that are done. */
+/** Preload the images of the next items, and release those of finished items. */
 export function preload(item, following) {
   const wanted = [...(item ? [item] : []), ...following.slice(0, AHEAD)].map(({ image }) => image);
   for (const url of images.keys()) if (!wanted.includes(url)) images.delete(url);
@@ -43,13 +43,13 @@ export class Picture {
     this.image = imageOf(item.image);
     this.image.width = item.width;
     this.image.height = item.height;
-    this.frame = el("div", { class: "frame", "data-late": t("The picture is on its way …") }, this.image, ...(inside ? [inside] : []));
+    this.frame = el("div", { class: "frame", "data-late": t("Loading the image …") }, this.image, ...(inside ? [inside] : []));
     this.node = el("div", { class: "stage" }, this.frame);
     this.watch = () => this.fit();
     window.addEventListener("resize", this.watch);
   }
 
-  /** As large as there is room for. Known before the image is there, so that nothing moves when it comes. */
+  /** Use all available room. The size is known before the image arrives, so that nothing moves. */
   fit() {
     this.node.style.height = "";
     const aspect = this.item.width / this.item.height;
@@ -65,13 +65,13 @@ export class Picture {
     this.resized(width, height, left, top);
   }
 
-  /** The moment at which the image was on the screen, by performance.now. */
+  /** Return the time at which the image was on the screen, by performance.now. */
   async painted() {
     this.fit();
     while (!(this.image.complete && this.image.naturalWidth)) {
       await new Promise((done) => this.image.addEventListener("load", done, { once: true }));
     }
-    // Once decoded, it is drawn in the next frame, and on the screen when the one after that begins.
+    // A decoded image is drawn in the next frame, and visible when the following frame begins.
     await this.image.decode();
     this.frame.classList.add("there");
     await frame();

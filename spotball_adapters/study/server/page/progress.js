@@ -1,4 +1,4 @@
-// Where the participant is: the server's state, and what was done since. The server goes by the same rules.
+// The participant's progress: the server's state and later events. The server applies the same rules.
 
 const STAGES = ["before", "instructions", "quiz", "practice", "trials", "after", "finished"];
 
@@ -23,24 +23,24 @@ export class Progress {
     return this.stage === "practice" ? this.practice : this.trials;
   }
 
-  /** The item to do now, or null. */
+  /** Return the current item, or null. */
   get item() {
     return this.items.find((item) => item.trial === this.trial) ?? null;
   }
 
-  /** Items that follow the current one, practice before trials. */
+  /** Return the items after the current one, practice before trials. */
   get following() {
     const all = [...this.practice, ...this.trials];
     if (this.trial !== null) return all.slice(all.indexOf(this.item) + 1);
     return { before: all, instructions: all, quiz: all, practice: this.trials }[this.stage] ?? [];
   }
 
-  /** The current trial is answered; in whose words is what is missing. */
+  /** Whether the current trial is answered and only its explanation is missing. */
   get explaining() {
     return this.stage === "trials" && this.trial !== null && this.trial < this.answered;
   }
 
-  /** There is nothing more to do. */
+  /** Whether the study is finished. */
   get ended() {
     return this.stage === "finished" || this.stage === "screened";
   }
@@ -52,7 +52,7 @@ export class Progress {
       Object.assign(this.survey, value.answers);
       this.questionnaire = this.#of(this.stage)[this.#of(this.stage).indexOf(this.questionnaire) + 1] ?? null;
       if (!this.questionnaire) this.#goOn();
-    } else if (kind === "quiz") this.stage = "waiting"; // The server says whether the answers are right.
+    } else if (kind === "quiz") this.stage = "waiting"; // The server decides whether the answers are correct.
     else if (kind === "click") this.clicks.push([value.row, value.col]);
     else if (kind === "undo") this.clicks.pop();
     else if (kind === "answer" || kind === "choice") {

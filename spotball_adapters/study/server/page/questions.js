@@ -1,9 +1,9 @@
-// A page of questions: those that are shown, what was answered, and what is missing. The server has the same rules.
+// A page of questions: visible questions, answers, and missing answers. The server applies the same rules.
 
 import { button, el, prose, say, show } from "./dom.js";
 import { t } from "./texts.js";
 
-/** Whether a question is shown, given the answers to earlier ones by name. */
+/** Return whether a question is shown, given the earlier answers by name. */
 export function isShown({ show_if: rule }, answers) {
   if (!rule) return true;
   const answer = answers[rule.question];
@@ -30,7 +30,7 @@ class Field {
     this.#fill(kept);
   }
 
-  /** The answer, undefined where there is none, or NaN for what is not a number. */
+  /** Return the answer, undefined if it is missing, or NaN if it is not a number. */
   get answer() {
     const { type } = this.question, checked = this.inputs.filter((input) => input.checked).map(({ value }) => value);
     if (type === "choice") return checked[0];
@@ -41,7 +41,7 @@ class Field {
     return type === "text" ? text : Number(text.replace(",", "."));
   }
 
-  /** What is wrong with the answer, in words; empty where it is good. */
+  /** Return the problem with the answer as text; empty if it is valid. */
   get fault() {
     const { answer, question: { type, required, min, max, whole } } = this;
     if (answer === undefined) return required ? t("Please answer this question.") : "";

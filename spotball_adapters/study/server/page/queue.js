@@ -1,5 +1,5 @@
-// What the participant did, on its way to the server: kept in the browser before it is sent, sent in order, tried again
-// until it is stored. What is sent twice has the same id and is stored once.
+// Events on their way to the server: stored in the browser before they are sent, sent in order, and sent again
+// until they are stored. An event that is sent twice has the same id and is stored once.
 
 import { later, pauseBefore, post, Unreachable } from "./api.js";
 
@@ -22,7 +22,7 @@ export class Queue {
     window.addEventListener("online", this.online);
   }
 
-  /** Events that were not stored when the page was left: those that follow the server's last. */
+  /** Return the events that were not stored when the page was closed: those after the server's last. */
   restore(seq) {
     this.events = read(this.key).filter((event) => event.seq > seq);
     if (this.events.some((event, i) => event.seq !== seq + 1 + i)) this.events = [];
@@ -37,7 +37,7 @@ export class Queue {
     void this.#send();
   }
 
-  /** Send nothing more and write nothing more: another tab goes on. */
+  /** Stop sending and storing, because another tab continues. */
   stop() {
     this.stopped = true;
     clearTimeout(this.timer);
@@ -60,7 +60,7 @@ export class Queue {
         if (!(error instanceof Unreachable)) throw error;
       }
       if (this.stopped) break;
-      // 421: the proxy in front of the study is not set up yet.
+      // 421: the proxy in front of the study is not configured yet.
       if (answer.status === 0 || answer.status === 421 || later(answer)) {
         this.failures += 1;
         this.told.waiting(this.events.length, true);
@@ -89,12 +89,12 @@ export class Queue {
   }
 }
 
-/** Forget what the server did not want. */
+/** Delete the events that the server rejected. */
 export function forget(participant) {
   write(`spotball:queue:${participant}`, []);
 }
 
-/** Text that is being written, so that a reload does not lose it. */
+/** Unsent text, stored so that a reload does not lose it. */
 export const draft = {
   read: (participant, trial) => {
     const kept = read(`spotball:draft:${participant}`)[0];
@@ -108,7 +108,7 @@ function read(key) {
     const kept = JSON.parse(localStorage.getItem(key) ?? "[]");
     return Array.isArray(kept) ? kept : [];
   } catch {
-    // Storage that is switched off, or not ours: the server's state is what there is.
+    // Storage is disabled or has other content, so only the server's state is available.
     return [];
   }
 }
@@ -118,7 +118,7 @@ function write(key, entries) {
     if (entries.length) localStorage.setItem(key, JSON.stringify(entries));
     else localStorage.removeItem(key);
   } catch {
-    // Storage that is switched off or full: events go from memory.
+    // Storage is disabled or full, so events are sent from memory.
   }
 }
 

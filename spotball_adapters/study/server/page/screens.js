@@ -1,4 +1,4 @@
-// What is read: consent, instructions with the worked example, the end, and notices.
+// Screens with text: consent, instructions with the example, the end, and notices.
 
 import { obstacle, terms as displayTerms } from "./display.js";
 import { button, el, prose, say, show } from "./dom.js";
@@ -42,12 +42,12 @@ export function consent(study, agreed) {
   );
 }
 
-/** What study.toml says of the bonus and of written explanations. */
+/** Return the texts about the bonus and written explanations. */
 function extras({ pay, explanations, task }) {
   const most = { bonus: pay.bonus, currency: pay.currency };
   const bonus = task === "clicks"
     ? t("Bonus: up to {bonus} {currency}. You get this amount times your share of clicks that hit the ball.", most)
-    : t("Bonus: up to {bonus} {currency}. You get this amount times your share of right answers.", most);
+    : t("Bonus: up to {bonus} {currency}. You get this amount times your share of correct answers.", most);
   const written = plural(
     "For one image, you are also asked to explain your answer in writing.",
     "For {n} images, you are also asked to explain your answer in writing.",
@@ -59,12 +59,12 @@ function extras({ pay, explanations, task }) {
   ];
 }
 
-/** What study.toml asks in addition to the images. */
+/** Return the texts about questionnaires and the quiz. */
 function asked({ questionnaires, quiz }) {
   const pages = plural("You also fill in one questionnaire.", "You also fill in {n} questionnaires.", questionnaires.length);
   const ends = quiz && plural(
-    "Before the images, you answer questions about the instructions. You have one attempt; if an answer is wrong, your participation ends.",
-    "Before the images, you answer questions about the instructions. You have {n} attempts; if none of them is right, your participation ends.",
+    "Before the images, you answer questions about the instructions. You have one attempt. If an answer is wrong, your participation ends.",
+    "Before the images, you answer questions about the instructions. You have {n} attempts. If no attempt is fully correct, your participation ends.",
     quiz.attempts,
   );
   const repeats = t("Before the images, you answer questions about the instructions.");
@@ -74,23 +74,23 @@ function asked({ questionnaires, quiz }) {
   ];
 }
 
-/** What is said above the quiz after a wrong attempt. */
+/** Return the text above the quiz after a failed attempt. */
 export const attemptsLeft = (left) => plural(
-  "Not all answers were right. You have one attempt left.", "Not all answers were right. You have {n} attempts left.", left,
+  "Not all answers were correct. You have one attempt left.", "Not all answers were correct. You have {n} attempts left.", left,
 );
 
 export function instructions(study, { practice, quiz }, read) {
   const failed = quiz && quiz.attempts > 0 && !quiz.passed;
-  const note = failed && el("p", { class: "note" }, t("Not all answers were right. Please read the instructions again."));
+  const note = failed && el("p", { class: "note" }, t("Not all answers were correct. Please read the instructions again."));
   const next = study.quiz && !quiz.passed ? t("Continue") : practice.length ? t("Try it") : t("Start");
   const figure = (url, caption) => {
     const { width, height } = study.example;
     const image = el("img", { src: url, alt: "", width, height });
     return el("figure", {}, image, el("figcaption", {}, caption));
   };
-  const drawn = study.example?.synthetic ? `${t("A drawn example, not a photo.")} ` : "";
+  const drawn = study.example?.synthetic ? `${t("This example is a drawing, not a photo.")} ` : "";
   const example = study.example && el("div", { class: "example" },
-    figure(study.example.with_ball, drawn + t("With the ball: the picture as it was.")),
+    figure(study.example.with_ball, drawn + t("With the ball: the original image.")),
     figure(study.example.without_ball, drawn + t("What you see: the ball is removed. Where was it?")));
   show(
     el("h1", {}, t("Instructions")),
@@ -109,7 +109,7 @@ export function finished({ completion, debriefing }) {
 export function screened({ completion }) {
   ended(
     t("Thank you for your interest."),
-    t("Not all answers about the instructions were right, so your participation ends here."),
+    t("Not all answers about the instructions were correct, so your participation ends here."),
     completion,
   );
 }
@@ -135,7 +135,7 @@ function ended(title, saved, completion, debriefing = null) {
   show(...parts);
 }
 
-/** A page that says one thing, with a button where there is something to do. */
+/** Return a page with one message, and a button if an action is possible. */
 export function notice(title, text, action = null) {
   const buttons = action && el("div", { class: "buttons" }, button(action.label, action.on, { class: "main" }));
   show(el("h1", {}, title), el("p", {}, text), buttons);

@@ -1,4 +1,4 @@
-// One tab at a time: two would each number their clicks and get in each other's way.
+// Allow only one tab at a time, because two tabs would number their events independently.
 
 import { wait } from "./dom.js";
 
@@ -18,7 +18,7 @@ channel.onmessage = ({ data }) => {
   } else if (data === "here" || data === "yours") heard?.(data);
 };
 
-/** Whether another tab answers. */
+/** Return whether another tab responds. */
 async function answers(question, wanted) {
   const answered = new Promise((done) => {
     heard = (data) => data === wanted && done(true);
@@ -27,7 +27,7 @@ async function answers(question, wanted) {
   return Promise.race([answered, wait(ANSWER_WITHIN).then(() => false)]);
 }
 
-/** Make this the tab of the study unless another is; `left` is called when another takes over. */
+/** Make this tab active unless another is active; `left` is called when another tab takes over. */
 export async function claim(left) {
   if (await answers("anyone?", "here")) return false;
   mine = true;
@@ -35,9 +35,9 @@ export async function claim(left) {
   return true;
 }
 
-/** Make this the tab of the study; the other one stops first. False if a third request came meanwhile. */
+/** Make this tab active after the other one has stopped; false if a third tab interfered. */
 export async function takeOver(left) {
-  // Before the answer, so that a request of the other tab is not missed.
+  // Do this before the response, so that no request of the other tab is missed.
   mine = true;
   leave = left;
   await answers("mine now", "yours");
@@ -46,7 +46,7 @@ export async function takeOver(left) {
 
 export const isMine = () => mine;
 
-/** The study is over here; other tabs may show what they like. */
+/** Release the study at its end, so that other tabs may show anything. */
 export function release() {
   mine = false;
 }

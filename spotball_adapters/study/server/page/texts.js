@@ -1,17 +1,17 @@
-// The page's texts in the study's language. English is the key, and what is shown where there is no translation.
+// The page's texts in the study's language. The English text is the key, and is shown without a translation.
 
 import { messages } from "./messages.js";
 
 const filled = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => String(values[name]));
 
-/** A text with its values put in. */
+/** Return a text with its values inserted. */
 export const t = (text, values = {}) => filled(messages.texts[text] ?? text, values);
 
-/** A text that depends on a number. */
+/** Return a text that depends on a number. */
 export function plural(one, many, n, values = {}) {
   const forms = messages.plurals[one];
   if (!forms) return filled(n === 1 ? one : many, { n, ...values });
-  // The table ends below 200; from there on, hundreds make no difference.
+  // The table ends below 200. From there on, forms repeat every hundred.
   return filled(forms[messages.forms[n < 200 ? n : 100 + (n % 100)]], { n, ...values });
 }
 

@@ -1,4 +1,4 @@
-// One item from the moment its picture is painted to its answer, its explanation or its feedback.
+// One item, from the display of its image to its answer, explanation or feedback.
 
 import { button, byId, el, prose, say } from "./dom.js";
 import { ChoiceView } from "./choice.js";
@@ -40,7 +40,7 @@ export class Trial {
     window.scrollTo(0, 0);
   }
 
-  /** Show the picture, and let things be done from then on. */
+  /** Show the image, and enable input. */
   async begin() {
     this.view.update(this.progress.clicks);
     const painted = await this.view.picture.painted();
@@ -52,7 +52,7 @@ export class Trial {
     else this.view.begin();
   }
 
-  /** Show again a practice item that was answered before the page was loaded. */
+  /** Show a practice item again that was answered before a reload. */
   async again(feedback, next, on) {
     await this.view.picture.painted();
     this.reveal(feedback, next, on);
@@ -93,13 +93,13 @@ export class Trial {
     area.focus();
   }
 
-  /** Practice is answered; its feedback is on its way. */
+  /** Wait for the feedback on a practice item. */
   wait() {
     this.view.lock();
     this.#put(el("div", { class: "panel" }, el("p", { class: "feedback" }, t("One moment …"))));
   }
 
-  /** Practice is answered: how it was, and on. */
+  /** Show the feedback on a practice item, and continue. */
   reveal(feedback, next, on) {
     this.view.lock();
     const told = this.view.reveal(feedback);

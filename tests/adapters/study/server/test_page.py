@@ -202,8 +202,8 @@ def test_undo_and_confirm_wait_for_their_time(tmp_path: Path, visit: Visit) -> N
     expect(undo).to_have_attribute("aria-disabled", "true")
     # What is said to be disabled Playwright does not click unless told to; people do.
     confirm.click(force=True)
-    expect(visitor.page.locator("#live")).to_have_text("Choose three cells more first.")
-    expect(visitor.page.locator(".hint")).to_have_text("Choose three cells more first.")
+    expect(visitor.page.locator("#live")).to_have_text("Please choose three cells more first.")
+    expect(visitor.page.locator(".hint")).to_have_text("Please choose three cells more first.")
     visitor.click((1, 1), (1, 1))
     expect(visitor.page.locator(".hint")).to_have_text("")
     assert visitor.chosen() == ["A1", "A1"]
@@ -239,7 +239,7 @@ def test_a_whole_study_of_choices(tmp_path: Path, visit: Visit) -> None:
     labels = page.locator(".option span").all_text_contents()
     assert sorted(labels) == ["bowl", "cup", "vase"]
     page.keyboard.press(str(labels.index("cup") + 1))
-    expect(page.locator(".feedback")).to_have_text("That is right.")
+    expect(page.locator(".feedback")).to_have_text("That is correct.")
     expect(page.locator(".option.right span")).to_have_text("cup")
     page.keyboard.press("Enter")
     for number in range(1, 5):
@@ -364,7 +364,7 @@ def test_pay_bonus_and_explanations_are_stated_as_study_toml_has_them(tmp_path: 
     expect(terms).to_have_text([bonus, written])
     captions = visitor.page.locator("figcaption")
     expect(captions).to_have_count(2)
-    expect(captions.first).to_contain_text("A drawn example, not a photo.")
+    expect(captions.first).to_contain_text("This example is a drawing, not a photo.")
     expect(visitor.page.locator("#pilot")).to_be_hidden()
 
 

@@ -42,7 +42,7 @@ def test_from_drawn_photos_to_trials(tmp_path: Path, visit: Callable[..., Visito
         chosen = next(option for option in trial.options if (option == target) != wrong)
         page.keyboard.press(str(trial.options.index(chosen) + 1))
         if trial.trial < 0:
-            told = f"Not quite. The answer is: {target}." if wrong else "That is right."
+            told = f"Not quite. The answer is: {target}." if wrong else "That is correct."
             expect(page.locator(".feedback")).to_have_text(told)
             page.keyboard.press("Enter")
     visitor.heading("Thank you. You are done.")

@@ -303,7 +303,7 @@ def test_roles_names_and_the_order_of_focus(drawn_study: Path, visit: Visit) -> 
     visitor.practice()
     expect(page.locator("#live")).to_have_text("Image 1 of 6")
     grid = page.get_by_role("grid")
-    expect(grid).to_have_accessible_name("The picture, with 6 rows and 10 columns. Choose three cells.")
+    expect(grid).to_have_accessible_name("The image, with 6 rows and 10 columns. Choose three cells.")
     assert grid.get_by_role("row").count() == 6
     expect(visitor.cell(3, 5)).to_have_accessible_name("row C, column 5")
     expect(visitor.cell(3, 5)).to_have_attribute("aria-selected", "false")
@@ -327,7 +327,7 @@ def test_roles_names_and_the_order_of_focus(drawn_study: Path, visit: Visit) -> 
     expect(visitor.button("Confirm")).to_be_focused()
     press("Shift+Tab")
     press("Enter")
-    expect(page.locator("#live")).to_have_text("Row C, column 5 taken back.")
+    expect(page.locator("#live")).to_have_text("Row C, column 5 removed.")
     expect(visitor.button("Undo")).to_be_focused()
     press("Shift+Tab")
     expect(visitor.cell(3, 5)).to_be_focused()

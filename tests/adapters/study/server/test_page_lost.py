@@ -173,14 +173,14 @@ def test_a_second_tab_is_told_and_may_take_over(tmp_path: Path, visit: Visit) ->
     second.where("Image 1 of 6")
     second.ready()
     assert second.chosen() == ["A1", "A2"]
-    first.heading("You continue in another tab")
+    first.heading("The study continues in another tab")
     # And back, each time by one click.
     first.button("Continue here").click()
     first.where("Image 1 of 6")
-    second.heading("You continue in another tab")
+    second.heading("The study continues in another tab")
     second.button("Continue here").click()
     second.where("Image 1 of 6")
-    first.heading("You continue in another tab")
+    first.heading("The study continues in another tab")
     second.click((1, 3))
     second.confirm()
     second.explain_if_asked()
@@ -289,7 +289,7 @@ def test_without_cookies_the_page_says_so(tmp_path: Path, visit: Visit) -> None:
     visitor.saved()
     visitor.context.clear_cookies()
     visitor.cell(1, 1).click()
-    visitor.heading("The study cannot go on in this browser")
+    visitor.heading("The study cannot continue in this browser")
 
 
 def test_who_lost_their_cookie_comes_back_by_the_link(tmp_path: Path, visit: Visit) -> None:
@@ -337,7 +337,7 @@ def test_with_cookies_blocked_the_page_says_so_by_the_link_too(tmp_path: Path, v
     visitor.context.clear_cookies()
     visitor.heading("Instructions")
     visitor.button("Try it").click()
-    visitor.heading("The study cannot go on in this browser")
+    visitor.heading("The study cannot continue in this browser")
 
 
 def test_who_was_deleted_is_not_taken_in_again_by_their_link(tmp_path: Path, visit: Visit) -> None:

@@ -157,7 +157,7 @@ def test_back_to_the_instructions_and_without_the_network(tmp_path: Path, visit:
     visitor.heading("One moment")
     visitor.context.set_offline(False)
     visitor.heading("Instructions")
-    expect(page.locator(".note")).to_have_text("Not all answers were right. Please read the instructions again.")
+    expect(page.locator(".note")).to_have_text("Not all answers were correct. Please read the instructions again.")
     visitor.button("Continue").click()
     visitor.heading("Questions about the instructions")
     assert page.locator(".note").count() == 0
@@ -198,7 +198,7 @@ def test_small_windows(tmp_path: Path, visit: Visit) -> None:
     folder = clicks_study(tmp_path, **{"min_width = 0": "min_width = 900", "min_height = 0": "min_height = 500"})
     visitor = visit(folder, viewport={"width": 800, "height": 600}, screen={"width": 1280, "height": 800})
     page, gate = visitor.page, visitor.page.locator("#gate")
-    expect(page.locator(".terms")).to_contain_text("Your window must be at least 900 × 500 pixels large.")
+    expect(page.locator(".terms")).to_contain_text("Your window must have at least 900 × 500 pixels.")
     visitor.agree()
     expect(page.locator("#agree-missing")).to_have_text(
         "Your window is too small for this study. Please make it larger."

@@ -249,7 +249,7 @@ class TestTexts:
         folder = study(tmp_path)
         (folder / "bye.md").write_text("So *long*.", encoding="utf-8")
         text = (folder / CONFIG).read_text(encoding="utf-8")
-        start, end = text.index("debriefing = "), text.index("# Asked below")
+        start, end = text.index("debriefing = "), text.index("# The question below")
         (folder / CONFIG).write_text(text[:start] + 'debriefing = { file = "bye.md" }\n' + text[end:], encoding="utf-8")
         assert read_config(folder).texts.debriefing == "So *long*."
         (folder / "bye.md").unlink()

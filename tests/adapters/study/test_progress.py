@@ -147,7 +147,7 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("steps", "step", "match"),
         [
-            (BEGIN[:1], ("click", 0, 0.0, middle(1, 1)), "no trial now, the stage is instructions"),
+            (BEGIN[:1], ("click", 0, 0.0, middle(1, 1)), "not possible now, because the stage is instructions"),
             (BEGIN[:1], stage("practice"), "the stage practice cannot be over now: this is instructions"),
             (BEGIN[:2], stage("practice"), "practice is not done"),
             (BEGIN[:2], stage("consent"), "cannot be over"),
@@ -158,7 +158,7 @@ class TestRefused:
             (BEGIN, ("shown", -1), "trial -1 is not the current one"),
             (BEGIN, ("shown", None), "trial None is not"),
             ([*BEGIN, ("shown", 0)], ("answer", 0, 0.0, {"cells": []}), "0 of 3 cells are clicked"),
-            ([*BEGIN, ("shown", 0)], ("choice", 0, 0.0, {"option": 0}), "no event of this item"),
+            ([*BEGIN, ("shown", 0)], ("choice", 0, 0.0, {"option": 0}), "not an event of this item"),
             ([*BEGIN, ("shown", 0)], ("explanation", 0, 0.0, {"text": "x"}), "comes after the answer"),
             ([*BEGIN, *answered(0)[:4]], click(0, 1, 1), "3 cells are clicked already"),
             (
@@ -170,8 +170,8 @@ class TestRefused:
             ([*BEGIN, *answered(0)], ("undo", 0), "is answered"),
             ([*BEGIN, *answered(0)], ("shown", 1), "trial 1 is not the current one"),
             (WHOLE[:-1], answered(0)[-1], "trial 0 is not the current one"),
-            (WHOLE, answered(1)[-1], "no trial now, the stage is finished"),
-            (WHOLE, ("shown", 2), "no trial now"),
+            (WHOLE, answered(1)[-1], "not possible now, because the stage is finished"),
+            (WHOLE, ("shown", 2), "not possible now"),
         ],
         ids=count(),
     )

@@ -64,7 +64,7 @@ def test_outside_the_mask_not_a_bit_changes(seed: int) -> None:
 
 
 def test_without_a_ball_there_is_no_mask(plain: Item) -> None:
-    with pytest.raises(ValueError, match="no ball to paint over"):
+    with pytest.raises(ValueError, match="no ball to inpaint"):
         ball_mask(plain, MaskSettings())
 
 

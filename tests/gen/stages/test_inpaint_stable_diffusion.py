@@ -181,7 +181,7 @@ def test_a_model_that_fails_says_so(model: Path, tmp_path: Path) -> None:
     broken = save_inpainting(tmp_path / "broken", vae="broken")
     with pytest.raises(ValueError, match="not finite"):
         stage(broken, tmp_path).process([item_of(picture(), tmp_path, ball=BALL)])
-    with pytest.raises(ValueError, match="no ball to paint over"):
+    with pytest.raises(ValueError, match="no ball to inpaint"):
         stage(model, tmp_path).process([item_of(picture(), tmp_path)])
 
 

@@ -49,7 +49,7 @@ def test_a_pilot_from_beginning_to_deletion(tmp_path: Path) -> None:
     with reading(folder) as reader:
         assert len(reader.participants()) == 1
     for arguments in (("delete", folder, "--pilot"), ("status", folder, "--pilot")):
-        with pytest.raises(OptionError, match="there was no pilot"):
+        with pytest.raises(OptionError, match="there is no pilot"):
             command(*arguments)
 
 
@@ -88,5 +88,5 @@ def test_it_is_not_deleted_while_it_is_served(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("options", [(), ("--participant", "a", "--pilot"), ("--participant", "a", "--prolific", "b")])
 def test_who_is_deleted_is_said_in_one_way(tmp_path: Path, options: tuple[str, ...]) -> None:
-    with pytest.raises(OptionError, match="say who"):
+    with pytest.raises(OptionError, match="name the person to delete"):
         command("delete", study(tmp_path, images=2), *options)

@@ -79,7 +79,7 @@ def markdown(content: str, path: str) -> Iterator[Text]:
         if fence is None and not mark and line.strip() and not line.lstrip().startswith(("<", ":::")):
             if not paragraph:
                 start = number
-            paragraph.append(line.strip().lstrip("#-*+| ").rstrip("| "))
+            paragraph.append(re.sub(r"^(#+|[-*+]|\|)\s+", "", line.strip()).rstrip("| "))
 
 
 def python(content: str, path: str) -> Iterator[Text]:

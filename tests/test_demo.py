@@ -82,7 +82,7 @@ def test_it_says_what_it_is_and_what_to_do_next(done: Done) -> None:
     assert report["signature"] in ran.stdout
     assert "nearest-player" in ran.stdout
     said = ran.stderr.splitlines()
-    assert sum("synthetic: made-up scenes" in line for line in said) == 1
+    assert sum("Everything here is synthetic" in line for line in said) == 1
     assert f"  spotball score '{folder}' --reference oracle --bootstrap 30 " in ran.stderr
     assert f"  spotball score YOUR.csv --scenes '{folder}/scenes.jsonl' " in ran.stderr
 

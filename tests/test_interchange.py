@@ -86,7 +86,7 @@ def test_frames_that_are_unclear(library: str) -> None:
         spotball_core.accuracy(make({"D5": [1], "d5": [1]}), ["D5"])
     with pytest.raises(GridError, match="but not 'image'"):
         spotball_core.accuracy(make({"image": [7], "D5": [1]}), ["D5"])
-    with pytest.raises(DistributionError, match="no number"):
+    with pytest.raises(DistributionError, match="contains values that are not numbers"):
         spotball_core.accuracy(make({"D5": ["often"], "D6": ["never"]}), ["D5"])
     with pytest.raises(DistributionError, match="3 values"):
         spotball_core.accuracy(make({"a": [1], "b": [1], "c": [0]}), ["D5"], grid=GRID)

@@ -195,10 +195,10 @@ def _run(job: ReasoningJob, bootstrap: int, labelings: int, seed: int, *, quiet:
             )
     except TransientError as error:
         show(f"{progress}: failed on every attempt: {error}", err=True)
-        teller(quiet)("The same command goes on where this one ended.")
+        teller(quiet)("Rerun the same command to continue.")
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
-        teller(quiet)(f"{progress}; the same command goes on where this one ended.")
+        teller(quiet)(f"{progress}. Rerun the same command to continue.")
         raise typer.Exit(130) from None
 
 

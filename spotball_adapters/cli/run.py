@@ -255,7 +255,7 @@ def prompts_of(names: str, samples: str | None) -> tuple[tuple[Prompt, int], ...
     """Each prompt with the number of its samples, as `--prompt` and `--samples` say.
 
     Raises:
-        OptionError: for samples that are no numbers, or not as many as prompts.
+        OptionError: for samples that are not numbers, or if there is not one per prompt.
         InputError: for a prompt that cannot be used.
     """
     from spotball_adapters.prompts.prompt import load_prompt

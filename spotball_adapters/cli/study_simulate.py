@@ -13,11 +13,18 @@ from spotball_core.cli.options import Debug, Quiet
 
 def simulate(
     folder: Annotated[Path, typer.Argument(metavar="STUDY", help="Folder of the study.")],
-    participants: Annotated[int, typer.Option(min=1, metavar="N", help="Number of simulated participants.")] = 24,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of answers and times.")] = 0,
+    participants: Annotated[
+        int, typer.Option(min=1, metavar="N", rich_help_panel="Participants", help="Number of simulated participants.")
+    ] = 24,
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="N", rich_help_panel="Participants", help="Seed of answers and times.")
+    ] = 0,
     observer: Annotated[
         Literal["eye", "head"],
-        typer.Option(help="In a study of choices: participants follow the eyes, or the head's direction."),
+        typer.Option(
+            rich_help_panel="Participants",
+            help="In a study of choices: participants follow the eyes, or the head's direction.",
+        ),
     ] = "eye",
     quiet: Quiet = False,
     debug: Debug = False,

@@ -174,7 +174,7 @@ class ObjectChoice:
             raise NotAllowedError(f"{event.kind} is not an event of this item")
         option: int = event.value["option"]
         if not 0 <= option < len(trial.options):
-            raise NotAllowedError(f"option {option} is none of the {len(trial.options)}, which count from 0")
+            raise NotAllowedError(f"option {option} does not exist: there are {len(trial.options)}, counted from 0")
         return TrialState(answer=ItemAnswer(option=option))
 
     def passes(self, trial: StudyTrial, answer: ItemAnswer) -> bool:

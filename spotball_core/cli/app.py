@@ -26,10 +26,10 @@ COMMANDS = "spotball.commands"
 
 
 def commands_in(group: str) -> type[TyperGroup]:
-    """A group of commands that packages name in an entry point group; of Typer's, beside its own.
+    """Return a group class that adds the commands of an entry point group to its own.
 
     Args:
-        group: the entry point group. A command in it is imported when it is asked for, and all are for their list.
+        group: the entry point group. A command is imported when it is used, and all are imported to list them.
     """
 
     class Commands(PlainHelp, TyperGroup):
@@ -65,7 +65,7 @@ def _entries(group: str) -> dict[str, EntryPoint]:
 
 
 def _loaded(entry: EntryPoint) -> Any:
-    """A command as Typer makes it; OptionError where that fails, whatever it is that breaks."""
+    """Return a command as Typer builds it; raise OptionError if that fails for any reason."""
     holder = typer.Typer(rich_markup_mode=None)
     try:
         loaded: typer.Typer | Callable[..., object] = entry.load()
@@ -84,7 +84,7 @@ def _loaded(entry: EntryPoint) -> Any:
 
 
 def _in_full(command: Any) -> None:
-    """Let a list of commands show the whole first paragraph of a help; it would cut it to what fits beside the name."""
+    """Let lists of commands show the complete first paragraph of a help text, which Typer would cut."""
     command.short_help = command.short_help or (command.help or "").split("\n\n")[0].replace("\n", " ")
     for inner in getattr(command, "commands", {}).values():
         _in_full(inner)
@@ -125,7 +125,7 @@ def spotball(
 
 
 def main() -> None:
-    """Run the command; an error that the user can mend is one message and exit status 2."""
+    """Run the command; an error that the user can fix is one message and exit status 2."""
     run_within_limit(_run)
 
 

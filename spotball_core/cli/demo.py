@@ -1,4 +1,4 @@
-"""`spotball demo`: the whole path, from scenes to pictures, on made-up scenes."""
+"""`spotball demo`: the whole path, from scenes to pictures, on synthetic scenes."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ BASELINES = ("uniform", "center", "nearest-player", "prior", "oracle")
 """The demo's respondents: baselines that differ without keypoints."""
 
 SYNTHETIC = (
-    "Everything here is synthetic: made-up scenes, and baselines that guess. It says nothing about people or models."
+    "Everything here is synthetic: the scenes, and the guesses of baselines. It says nothing about people or models."
 )
-"""What is said of the demo; also the first line of its README.txt, by which a folder is known for a demo's."""
+"""The demo's label. It is the first line of README.txt, by which a demo folder is recognized."""
 
 _README = f"""{SYNTHETIC}
 

@@ -208,4 +208,4 @@ def _why_not(pair_data: Matched, metric: Metric, values: tuple[MetricValue, Metr
 
 def _to_mind(pair: MetricPair) -> str | None:
     left = int((~pair.enters).sum())
-    return f"{left} image{'s' if left > 1 else ''} without a value for both left out" if left else None
+    return f"{left} image{'s' if left > 1 else ''} without a value for both excluded" if left else None

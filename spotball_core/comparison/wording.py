@@ -88,7 +88,8 @@ class Narrator:
         if verdict == "clear":
             return f"{lead}, {corrected}: a clear difference"
         if verdict == "suggestive" and numbers.p_holm > ALPHA:
-            return f"{lead}, p {say_p(numbers.p)}, but {corrected}: a hint, such as chance gives among so many tests"
+            chance = "a hint that can be due to chance, given the number of tests"
+            return f"{lead}, p {say_p(numbers.p)}, but {corrected}: {chance}"
         if verdict == "suggestive":
             return f"{lead}, {corrected}, but the interval holds 0: a hint, not established"
         return f"no clear difference, p {say_p(numbers.p)}{self._either(metric, numbers.ci95, unit)}"

@@ -94,7 +94,7 @@ class Counts:
                 (pl.col("parts") if "parts" in table.columns else pl.lit(0)).cast(pl.Int64).alias("parts"),
             )
         except pl.exceptions.PolarsError as error:
-            raise OptionError(f"counts have cells or numbers that are none: {str(error).splitlines()[0]}") from error
+            raise OptionError(f"counts contain invalid cells or numbers: {str(error).splitlines()[0]}") from error
         if nameless := [key for key in KEYS if table[key].null_count()]:
             raise OptionError(f"counts need a {nameless[0]} in each row")
         if strange := sorted(set(table["kind"].unique()) - set(get_args(Kind))):

@@ -50,7 +50,7 @@ def picture(report: ReasoningReport) -> PagePicture:
         f"Dots: share of the rationales that are closest to the category's sentences, as published{interval_note}. "
         f"Short lines: the share without the sets' offset ({_corpus(report)}). All rationales of a row count alike."
     )
-    return PagePicture(NAME, "What rationales speak of", caption, chart, tuple(map(_words, report.panels)))
+    return PagePicture(NAME, "What rationales mention", caption, chart, tuple(map(_words, report.panels)))
 
 
 def _corpus(report: ReasoningReport) -> str:

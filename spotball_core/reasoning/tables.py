@@ -144,7 +144,7 @@ def _tables(report: ReasoningReport) -> Iterator[Titled]:
             ],
         )
     yield (
-        "One template left out: rationales that keep their category",
+        "Leave-one-template-out: rationales that keep their category",
         2,
         ["category", "template that matters most", "published (%)", "centered (%)"],
         [

@@ -185,7 +185,7 @@ class ReleaseReader:
             self.image_files[key] = path
         if existing != path:
             dropped = existing if self.image_files[key] == path else path
-            self._note(dropped, f"left out, as {self.image_files[key].name} is taken for the same image")
+            self._note(dropped, f"excluded, because {self.image_files[key].name} is used for the same image")
 
     def _read_truth(self, path: Path, sport: str) -> None:
         sides, centers = TRUTH_NUMBERS[:4], TRUTH_NUMBERS[4:]
@@ -335,11 +335,12 @@ class ReleaseReader:
         first_ones = explanations.unique(person, keep="first", maintain_order=True)
         if repeated := len(explanations) - len(first_ones):
             self._note(
-                path, f"{repeated} of {len(explanations)} explanations are left out: their writer gave one before"
+                path, f"{repeated} of {len(explanations)} explanations are excluded: the participant gave one before"
             )
         if homeless := len(first_ones.join(clicks, on=person, how="anti")):
             self._note(
-                path, f"{homeless} of {len(explanations)} explanations are left out: their writer did not click there"
+                path,
+                f"{homeless} of {len(explanations)} explanations are excluded: the participant did not click there",
             )
         is_first = pl.col("sample") == pl.col("sample").min().over(person)
         joined = clicks.join(first_ones, on=person, how="left", maintain_order="left")

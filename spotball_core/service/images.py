@@ -24,7 +24,7 @@ def open_image(source: Path | IO[bytes], formats: Sequence[str] = FORMATS) -> Im
         formats: the accepted formats, with Pillow's names.
 
     Raises:
-        OSError: if the file cannot be read or has none of the formats. Pillow raises other errors for damaged files.
+        OSError: if the file cannot be read or has another format. Pillow raises other errors for damaged files.
     """
     from PIL import Image as Images
 

@@ -27,7 +27,7 @@ def progress_display(sentence: Callable[[], str], *, quiet: bool, last: bool = F
     Args:
         sentence: returns the text to show. It is called only when it is shown.
         quiet: show nothing.
-        last: at the end, close the bar and print the sentence once more.
+        last: at the end, close the bar and print the sentence again.
     """
     if quiet:
         yield ignore_progress

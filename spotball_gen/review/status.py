@@ -18,7 +18,7 @@ def lines(decisions: Mapping[str, Mapping[Key, Decision]], pieces: Sequence[Revi
     first = sum(piece.first for piece in pieces)
     yield f"{len(pieces):,} images, {first:,} of them over a limit"
     if not decisions:
-        yield "nobody has decided anything yet"
+        yield "there are no decisions yet"
     by_key = {piece.scene.key: piece for piece in pieces}
     for reviewer, of in decisions.items():
         current = {key: decision for key, decision in of.items() if key in by_key}

@@ -170,7 +170,7 @@ def test_an_image_without_parsed_answers_counts_for_accuracy_alone() -> None:
     assert contrast.metrics["accuracy"].n_images == 10
     for key in ("euclidean_error", "normalized_entropy_matched", "overlap_rate"):
         assert contrast.metrics[key].n_images == 9
-        assert contrast.metrics[key].reason == "1 image without a value for both left out"
+        assert contrast.metrics[key].reason == "1 image without a value for both excluded"
 
 
 def test_each_sport_and_all_of_them() -> None:
@@ -383,7 +383,7 @@ def test_options_that_do_not_work(three: Scoring) -> None:
     with pytest.raises(OptionError, match="permutations"):
         compare(three, "m/base", "m/cot", permutations=0)
     by_prompt = Scoring(three.counts, three.arrays.scenes, ScorePolicy.standard(by=("prompt",)))
-    with pytest.raises(OptionError, match="not told apart by respondent"):
+    with pytest.raises(OptionError, match=r"not split by respondent\. Add respondent to `by`"):
         compare(by_prompt, "m", "human")
     rng = np.random.default_rng(15)
     a, b = drawn(rng, 4, 5), drawn(rng, 4, 5)

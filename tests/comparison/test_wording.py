@@ -40,7 +40,8 @@ FOUND = ContrastNumbers(
             replace(FOUND, a=0.1, b=0.2, ci95=(-0.15, -0.05), p=0.02, p_holm=0.26),
             (
                 "Overlap rate: ann 10.0%, bob 20.0%; bob is higher by 10.0 points (95% interval 5.0 to 15.0), "
-                "p = 0.02, but p = 0.26 corrected for 13 tests: a hint, such as chance gives among so many tests."
+                "p = 0.02, but p = 0.26 corrected for 13 tests: a hint that can be due to chance, given the number of "
+                "tests."
             ),
         ),
         (

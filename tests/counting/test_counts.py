@@ -113,7 +113,7 @@ class TestOf:
 
     @pytest.mark.parametrize("change", [{"n": "many"}, {"cell": "D5"}])
     def test_text_for_numbers(self, change: dict[str, Any]) -> None:
-        with pytest.raises(OptionError, match="cells or numbers that are none"):
+        with pytest.raises(OptionError, match="invalid cells or numbers"):
             Counts.of(pl.DataFrame([{**ROW, **change}]), rows=6, cols=10)
 
     @pytest.mark.parametrize("column", [*KEYS, "cell", "n"])

@@ -87,7 +87,7 @@ def test_wrong_scores_are_errors(values: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("given", "keys", "message"),
     [
-        (["1"], ["gaze"], "unknown cue 'gaze'; use some of location, center"),
+        (["1"], ["gaze"], "unknown cue 'gaze'. Available: location, center, players"),
         (["1"], [], "at least one scene and one cue"),
         ([], None, "at least one scene and one cue"),
         (["1", "1"], None, "found a .sport, image. twice"),

@@ -33,7 +33,7 @@ def test_a_hint_by_a_paired_t_test() -> None:
 def test_hinted_prompts_are_some_but_not_all() -> None:
     rows = table(photo(0, prompt_id="1"), photo(0, prompt_id="2"))
     for wrong in (["1", "2"], [], ["3"]):
-        with pytest.raises(OptionError, match="some of 1, 2 but not all"):
+        with pytest.raises(OptionError, match=f"expected some, but not all, of 1, 2, found {', '.join(wrong)}"):
             hint_effect(rows, wrong)
     assert hint_effect(rows, ["1"]) is None
 

@@ -94,9 +94,9 @@ def test_records_and_files_give_the_same(tmp_path: Path) -> None:
     write_trials(made, tmp_path / "trials.csv")
     assert read_trials(tmp_path / "trials.csv", PHOTOS).frame.equals(made.frame)
     assert made.frame["response_time"].to_list() == [1.5, None]
-    with pytest.raises(OptionError, match="no stimulus z"):
+    with pytest.raises(OptionError, match="do not contain 'z'"):
         make_trials([Trial(respondent="m", stimulus_id="z")], PHOTOS)
-    with pytest.raises(OptionError, match="key is no object"):
+    with pytest.raises(OptionError, match="'key' is not an object of stimulus 'a'"):
         make_trials([Trial(respondent="m", stimulus_id="a", choice="key")], PHOTOS)
 
 

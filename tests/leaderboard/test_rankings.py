@@ -174,7 +174,9 @@ class TestSelection:
             board_of(report, prompts=["cot"])
 
     def test_reports_that_rank_nobody(self) -> None:
-        with pytest.raises(OptionError, match=r"nothing to rank\. reports/1\.json is not split by respondent"):
+        with pytest.raises(
+            OptionError, match=r"no groups that can be ranked\. reports/1\.json is not split by respondent"
+        ):
             board_of(scored("gpt", by=("sport", "prompt")))
         old = scored("gpt").model_copy(update={"image_sets": ()})
         with pytest.raises(

@@ -116,7 +116,7 @@ def test_the_section_says_the_numbers(report: ReasoningReport) -> None:
     assert "gaze has a head start of 0.196" in section.lead[1]
     assert section.points[1].startswith("models by sport: soccer pose 50.0% [")
     assert section.points[3] == (
-        "Whichever single template is left out, at least 100.0% of the rationales keep their category."
+        "If any one template is excluded, at least 100.0% of the rationales keep their category."
     )
     shares, trust, contrasts = section.tables
     assert [rows.title for rows in shares.groups] == ["soccer", "volleyball"]

@@ -190,7 +190,7 @@ class TestScenes:
         other.write_bytes(b"the ball is gone")
         release = import_release(folder)
         assert release.image_files["basketball", "81"].name == "81_wball.png"
-        assert notes(release, "images/basketball/81.jpg", "81_wball.png is taken")
+        assert notes(release, "images/basketball/81.jpg", "81_wball.png is used")
 
 
 class TestResponses:
@@ -286,8 +286,8 @@ class TestResponses:
             ("soccer", "3", "2", 1, "legs"),
             ("volleyball", "2", "3", 1, "hands, all of them"),
         ]
-        assert notes(release, "soccer_explanations.csv: 1 of 3 explanations are left out: their writer did not")
-        assert notes(release, "basketball_explanations.csv: 2 of 3 explanations are left out: their writer did not")
+        assert notes(release, "soccer_explanations.csv: 1 of 3 explanations are excluded: the participant did not")
+        assert notes(release, "basketball_explanations.csv: 2 of 3 explanations are excluded: the participant did not")
         assert not notes(release, "volleyball_explanations.csv")
 
     def test_a_second_explanation_is_left_out(self, folder: Path) -> None:
@@ -296,7 +296,7 @@ class TestResponses:
         release = import_release(folder)
         mine = [row for row in rows(release, "soccer", "2", "human", "base") if row["participant"] == "3"]
         assert [row["reasoning"] for row in mine] == ["legs", None, None]
-        assert notes(release, "1 of 4 explanations are left out: their writer gave one before")
+        assert notes(release, "1 of 4 explanations are excluded: the participant gave one before")
 
     @given(
         number=st.integers(0, 9999).map(str),
@@ -334,7 +334,7 @@ class TestParts:
         (folder / "data/responses/humans/soccer_clicks.csv").unlink()
         release = import_release(folder)
         assert release.responses.filter(sport="soccer", respondent="human").is_empty()
-        assert notes(release, "soccer_explanations.csv: 3 of 3 explanations are left out")
+        assert notes(release, "soccer_explanations.csv: 3 of 3 explanations are excluded")
 
     def test_sports_go_by_all_their_names(self, folder: Path, release: Release) -> None:
         for path in sorted((folder / "data").rglob("*"), reverse=True):

@@ -155,7 +155,7 @@ class TestPaper:
     def test_models_keep_their_controls(self, paper: ScoreReport) -> None:
         assert {group.respondent: group.n_images for group in paper.groups} == {"human": 50, "gemini": 52}
         wasserstein = paper.group("gemini").metrics["wasserstein"]
-        assert (wasserstein.n_images, wasserstein.reason) == (50, "2 images with a visible ball left out")
+        assert (wasserstein.n_images, wasserstein.reason) == (50, "2 images with a visible ball excluded")
         assert wasserstein.value == pytest.approx(101.75991392, abs=5.1e-9)
 
 

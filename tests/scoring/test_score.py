@@ -589,14 +589,14 @@ class TestUndefined:
         rows += [{"image": "1", "respondent": "human", "cell": "D5"}]
         metrics = score(frame(rows), known, reference="human", images="all", bootstrap=0).group("a").metrics
         said = {key: (found.n_images, found.reason) for key, found in metrics.items()}
-        assert said["near_player_rate"] == (1, "3 images without player boxes left out")
-        assert said["accuracy"] == (3, "1 image without ground truth left out")
+        assert said["near_player_rate"] == (1, "3 images without player boxes excluded")
+        assert said["accuracy"] == (3, "1 image without ground truth excluded")
         assert said["euclidean_error"] == (
             2,
-            "1 image without ground truth left out; 1 image without parsed responses left out",
+            "1 image without ground truth excluded; 1 image without parsed responses excluded",
         )
-        assert said["wasserstein"] == (1, "3 images that the reference did not answer left out")
-        assert said["image_entropy"] == (3, "1 image without parsed responses left out")
+        assert said["wasserstein"] == (1, "3 images that the reference did not answer excluded")
+        assert said["image_entropy"] == (3, "1 image without parsed responses excluded")
         assert said["normalized_entropy"] == (None, None)
 
 
@@ -904,7 +904,7 @@ class TestWhatItTakes:
 
     def test_scenes_are_needed(self, tmp_path: Path) -> None:
         for responses in (frame(ROWS), [Response.model_validate(ROWS[0])], read_counts(frame(ROWS), KNOWN)):
-            with pytest.raises(OptionError, match="scenes are needed"):
+            with pytest.raises(OptionError, match=r"scenes: found none. Pass scenes"):
                 score(responses)
         with pytest.raises(InputError, match="scenes: found none"):
             score(write_jsonl(tmp_path / "a.jsonl", ROWS))

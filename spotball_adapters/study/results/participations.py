@@ -177,8 +177,8 @@ def participation(row: Participant, reader: StudyReader, design: StudyDesign) ->
 def misfit(reader: StudyReader, row: Participant, error: Exception) -> StoreError:
     """Return the error for events that the study does not allow."""
     return StoreError(
-        f"{reader.path}: what {row.participant} did does not fit the study ({error}): it or its dataset was "
-        "changed since. Put it back as it was"
+        f"{reader.path}: the events of {row.participant} do not fit the study ({error}): the study or its "
+        "dataset was changed. Restore its earlier state"
     )
 
 

@@ -15,7 +15,7 @@ def disagreements(reader: StudyReader, design: StudyDesign) -> Iterator[str]:
     list of the study, and their images, their order and the images to explain must follow from their recorded seed.
     """
     if changed := reader.changed(design.parts):
-        yield f"changed since somebody took part: {', '.join(changed)}"
+        yield f"changed after the first participant began: {', '.join(changed)}"
     names = {study_list.name for study_list in design.config.lists}
     strangers, differing = 0, 0
     for person in reader.participants():

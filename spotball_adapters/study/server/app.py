@@ -46,7 +46,7 @@ from spotball_core.service.web import HttpError, SafeHeaders, check_origin, read
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-NOBODY = "nobody takes part with this cookie"
+NOBODY = "no participant has this cookie"
 
 COOKIE_DAYS = 30
 IMAGE_SECONDS = 24 * 60 * 60

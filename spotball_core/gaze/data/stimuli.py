@@ -88,7 +88,7 @@ class Stimulus(Record):
             raise ValueError(f"objects {self.objects} are not each there once")
         for name in (self.gaze_target, *([self.head_target] if self.head_target else [])):
             if name not in self.objects:
-                raise ValueError(f"target {name!r} is none of the objects {self.objects}")
+                raise ValueError(f"target {name!r} is not one of the objects {self.objects}")
         if self.points is not None and len(self.points) != len(self.objects):
             raise ValueError(f"{len(self.points)} points for {len(self.objects)} objects")
         return self

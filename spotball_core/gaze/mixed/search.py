@@ -141,7 +141,7 @@ class Search:
             if positive and decrement < FINE:
                 return ""
         if not positive:
-            return "the Hessian is not positive definite: this is no maximum"
+            return "the Hessian is not positive definite, so this is not a maximum"
         return "" if decrement < ACCEPTED else f"the search ended with {decrement:.2g} of log likelihood to be gained"
 
     def _hessian(self, slope: FloatArray) -> FloatArray:

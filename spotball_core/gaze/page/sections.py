@@ -295,7 +295,7 @@ def _numbers(report: GazeReport) -> Section:
     lead = tuple(f"Test {key}: {question}" for key, question in QUESTIONS.items())
     rules = PageTable(
         "decision",
-        "How verdicts lead to a type; empty: whatever it is.",
+        "How verdicts lead to a type. An empty field means that any verdict is possible.",
         ("Type", "Test 1", "Three of 2.1 to 2.4", "Test 3", "Test 4 speaks for"),
         1,
         (

@@ -129,7 +129,7 @@ def mixture(view: PageView) -> Section:
     title = "What explains a respondent?"
     if not view.page.mixtures:
         why = "; ".join(view.page.unexplained)
-        return Section("mixture", title, missing=f"Nobody's guesses can be taken apart: {why}.")
+        return Section("mixture", title, missing=f"No mixture could be fitted: {why}.")
     reference = view.reference
     people = f", and {reference} (the part `people`), whose own mixture has no such part" if reference else ""
     lead = (

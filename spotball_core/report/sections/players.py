@@ -112,8 +112,8 @@ def density(view: PageView) -> Section:
             f"{quantity(both[1].mean, 'share')} of it, mean of {plural(len(n), 'image')}."
         )
     lead = (
-        "In a crowd most cells are near a player, whoever guesses: rates of sports that are not equally crowded do not "
-        "compare."
+        "In a crowd, most cells are near a player, so even uniform guesses often are. Do not compare the rates of "
+        "sports that differ in crowding."
     )
     of_n, of_area = (tuple(strip) for strip in strips)
     chart = StripChart((("Players per image", of_n, False), ("Share of the image covered", of_area, True)))
@@ -144,9 +144,9 @@ def thresholds(view: PageView) -> Section:
     policy = view.policy
     tau, theta = fit.best
     lead = (
-        "The paper chose τ and θ where the mean of near-player and overlap rate, over all responses, is largest. That "
-        "mean can only grow with τ and shrink with θ, whatever people do: its maximum is at the edge of whatever range "
-        "is searched, and says nothing about which thresholds are right."
+        "The paper chose τ and θ where the mean of near-player and overlap rate, over all responses, is largest. For "
+        "any guesses, that mean can only grow with τ and shrink with θ. Its maximum is therefore at the edge of the "
+        "range that was searched, and does not show which thresholds are right."
     )
     at_chosen, most = quantity(fit.at_policy, "share"), quantity(fit.largest, "share")
     point = (

@@ -25,7 +25,7 @@ def words(report: ReasoningReport) -> Section:
     )
     return Section(
         "reasoning",
-        "What do the words speak of?",
+        "What do rationales mention?",
         lead,
         tuple(_points(report)),
         pictures=(picture(report),) if report.panels else (),
@@ -36,7 +36,7 @@ def words(report: ReasoningReport) -> Section:
 
 def _offset_words(offset: Offset) -> str:
     closest = max(offset.similarity, key=lambda category: offset.similarity[category])
-    which = f"{plural(offset.n_texts, 'sentence')} that speak of no category"
+    which = f"{plural(offset.n_texts, 'sentence')} that mention no category"
     if offset.texts == "rationales":
         which = "all rationales, their groups counted alike"
     return (
@@ -63,7 +63,7 @@ def _points(report: ReasoningReport) -> Iterator[str]:
     if kept:
         worst = min(kept, key=lambda contrast: contrast.published or 0.0)
         stay = quantity(worst.published or 0.0, "share")
-        yield f"Whichever single template is left out, at least {stay} of the rationales keep their category."
+        yield f"If any one template is excluded, at least {stay} of the rationales keep their category."
     for contrast in report.contrasts:
         if contrast.statistic == "published" and contrast.ci95 and not contrast.ci95[0] <= 0 <= contrast.ci95[1]:
             unit, who = UNITS[contrast.outcome], contrast.respondent or "all models"
@@ -126,8 +126,8 @@ def _trust_table(report: ReasoningReport) -> PageTable:
             row.append(TableCell("–" if kappa is None else f"{kappa:.2f}"))
         cells[place] = (*_names(group), *row)
     caption = (
-        "How much closer the closest category is, beside what random labels of the templates give; how many rationales "
-        "change with the offset; how often a rule of plain keywords says the same."
+        "How much closer the closest category is, compared with random labels of the templates; how many rationales "
+        "change with the offset; how often a keyword rule gives the same category."
     )
     return PageTable("reasoning-trust", caption, heads, 2, _by_sport(report, cells), "How far to trust the categories")
 
@@ -156,6 +156,6 @@ def _contrast_table(report: ReasoningReport) -> PageTable:
     )
     caption = (
         "What a category goes with: means within sport and prompt, weighted over them, and their difference. "
-        "Categories are not drawn by lot: a difference is no effect."
+        "Categories are not assigned at random, so a difference is not a causal effect."
     )
     return PageTable("reasoning-contrasts", caption, heads, 3, groups, "Accuracy and distances by category")

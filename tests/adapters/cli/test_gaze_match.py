@@ -108,7 +108,7 @@ class TestJudge:
         done = match(out, *judge(server)[:3], "judge-2", *judge(server)[4:])
         assert done.returncode == 2
         assert "its judge is openai judge-1" in done.stderr
-        assert "one judge: remove" in done.stderr
+        assert "A run has one judge. To change it, remove" in done.stderr
 
     def test_it_goes_on_where_it_was(self, server: LoopbackServer, out: Path) -> None:
         server.script(*[None] * 3, status(401, "no money"))

@@ -196,7 +196,7 @@ class TestRefused:
 
     def test_options_that_there_are_not(self) -> None:
         progress = at(stage("consent"), stage("instructions"), ("shown", -1), trials=CHOICES, item_type=CHOICE)
-        refused(progress, "choice", -1, 0.0, {"option": 3}, match="option 3 is none of the 3")
+        refused(progress, "choice", -1, 0.0, {"option": 3}, match="option 3 does not exist: there are 3")
 
     @pytest.mark.parametrize("seq", [1, 3, 5])
     def test_another_number_than_the_next(self, seq: int) -> None:

@@ -181,13 +181,13 @@ def test_grids_that_cannot_be_made(found: Fit, by: list[str], at: dict[str, list
 
 def test_what_has_no_slope_and_no_contrast(found: Fit) -> None:
     for variable in ("view", "angle"):
-        with pytest.raises(OptionError, match="is no number in the design"):
+        with pytest.raises(OptionError, match="is not a numeric variable of the design"):
             slopes(found, variable)
-    with pytest.raises(OptionError, match="stands in `by`"):
+    with pytest.raises(OptionError, match="or is also in `by`"):
         slopes(found, "proximity", ["proximity"])
-    with pytest.raises(OptionError, match="no two means to compare"):
+    with pytest.raises(OptionError, match="a comparison needs at least two means"):
         pairwise(marginal_means(found))
-    with pytest.raises(OptionError, match="adjust: found scheffe"):
+    with pytest.raises(OptionError, match="adjust: found 'scheffe'"):
         pairwise(marginal_means(found, ["view"]), adjust="scheffe")  # type: ignore[arg-type]
 
 

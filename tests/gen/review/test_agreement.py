@@ -94,6 +94,6 @@ def test_in_words() -> None:
     assert told[5] == "anna and ben: verdicts: they agree on 50.0% of 2 images; Cohen's kappa 0.333"
     assert told[6].endswith("Cohen's kappa is not defined: both gave one and the same answer throughout")
     assert told[7:] == [f"  {'/'.join(second)}: reject, repaint"]
-    assert list(lines({}, PIECES))[1] == "nobody has decided anything yet"
+    assert list(lines({}, PIECES))[1] == "there are no decisions yet"
     alone = list(lines({"anna": {}, "ben": {}}, PIECES))
     assert "anna and ben: verdicts: Cohen's kappa is not defined: nothing that both decided on" in alone

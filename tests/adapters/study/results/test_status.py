@@ -85,12 +85,12 @@ def test_what_was_changed_since_is_told(study: Path, tmp_path: Path) -> None:
     made.change(other, {"explanations = 6": "explanations = 5"})
     code, said = status(other)
     assert code == 1
-    assert "warning: changed since somebody took part: explanations" in said.splitlines()
+    assert "warning: changed after the first participant began: explanations" in said.splitlines()
     assert "agree" not in said
     code, said = status(other, "--format", "json")
     assert code == 1
     changed, others = json.loads(said)["disagreements"]
-    assert changed == "changed since somebody took part: explanations"
+    assert changed == "changed after the first participant began: explanations"
     assert others == "10 participants saw other images, or another order, than their seed gives"
 
 

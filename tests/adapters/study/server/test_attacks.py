@@ -97,7 +97,7 @@ class TestTokens:
             content = None if method == "GET" else body({"events": [sent(2, "undo", 0)]})
             headers = {**JSON, "cookie": f"{name}={token}".encode()}
             answer = httpx.request(method, url + path, content=content, headers=headers)
-            assert (answer.status_code, answer.json()) == (401, {"error": "nobody takes part with this cookie"})
+            assert (answer.status_code, answer.json()) == (401, {"error": "no participant has this cookie"})
 
     def test_anothers_cookie_does_another_study_no_good(self, one: Person, tmp_path: Path) -> None:
         ((_, token),) = one.client.cookies.items()

@@ -42,6 +42,7 @@ lint: $(VENV)/.dev
 	MYPY_NUM_WORKERS=$(JOBS) $(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python scripts/docs_types.py
+	$(BIN)/python scripts/check_text.py
 
 docs: $(VENV)/.dev
 	$(BIN)/mkdocs build --strict

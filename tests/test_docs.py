@@ -23,8 +23,11 @@ import typer
 import spotball_core
 from scripts.docs_commands import helps
 from scripts.replication_results import cause, results, stored
+from spotball_core import ScorePolicy, compare, load_counts
 from spotball_core.cli.app import app
+from spotball_core.release.convert import import_release
 from spotball_core.replication import Replication
+from spotball_core.scoring.groups import Scoring
 from tests.browsing import launched
 from tests.conftest import ROOT
 
@@ -236,6 +239,26 @@ def test_the_published_figures_of_the_readme_are_those_of_the_results() -> None:
         assert item.reproduced is not None
         digits = len(reproduced.partition(".")[2])
         assert (published, f"{item.reproduced:.{digits}f}", status) == (item.published, reproduced, item.status)
+
+
+@pytest.mark.real
+@pytest.mark.slow
+def test_the_finding_of_the_readme_is_that_of_compare(real_release: Path) -> None:
+    release = import_release(str(real_release))
+    counts, scenes = load_counts(release.responses, release.scenes, participants=True)
+    (contrast,) = compare(
+        Scoring(counts, scenes, ScorePolicy.standard(reference="human")), "gemini/cot", "human"
+    ).contrasts
+    accuracy = contrast.metrics["accuracy"]
+    assert accuracy.ci95
+    gemini, people, difference, low, high = (
+        f"{100 * (value or 0.0):.1f}" for value in (accuracy.a, accuracy.b, accuracy.difference, *accuracy.ci95)
+    )
+    finding = (
+        f"people find the ball in {people}% of guesses and Gemini 2.0 Flash in {gemini}% (difference {difference} "
+        f"points, 95% interval {low} to {high})"
+    )
+    assert finding in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
 
 
 @pytest.mark.real

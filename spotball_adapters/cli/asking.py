@@ -1,4 +1,4 @@
-"""What commands that ask share: their options, and how they end."""
+"""Define the options that commands which query a model share, and report how these commands ended."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SHOWN = 5
-"""Refused images that are listed."""
+"""Number of refused images that are listed."""
 
 ProviderName = Annotated[
     str | None,
@@ -58,11 +58,15 @@ Temperature = Annotated[
 ]
 TopP = Annotated[
     float | None,
-    typer.Option(metavar="P", rich_help_panel="Sampling", help="Nucleus sampling. Default: the provider's."),
+    typer.Option(
+        metavar="P", rich_help_panel="Sampling", help="Nucleus sampling probability (top-p). Default: the provider's."
+    ),
 ]
 MaxOutputTokens = Annotated[
     int | None,
-    typer.Option(metavar="N", rich_help_panel="Sampling", help="Longest reply, in tokens. Default: the provider's."),
+    typer.Option(
+        metavar="N", rich_help_panel="Sampling", help="Maximum length of a reply, in tokens. Default: the provider's."
+    ),
 ]
 SamplingSeed = Annotated[
     int | None,
@@ -75,13 +79,15 @@ ReasoningEffort = Annotated[
     typer.Option(
         metavar="VALUE",
         rich_help_panel="Sampling",
-        help="low, medium, high, ... (openai only). Default: the provider's.",
+        help="Reasoning effort: low, medium, high, ... (openai only). Default: the provider's.",
     ),
 ]
 ExtraBody = Annotated[
     str | None,
     typer.Option(
-        metavar="JSON", rich_help_panel="Sampling", help="JSON object to add to each request (openai only). No secrets."
+        metavar="JSON",
+        rich_help_panel="Sampling",
+        help="JSON object to add to each request (openai only). Do not include secrets.",
     ),
 ]
 Concurrency = Annotated[
@@ -90,7 +96,10 @@ Concurrency = Annotated[
 RequestsPerMinute = Annotated[
     float | None,
     typer.Option(
-        min=0.001, metavar="N", rich_help_panel="Limits and retries", help="Rate limit in requests. Default: none."
+        min=0.001,
+        metavar="N",
+        rich_help_panel="Limits and retries",
+        help="Maximum number of requests per minute. Default: none.",
     ),
 ]
 TokensPerMinute = Annotated[
@@ -99,7 +108,7 @@ TokensPerMinute = Annotated[
         min=1,
         metavar="N",
         rich_help_panel="Limits and retries",
-        help="Rate limit in input and output tokens. Default: none.",
+        help="Maximum number of input and output tokens per minute. Default: none.",
     ),
 ]
 MaxRequests = Annotated[
@@ -119,14 +128,15 @@ MaxTokens = Annotated[
 ]
 Attempts = Annotated[
     int,
-    typer.Option(
-        min=1, metavar="N", rich_help_panel="Limits and retries", help="Attempts per request before giving up."
-    ),
+    typer.Option(min=1, metavar="N", rich_help_panel="Limits and retries", help="Number of attempts per request."),
 ]
 Timeout = Annotated[
     float,
     typer.Option(
-        min=0.001, metavar="SECONDS", rich_help_panel="Limits and retries", help="Longest time for one request."
+        min=0.001,
+        metavar="SECONDS",
+        rich_help_panel="Limits and retries",
+        help="Maximum time for one request, in seconds.",
     ),
 ]
 MaxResponse = Annotated[
@@ -136,7 +146,7 @@ MaxResponse = Annotated[
         min=0.001,
         metavar="MB",
         rich_help_panel="Limits and retries",
-        help="Largest response to one request, in megabytes.",
+        help="Maximum size of the response to one request, in megabytes.",
     ),
 ]
 SkipRefused = Annotated[
@@ -153,7 +163,7 @@ DryRun = Annotated[
 
 
 def check_api(api: str | None, provider: str) -> None:
-    """Refuse `--api` for a provider that would ignore it.
+    """Check that the provider supports `--api`.
 
     Raises:
         OptionError: for any provider but `openai`.
@@ -163,7 +173,7 @@ def check_api(api: str | None, provider: str) -> None:
 
 
 def extra_body_of(text: str | None) -> dict[str, Any] | None:
-    """Return the object that `--extra-body` holds.
+    """Parse the JSON object that was given with `--extra-body`.
 
     Raises:
         OptionError: if it is not a JSON object with at least one field.
@@ -185,7 +195,7 @@ def extra_body_of(text: str | None) -> dict[str, Any] | None:
 
 
 def run_folder(out: Path | None, respondent: str) -> Path:
-    """The folder of a run: as `--out` names it, or named by the respondent.
+    """Return the folder of a run: the folder given by `--out`, or one named after the respondent.
 
     Examples:
         >>> run_folder(None, "org/model:1").name
@@ -195,12 +205,12 @@ def run_folder(out: Path | None, respondent: str) -> Path:
 
 
 def slug(name: str) -> str:
-    """A name as a part of a file's."""
+    """Convert a name to characters that are safe in a file name."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name)
 
 
 def silence_retries() -> None:
-    """Keep the library from logging each retry, which the progress tells of."""
+    """Turn off the log messages of the retry library: the progress line already shows retries."""
     from stamina.instrumentation import set_on_retry_hooks
 
     set_on_retry_hooks(())
@@ -216,11 +226,11 @@ def ask_all(
     dry_run: bool,
     quiet: bool,
 ) -> RunResult[T]:
-    """Ask what a job has left; for `--dry-run`, say what that would be, and end the command.
+    """Send the remaining requests of a job. With `--dry-run`, only describe them and end the command.
 
     Args:
-        make: what is made of all replies.
-        unit: what the progress of the pictures counts.
+        make: function that computes the result from all stored replies.
+        unit: label of the progress line that is shown while images are prepared.
     """
     from spotball_adapters.runs.dry_run import describe
     from spotball_adapters.runs.launch import launch, plan_of
@@ -235,7 +245,7 @@ def ask_all(
 
 
 def sent(tally: RunTally) -> str:
-    """State how many requests a start of a run sent, and their tokens.
+    """Describe how many requests the command sent, and how many tokens they used.
 
     Examples:
         >>> from spotball_adapters.runs.runner import RunTally
@@ -247,10 +257,10 @@ def sent(tally: RunTally) -> str:
 
 
 def finish(ended: RunResult[Any], summary: str | None, *, quiet: bool) -> None:
-    """Say how it ended, and end the command accordingly.
+    """Report how the run ended, and exit with the corresponding status.
 
     Args:
-        summary: what was made of the replies, and what was sent; None if there are no replies.
+        summary: description of the results and of the requests sent; None if there are no replies.
     """
     from spotball_adapters.runs.launch import INTERRUPTED
     from spotball_adapters.runs.runner import StormError
@@ -259,7 +269,7 @@ def finish(ended: RunResult[Any], summary: str | None, *, quiet: bool) -> None:
     tell(summary or sent(tally))
     left = ended.left
     if ended.excluded:
-        # Not for --quiet to hide, and neither is what is left: it is what is wrong.
+        # --quiet does not hide excluded and missing replies, because they are errors.
         images = len({question[:2] for question in ended.refused})
         of = "1 image" if images == 1 else f"{images:,} images"
         show(f"{ended.excluded:,} replies are excluded: the provider refuses {of}:", err=True)
@@ -282,7 +292,7 @@ def finish(ended: RunResult[Any], summary: str | None, *, quiet: bool) -> None:
 
 
 def _unanswered(ended: RunResult[Any]) -> str:
-    """Why a run that was not stopped has replies left to ask."""
+    """Explain why replies are missing although the run was not stopped."""
     parts = []
     if ended.refused and not ended.excluded:
         listed = "; ".join(_listed(ended.refused))
@@ -295,7 +305,7 @@ def _unanswered(ended: RunResult[Any]) -> str:
 
 
 def _listed(refused: Mapping[Question, str]) -> list[str]:
-    """The first images that were refused, each with its prompts and the provider's message."""
+    """Return one line for each of the first refused images, with its prompts and the provider's message."""
     prompts: dict[str, list[str]] = {}
     for sport, image, prompt in refused:
         prompts.setdefault(f"{sport}/{image}", []).append(prompt)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from spotball_adapters.batch.export import Exported
 
 SHOWN = 5
-"""Kinds of failures that are shown."""
+"""Number of failure types that are shown."""
 
 batch = typer.Typer(
     no_args_is_help=True,
@@ -38,7 +38,7 @@ def export_command(
     prompt: Annotated[
         str,
         typer.Option(
-            metavar="NAMES", rich_help_panel="Input", help="base, cue, cot, or prompt files; separate by commas."
+            metavar="NAMES", rich_help_panel="Input", help="Prompts: base, cue, cot, or files; separate by commas."
         ),
     ] = DEFAULT_PROMPTS,
     samples: Annotated[
@@ -46,7 +46,7 @@ def export_command(
         typer.Option(
             metavar="N,...",
             rich_help_panel="Input",
-            help="One number, or one per prompt. Default: 50, or 20 for prompts with questions.",
+            help="Samples per image: one number, or one per prompt. Default: 50, or 20 for prompts with questions.",
         ),
     ] = None,
     model: Annotated[
@@ -57,7 +57,7 @@ def export_command(
         typer.Option(
             metavar="FORM",
             rich_help_panel="Output",
-            help="messages (this project's form) or openai (OpenAI's batch API).",
+            help="Request format: messages (of this project) or openai (OpenAI's batch API).",
         ),
     ] = "messages",
     at_once: Annotated[
@@ -66,7 +66,7 @@ def export_command(
             min=1,
             metavar="N",
             rich_help_panel="Output",
-            help="Most replies per request. Default: 1, or 128 for openai.",
+            help="Maximum number of replies per request. Default: 1, or 128 for openai.",
         ),
     ] = None,
     temperature: Annotated[
@@ -75,11 +75,19 @@ def export_command(
     ] = None,
     top_p: Annotated[
         float | None,
-        typer.Option(metavar="P", rich_help_panel="Sampling", help="Nucleus sampling. Default: the service's."),
+        typer.Option(
+            metavar="P",
+            rich_help_panel="Sampling",
+            help="Nucleus sampling probability (top-p). Default: the service's.",
+        ),
     ] = None,
     max_output_tokens: Annotated[
         int | None,
-        typer.Option(metavar="N", rich_help_panel="Sampling", help="Longest reply, in tokens. Default: the service's."),
+        typer.Option(
+            metavar="N",
+            rich_help_panel="Sampling",
+            help="Maximum length of a reply, in tokens. Default: the service's.",
+        ),
     ] = None,
     seed: Annotated[
         int | None,
@@ -92,7 +100,7 @@ def export_command(
         typer.Option(
             metavar="VALUE",
             rich_help_panel="Sampling",
-            help="low, medium, high, ... (openai only). Default: the service's.",
+            help="Reasoning effort: low, medium, high, ... (openai only). Default: the service's.",
         ),
     ] = None,
     extra_body: Annotated[
@@ -100,7 +108,7 @@ def export_command(
         typer.Option(
             metavar="JSON",
             rich_help_panel="Sampling",
-            help="JSON object to add to each request (openai only). No secrets.",
+            help="JSON object to add to each request (openai only). Do not include secrets.",
         ),
     ] = None,
     limit: Annotated[
@@ -154,7 +162,7 @@ def export_command(
     check_body_fields(settings)
     job = Job(dataset, scenes, selected, prompts_of(prompt, samples), settings, model)
 
-    with progress("pictures drawn", quiet=quiet) as on_progress:
+    with progress("images prepared", quiet=quiet) as on_progress:
         exported = export(job, out, form=format, at_once=at_once, on_progress=on_progress)
     tell = teller(quiet)
     for line in _exported(exported):
@@ -168,7 +176,9 @@ def import_command(
     respondent: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", rich_help_panel="Output", help="Name in the responses. Default: the name of the model."
+            metavar="NAME",
+            rich_help_panel="Output",
+            help="Name of the respondent in the responses. Default: the name of the model.",
         ),
     ] = None,
     format: FileFormat = "jsonl",
@@ -180,8 +190,9 @@ def import_command(
 
     Example: `spotball batch import run-batch replies.jsonl --respondent my-model`
 
-    RUN is then a dataset. Each line of REPLIES is {"custom_id": ..., "text": ...}, or a line of OpenAI's batch output.
-    You can import replies in parts, and importing a reply twice has no effect.
+    RUN becomes a dataset that `spotball score` reads. Each line of REPLIES is {"custom_id": ..., "text": ...}, or a
+    line of OpenAI's batch output. You can import replies in parts, and importing a reply twice has no
+    effect.
     """
     from spotball_adapters.batch.take import take
 
@@ -190,7 +201,7 @@ def import_command(
     already = f", {imported.already_stored:,} were there already" if imported.already_stored else ""
     tell(f"{imported.stored:,} replies stored{already}")
     if imported.short:
-        tell(f"{imported.short:,} replies are missing from requests that have others")
+        tell(f"{imported.short:,} replies are missing: their requests returned too few replies")
     if imported.failed:
         tell(f"{sum(imported.failed.values()):,} requests have no reply:")
         for message, n in list(imported.failed.items())[:SHOWN]:
@@ -207,13 +218,13 @@ def import_command(
 def _exported(exported: Exported) -> Iterable[str]:
     manifest = exported.manifest
     if exported.folder is None:
-        yield "nothing is left to ask"
+        yield "no requests are left to write"
         return
     if exported.unanswered:
         n = exported.unanswered
-        yield f"{n:,} requests of earlier batches have no reply, or not all: what they lack is asked again"
+        yield f"{n:,} requests of earlier batches have missing replies, which this batch requests again"
     for file in manifest.files:
         yield f"wrote {exported.folder / file}"
     yield f"{manifest.requests:,} requests for {manifest.replies:,} replies"
     if manifest.waiting:
-        yield f"{manifest.waiting:,} more hold answers to these: import the replies, then export again"
+        yield f"{manifest.waiting:,} more requests need these replies first: import the replies, then export again"

@@ -60,7 +60,7 @@ def ask(
         typer.Option(
             metavar="NAMES",
             rich_help_panel="Input",
-            help="main, pilot, pre-pilot, pilot-3, ..., or files.",
+            help="Prompts: main, pilot, pre-pilot, pilot-3, ..., or files.",
         ),
     ] = "main",
     samples: Annotated[
@@ -69,7 +69,7 @@ def ask(
     size: Annotated[
         int,
         typer.Option(
-            min=1, metavar="N", rich_help_panel="Advanced", help="Largest width and height of photos, in pixels."
+            min=1, metavar="N", rich_help_panel="Advanced", help="Maximum width and height of photos, in pixels."
         ),
     ] = 448,
     order_seed: Annotated[
@@ -86,7 +86,9 @@ def ask(
     respondent: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", rich_help_panel="Output", help="Name in the trials. Default: the name of the model."
+            metavar="NAME",
+            rich_help_panel="Output",
+            help="Name of the respondent in the trials. Default: the name of the model.",
         ),
     ] = None,
     limit: Annotated[

@@ -102,13 +102,15 @@ def _judge(
     _, replies = read_replies(store)
     job = judge_job(store.folder, unresolved(replies), model_provider, base_url, settings)
     silence_retries()
-    # What the judge's provider refuses is left for people to decide.
+    # Replies that the judge's provider refuses remain for people to decide.
     options = Options(concurrency=concurrency, attempts=attempts, skip_refused=True)
     return launch(job, store.folder / JUDGE, options, lambda _: None, quiet=quiet)
 
 
 def summary(matched: MatchedReplies) -> str | None:
-    """How many replies were matched, how, and why others were not; None where there are none.
+    """Count the replies that were matched, by method, and the others, by reason.
+
+    Returns None if no trials were written.
 
     Examples:
         >>> from spotball_adapters.gaze.matching import MatchedReplies

@@ -22,14 +22,21 @@ StimuliFile = Annotated[
 def points(
     stimuli: StimuliFile,
     predicted: Annotated[
-        Path, typer.Argument(metavar="POINTS", help="CSV or JSON Lines with stimulus_id, x, y; x and y from 0 to 1.")
+        Path,
+        typer.Argument(
+            metavar="POINTS", help="Predicted points (CSV or JSON Lines): stimulus_id, and x and y from 0 to 1."
+        ),
     ],
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", rich_help_panel="Output", help="File of trials to write.")
+        Path, typer.Option("--out", "-o", metavar="FILE", rich_help_panel="Output", help="CSV file of trials to write.")
     ],
     respondent: Annotated[
         str | None,
-        typer.Option(metavar="NAME", rich_help_panel="Output", help="Name in the trials. Default: the name of POINTS."),
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel="Output",
+            help="Name of the respondent in the trials. Default: the name of POINTS.",
+        ),
     ] = None,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -67,18 +74,20 @@ def predict(
     backbone: Annotated[
         str,
         typer.Option(
-            metavar="NAME", rich_help_panel="Model", help="DINOv2 for transformers: a folder, or a name on the Hub."
+            metavar="NAME",
+            rich_help_panel="Model",
+            help="DINOv2 model for transformers: a folder, or a name on the Hugging Face Hub.",
         ),
     ],
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", rich_help_panel="Output", help="File of points to write.")
+        Path, typer.Option("--out", "-o", metavar="FILE", rich_help_panel="Output", help="CSV file of points to write.")
     ],
     faces: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
             rich_help_panel="Input",
-            help="CSV of heads: stimulus_id, x1, y1, x2, y2, from 0 to 1. Default: none.",
+            help="CSV file of head boxes: stimulus_id, x1, y1, x2, y2, from 0 to 1. Default: none.",
         ),
     ] = None,
     quiet: Quiet = False,

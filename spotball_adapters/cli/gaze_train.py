@@ -27,11 +27,17 @@ def train(
     seeds: Annotated[
         int,
         typer.Option(
-            min=1, metavar="N", rich_help_panel="Training", help="Training runs per set, each with its own seed."
+            min=1,
+            metavar="N",
+            rich_help_panel="Training",
+            help="Training runs per set of pictures, each with its own seed.",
         ),
     ] = 5,
     epochs: Annotated[
-        int, typer.Option(min=1, metavar="N", rich_help_panel="Training", help="Passes over the training pictures.")
+        int,
+        typer.Option(
+            min=1, metavar="N", rich_help_panel="Training", help="Number of epochs (passes over the training pictures)."
+        ),
     ] = 20,
     pictures: Annotated[
         int, typer.Option(min=1, metavar="N", rich_help_panel="Training", help="Synthetic pictures per set.")
@@ -47,7 +53,8 @@ def train(
         ),
     ] = 96,
     batch: Annotated[
-        int, typer.Option(min=1, metavar="N", rich_help_panel="Training", help="Pictures per training step.")
+        int,
+        typer.Option(min=1, metavar="N", rich_help_panel="Training", help="Batch size: pictures per training step."),
     ] = 32,
     rate: Annotated[
         float, typer.Option(metavar="RATE", rich_help_panel="Training", help="Learning rate at the first step.")
@@ -63,7 +70,7 @@ def train(
         typer.Option(
             metavar="FILE",
             rich_help_panel="GazeLLE and photos",
-            help="Train GazeLLE: published weights of its decoder.",
+            help="Train GazeLLE, starting from these published weights of its decoder.",
         ),
     ] = None,
     backbone: Annotated[
@@ -71,7 +78,7 @@ def train(
         typer.Option(
             metavar="NAME",
             rich_help_panel="GazeLLE and photos",
-            help="DINOv2 for GazeLLE: a folder, or a name on the Hub.",
+            help="DINOv2 model for GazeLLE: a folder, or a name on the Hugging Face Hub.",
         ),
     ] = None,
     stimuli: Annotated[
@@ -95,7 +102,7 @@ def train(
         typer.Option(
             metavar="FILE",
             rich_help_panel="GazeLLE and photos",
-            help="CSV of heads: stimulus_id, x1, y1, x2, y2, from 0 to 1. Default: none.",
+            help="CSV file of head boxes: stimulus_id, x1, y1, x2, y2, from 0 to 1. Default: none.",
         ),
     ] = None,
     seed: Seed = 0,
@@ -186,7 +193,7 @@ def _asked(
     faces: Path | None,
     settings: TrainingSettings,
 ) -> tuple[TrainingSettings, TrainingSource]:
-    """The settings with what is to be trained and on what, and where that is."""
+    """Return the complete settings, and the sources of the weights and photos."""
     from spotball_adapters.gaze.points import read_faces
     from spotball_adapters.gaze.training.experiment import TrainingSource
     from spotball_core.gaze.data.stimuli import read_stimuli

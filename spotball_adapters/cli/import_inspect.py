@@ -13,21 +13,27 @@ from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError
 
 SHOWN = 5
-"""Kinds of failures that are shown."""
+"""Number of failure types that are shown."""
 
 
 def import_inspect(
-    logs: Annotated[list[Path], typer.Argument(metavar="LOG", help="Logs of the task, .eval or .json.")],
+    logs: Annotated[list[Path], typer.Argument(metavar="LOG", help="Logs of the task spot_the_ball (.eval or .json).")],
     out: Annotated[
         Path,
         typer.Option(
-            "--out", "-o", metavar="FILE", rich_help_panel="Output", help="File of responses: .jsonl, .csv or .parquet."
+            "--out",
+            "-o",
+            metavar="FILE",
+            rich_help_panel="Output",
+            help="File of responses to write: .jsonl, .csv or .parquet.",
         ),
     ],
     respondent: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", rich_help_panel="Output", help="Name in the responses. Default: the model in the log."
+            metavar="NAME",
+            rich_help_panel="Output",
+            help="Name of the respondent in the responses. Default: the model in the log.",
         ),
     ] = None,
     parse_policy: Annotated[
@@ -35,7 +41,7 @@ def import_inspect(
         typer.Option(
             metavar="POLICY",
             rich_help_panel="Output",
-            help="strict (the prompts' format only) or lenient (also free text).",
+            help="Parser: strict (the prompts' format only) or lenient (also free text).",
         ),
     ] = "strict",
     quiet: Quiet = False,
@@ -45,7 +51,8 @@ def import_inspect(
 
     Example: `spotball import-inspect logs/*.eval --out responses-mine.jsonl`
 
-    Parses the replies again. Excludes and counts samples that failed. Needs the extra inspect.
+    The command parses the replies again. It excludes samples that failed, and reports their number. It needs the extra
+    inspect.
     """
     from spotball_adapters.inspect.logs import import_logs
     from spotball_core.counting.parse_record import write_parse_policy

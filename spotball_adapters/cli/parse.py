@@ -18,18 +18,27 @@ LayoutName = Literal["inspect", "openai-batch", "harness", "vlmevalkit", "table"
 def parse(
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE", help="JSON Lines, JSON, CSV, TSV (also .gz), Excel or Parquet."),
+        typer.Argument(
+            metavar="FILE", help="Files of replies: JSON Lines, JSON, CSV, TSV (also .gz), Excel or Parquet."
+        ),
     ],
     scenes: Annotated[
         Path,
         typer.Option(
-            "--scenes", metavar="FILE", rich_help_panel="Input", help="The scenes.jsonl that the replies answer."
+            "--scenes",
+            metavar="FILE",
+            rich_help_panel="Input",
+            help="File of the scenes that the replies are about (scenes.jsonl).",
         ),
     ],
     out: Annotated[
         Path,
         typer.Option(
-            "--out", "-o", metavar="FILE", rich_help_panel="Output", help="File of responses: .jsonl, .csv or .parquet."
+            "--out",
+            "-o",
+            metavar="FILE",
+            rich_help_panel="Output",
+            help="File of responses to write: .jsonl, .csv or .parquet.",
         ),
     ],
     layout: Annotated[
@@ -37,7 +46,7 @@ def parse(
         typer.Option(
             metavar="NAME",
             rich_help_panel="Input",
-            help="inspect, openai-batch, harness, vlmevalkit, table. Default: detected.",
+            help="Layout of the files: inspect, openai-batch, harness, vlmevalkit, table. Default: detected.",
         ),
     ] = None,
     reply: Annotated[
@@ -45,19 +54,21 @@ def parse(
         typer.Option(
             metavar="COLUMN",
             rich_help_panel="Input",
-            help="Column of the reply; a.b is key b in column a. Default: detected.",
+            help="Column with the reply; a.b is key b in column a. Default: detected.",
         ),
     ] = None,
     image: Annotated[
         str | None,
-        typer.Option("--id", metavar="COLUMN", rich_help_panel="Input", help="Column of the image. Default: detected."),
+        typer.Option(
+            "--id", metavar="COLUMN", rich_help_panel="Input", help="Column with the image. Default: detected."
+        ),
     ] = None,
     index: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
             rich_help_panel="Input",
-            help="Table from ids (column index) to images (image, sport, prompt).",
+            help="Table that maps ids (column index) to images (columns image, sport, prompt).",
         ),
     ] = None,
     respondent: Annotated[
@@ -65,7 +76,7 @@ def parse(
         typer.Option(
             metavar="NAME",
             rich_help_panel="Output",
-            help="Name in the responses. Default: the model in the file, or its name.",
+            help="Name of the respondent in the responses. Default: the model in the file, or the file's name.",
         ),
     ] = None,
     prompt: Annotated[
@@ -76,7 +87,7 @@ def parse(
         typer.Option(
             metavar="POLICY",
             rich_help_panel="Output",
-            help="strict (the prompts' format only) or lenient (also free text).",
+            help="Parser: strict (the prompts' format only) or lenient (also free text).",
         ),
     ] = "strict",
     quiet: Quiet = False,
@@ -125,4 +136,4 @@ def parse(
     with replacing(table) as beside:
         csv_frame(parsed.unparsed).write_csv(beside)
     if len(parsed.unparsed):
-        tell(f"{table}: why each of them is unparsed")
+        tell(f"{table}: lists each unparsed reply with the reason")

@@ -26,7 +26,7 @@ def reasoning(
         typer.Option(
             metavar="NAME",
             rich_help_panel="Model",
-            help="gemini, openai, sentence-transformers, or one that a package adds.",
+            help="Embedder: gemini, openai, sentence-transformers, or one that a package adds.",
         ),
     ],
     scenes: ScenesFile = None,
@@ -47,13 +47,15 @@ def reasoning(
         typer.Option(
             metavar="NAME",
             rich_help_panel="Model",
-            help="Task type for gemini, such as semantic_similarity. Default: none.",
+            help="Embedding task type for gemini, such as semantic_similarity. Default: none.",
         ),
     ] = None,
     templates: Annotated[
         str,
         typer.Option(
-            metavar="FILE", rich_help_panel="Scoring", help="Sentences to compare with: built-in ones, or a file."
+            metavar="FILE",
+            rich_help_panel="Scoring",
+            help="Template sentences about pose and gaze: built-in ones, or a file.",
         ),
     ] = "pose-gaze",
     cache: Annotated[
@@ -67,14 +69,17 @@ def reasoning(
     longest: Annotated[
         int,
         typer.Option(
-            min=4, metavar="BYTES", rich_help_panel="Advanced", help="Cut off longer texts, and report how many."
+            min=4, metavar="BYTES", rich_help_panel="Advanced", help="Truncate longer texts, and report how many."
         ),
     ] = 8000,
     bootstrap: Bootstrap = 1000,
     labelings: Annotated[
         int,
         typer.Option(
-            min=1, metavar="N", rich_help_panel="Scoring", help="Random labelings of the templates to test against."
+            min=1,
+            metavar="N",
+            rich_help_panel="Scoring",
+            help="Number of random relabelings of the templates for the test.",
         ),
     ] = 1000,
     seed: Seed = 0,
@@ -83,7 +88,9 @@ def reasoning(
     figure: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", rich_help_panel="Output", help="Draw the shares, as .png or .svg. Default: no figure."
+            metavar="FILE",
+            rich_help_panel="Output",
+            help="Figure file for the share of each category (.png or .svg). Default: no figure.",
         ),
     ] = None,
     concurrency: Annotated[
@@ -118,9 +125,9 @@ def reasoning(
 
     Example: `spotball reasoning run-gpt --embedder openai --dry-run`
 
-    Embeds each text of the column `reasoning` and compares it with sentences about pose and about gaze; the closer set
-    is its category. Embeddings are stored, so each text is embedded once, also if you run the command again. Keys are
-    read from environment variables.
+    The command embeds each text of the column `reasoning` and compares it with sentences about pose and about gaze;
+    the closer set is its category. Embeddings are stored, so each text is embedded once, also if you run the command
+    again. Keys are read from environment variables.
     """
     from spotball_adapters.cli.asking import silence_retries
     from spotball_adapters.embedders.cache import CACHE
@@ -136,13 +143,13 @@ def reasoning(
 
     tell, format = teller(quiet), format_for(format, out)
     if figure and figure.suffix not in FORMATS:
-        # Before anything is embedded and paid for.
+        # Check this before any text is embedded and paid for.
         raise OptionError(f"--figure: {figure} ends in none of {', '.join(FORMATS)}")
     access = EmbedderAccess(model, base_url, task_type, concurrency, timeout)
     sets, model_embedder = load_templates(templates), find(embedder, access)
     data = read_dataset([str(path) for path in paths], scenes)
     if cache is None:
-        # A dataset may come with a link of that name, to anywhere.
+        # A downloaded dataset can contain a symbolic link of this name that points anywhere.
         cache = confined(paths[0] if paths[0].is_dir() else paths[0].parent, CACHE)
     job = ReasoningJob(
         read_rationales([str(file) for file in data.response_files], data.scenes),
@@ -175,15 +182,15 @@ def _outlook(job: ReasoningJob) -> Iterator[str]:
     responses, with_text = len(job.rationales.rows), job.rationales.rows["text"].count()
     yield f"embedder    {job.embedder.name}, model {job.embedder.model}"
     yield f"templates   {job.templates.name} {job.templates.version}, {len(job.templates.texts)} sentences"
-    yield f"responses   {responses:,}, {with_text:,} of which come with words"
-    yield f"texts       {outlook.n_different:,} different ones with the templates; {outlook.n_cut:,} would be cut off"
+    yield f"responses   {responses:,}, {with_text:,} of which contain text"
+    yield f"texts       {outlook.n_different:,} different texts with templates; {outlook.n_cut:,} would be cut off"
     yield f"kept        {outlook.n_cached:,} in {job.cache}"
     paid = "to pay for" if job.embedder.paid else "on this machine"
     yield f"to embed    {left:,}, {outlook.n_bytes:,} bytes, {paid}"
 
 
 def _run(job: ReasoningJob, bootstrap: int, labelings: int, seed: int, *, quiet: bool) -> ReasoningReport:
-    """Embed and analyze; what goes wrong on the way says what is kept."""
+    """Embed and analyze the texts. If this fails, report how many embeddings are stored."""
     from spotball_adapters.embedders.progress import EmbeddingProgress, embedding_progress
     from spotball_adapters.providers.protocol import TransientError
 
@@ -203,7 +210,7 @@ def _run(job: ReasoningJob, bootstrap: int, labelings: int, seed: int, *, quiet:
 
 
 def _text(report: ReasoningReport, format: Format, *, to_terminal: bool) -> str:
-    """The report in one of its forms."""
+    """Return the report as text in the given format."""
     if format is Format.json:
         return report.model_dump_json(indent=1) + "\n"
     from spotball_core.reasoning.tables import to_csv, to_latex, to_markdown, to_text

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from spotball_adapters.runs.responses import ParsedReplies
 
 SHOWN = 20
-"""Changes that are shown one by one."""
+"""Number of changed samples that are listed."""
 
 FileFormat = Annotated[
     Literal["jsonl", "parquet"], typer.Option(rich_help_panel="Output", help="Format of the file of responses.")
@@ -66,7 +66,7 @@ def reparse(
 
 
 def summary(reading: ParsedReplies) -> str:
-    """How many replies have a cell, and why the others have none.
+    """Count the samples with a cell, and the unparsed ones by reason.
 
     Examples:
         >>> import polars as pl
@@ -82,7 +82,7 @@ def summary(reading: ParsedReplies) -> str:
 
 
 def changed(reading: ParsedReplies) -> list[str]:
-    """What is read otherwise than last time, line by line."""
+    """Return one line for each of the first changed samples, and a line with their number."""
     lines = [
         f"{change.sport}/{change.image} {change.prompt} {change.sample}: {change.before} -> {change.after}"
         for change in reading.changes[:SHOWN]
@@ -91,4 +91,4 @@ def changed(reading: ParsedReplies) -> list[str]:
         lines.append(f"... and {len(reading.changes) - SHOWN:,} more")
     n = len(reading.changes)
     new = f", {reading.new:,} for the first time" if reading.new else ""
-    return [*lines, f"{n:,} of {len(reading.rows):,} samples read otherwise than before{new}"]
+    return [*lines, f"{n:,} of {len(reading.rows):,} samples parsed differently than before{new}"]

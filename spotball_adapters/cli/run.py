@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 DEFAULT_PROMPTS = "base,cue,cot"
 
 SAMPLES, CHAIN_SAMPLES = 50, 20
-"""Samples of a prompt, and of one that asks questions first: those of the paper."""
+"""Samples per image from the paper: for a prompt, and for a prompt that asks questions first."""
 
 
 def run(
@@ -59,7 +59,7 @@ def run(
         typer.Option(
             metavar="NAME",
             rich_help_panel="Model",
-            help="A model of the paper with its settings: gemini, gpt, llama, qwen.",
+            help="Use a model from the paper with its settings: gemini, gpt, llama, qwen.",
         ),
     ] = None,
     out: RunFolder = None,
@@ -68,7 +68,7 @@ def run(
         typer.Option(
             metavar="NAMES",
             rich_help_panel="Input",
-            help="base,cue,cot, or prompt files. Default: these three.",
+            help="Prompts: base,cue,cot, or files. Default: base,cue,cot.",
         ),
     ] = None,
     samples: Annotated[
@@ -76,7 +76,7 @@ def run(
         typer.Option(
             metavar="N,...",
             rich_help_panel="Input",
-            help="Samples: one number, or one per prompt. Default: 50 (cot: 20).",
+            help="Samples per image: one number, or one per prompt. Default: 50 (cot: 20).",
         ),
     ] = None,
     samples_per_request: Annotated[
@@ -85,7 +85,7 @@ def run(
             min=1,
             metavar="N",
             rich_help_panel="Limits and retries",
-            help="Most samples per request. Default: the provider's limit.",
+            help="Maximum number of samples per request. Default: the provider's limit.",
         ),
     ] = None,
     base_url: BaseUrl = None,
@@ -101,7 +101,7 @@ def run(
         typer.Option(
             metavar="NAME",
             rich_help_panel="Output",
-            help="Name in the responses. Default: that of the model or preset.",
+            help="Name of the respondent in the responses. Default: name of the model or preset.",
         ),
     ] = None,
     limit: Annotated[
@@ -201,7 +201,7 @@ def run(
     )
     ended = ask_all(
         *(job, out, options, lambda store: export(store, scenes, out, format, parse_policy)),
-        unit="pictures drawn",
+        unit="images prepared",
         dry_run=dry_run,
         quiet=quiet,
     )
@@ -210,7 +210,7 @@ def run(
 
 @dataclass(frozen=True)
 class _Named:
-    """What a preset and the options that go before it come to."""
+    """Settings of a preset, with the command's options, which override it."""
 
     provider: str
     model: str
@@ -252,10 +252,10 @@ def _named(
 
 
 def prompts_of(names: str, samples: str | None) -> tuple[tuple[Prompt, int], ...]:
-    """Each prompt with the number of its samples, as `--prompt` and `--samples` say.
+    """Return each prompt with its number of samples, from `--prompt` and `--samples`.
 
     Raises:
-        OptionError: for samples that are not numbers, or if there is not one per prompt.
+        OptionError: if `--samples` contains text that is not a number, or too few or too many numbers.
         InputError: for a prompt that cannot be used.
     """
     from spotball_adapters.prompts.prompt import load_prompt

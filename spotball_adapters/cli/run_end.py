@@ -1,4 +1,4 @@
-"""What `spotball run` and `spotball gaze ask` print at their end: a headline, a narrow table, and the files."""
+"""Format the final lines of `spotball run` and `spotball gaze ask`: a headline, a narrow table, and the files."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def run_end(ended: RunResult[tuple[ParsedReplies, Path | None]]) -> str | None:
-    """Write the end of `spotball run`; None if the run has no complete sample.
+    """Format the final lines of `spotball run`; return None if the run has no complete sample.
 
     Args:
-        ended: how this start of the run ended, with all responses of the run.
+        ended: result of this command, with all responses of the run.
     """
     import polars as pl
 
@@ -48,10 +48,10 @@ def run_end(ended: RunResult[tuple[ParsedReplies, Path | None]]) -> str | None:
 
 
 def gaze_end(ended: RunResult[MatchedReplies]) -> str | None:
-    """Write the end of `spotball gaze ask`; None if the run has no reply.
+    """Format the final lines of `spotball gaze ask`; return None if the run has no reply.
 
     Args:
-        ended: how this start of the run ended, with all matched replies of the run.
+        ended: result of this command, with all matched replies of the run.
     """
     matched = ended.output
     if matched.trials is None:
@@ -76,7 +76,7 @@ def gaze_end(ended: RunResult[MatchedReplies]) -> str | None:
 
 
 def completed(tally: RunTally) -> str:
-    """State how many of the missing replies a start of a run got.
+    """Describe how many of the missing replies the command completed.
 
     Examples:
         >>> from spotball_adapters.runs.runner import RunTally

@@ -29,7 +29,7 @@ def init_command(
         Path,
         typer.Argument(
             metavar="DATASET",
-            help="Dataset folder with scenes.jsonl and images; for --task choice a stimuli.csv, or its folder.",
+            help="Dataset folder with scenes.jsonl and images. With --task choice: a stimuli.csv, or its folder.",
         ),
     ],
     out: Annotated[
@@ -49,7 +49,7 @@ def init_command(
             min=1,
             metavar="N",
             rich_help_panel="Input",
-            help="Random images per list. Default: all; for choices list_id, or 45.",
+            help="Random images per list. Default: all. With --task choice: the lists of column list_id, or 45.",
         ),
     ] = None,
     seed: Annotated[
@@ -60,14 +60,17 @@ def init_command(
     ] = 0,
     task: Annotated[
         Literal["clicks", "choice"],
-        typer.Option(rich_help_panel="Input", help="clicks: where is the ball; choice: which object is looked at."),
+        typer.Option(
+            rich_help_panel="Input",
+            help="Task: clicks (where is the ball?) or choice (which object does the person look at?).",
+        ),
     ] = "clicks",
     originals: Annotated[
         Path | None,
         typer.Option(
             metavar="FOLDER",
             rich_help_panel="Input",
-            help="Images with the ball, for the example. Default: the dataset's.",
+            help="Folder of images with the ball, for the example. Default: the dataset's.",
         ),
     ] = None,
     language: Annotated[
@@ -108,7 +111,7 @@ def init_command(
                 "To have practice, use fewer --images"
             )
     if config.example is not None and config.example.synthetic:
-        tell("the instructions show a drawn example. Add --originals to show one of your own images")
+        tell("the instructions show a synthetic example. Add --originals to show one of your own images")
     tell(f"{out / CONFIG}: review and edit it. Then run: spotball study check {out}")
 
 
@@ -139,10 +142,13 @@ def check_command(
 def serve_command(
     folder: Annotated[Path | None, typer.Argument(metavar="STUDY", help="Folder of the study.")] = None,
     host: Annotated[
-        str, typer.Option(metavar="NAME", rich_help_panel="Server", help="Address to listen on.")
+        str, typer.Option(metavar="NAME", rich_help_panel="Server", help="Network address on which the server listens.")
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=0, max=65535, metavar="N", rich_help_panel="Server", help="Port; 0 picks a free one.")
+        int,
+        typer.Option(
+            min=0, max=65535, metavar="N", rich_help_panel="Server", help="Port of the server; 0 selects a free port."
+        ),
     ] = 8000,
     demo: Annotated[
         bool,
@@ -160,7 +166,7 @@ def serve_command(
         typer.Option(
             metavar="URL",
             rich_help_panel="Server",
-            help="Address of the proxy, such as https://example.org/study/. Default: none.",
+            help="Public address of the HTTPS proxy, such as https://example.org/study/. Default: none.",
         ),
     ] = None,
     proxy: Annotated[

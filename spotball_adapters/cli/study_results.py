@@ -1,4 +1,4 @@
-"""`spotball study export`, `status`, `bonus` and `delete`: what comes out of a study."""
+"""Define the commands `spotball study export`, `status`, `bonus` and `delete`."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ MinSeconds = Annotated[
 ]
 
 
-Pilot = Annotated[bool, typer.Option("--pilot", rich_help_panel="Input", help="Use the data of the latest pilot.")]
+Pilot = Annotated[bool, typer.Option("--pilot", rich_help_panel="Input", help="Use the data of the latest pilot run.")]
 
 
 def add_to(group: typer.Typer) -> None:
-    """Add the commands to a group of commands."""
+    """Add the four commands to a command group."""
     for name, command in (("export", export), ("status", status), ("bonus", bonus), ("delete", delete)):
         group.command(name)(command)
 
@@ -58,7 +58,7 @@ def export(
             "-o",
             metavar="PATH",
             rich_help_panel="Output",
-            help="A folder, or a file ending in .jsonl, .csv or .parquet.",
+            help="Folder to write, or file ending in .jsonl, .csv or .parquet.",
         ),
     ],
     format: Annotated[
@@ -66,8 +66,8 @@ def export(
         typer.Option(
             metavar="FORM",
             rich_help_panel="Output",
-            help="jsonl, csv, parquet, release (published layout) or psych-ds. Default: by "
-            "--out; for folders jsonl, or csv for choices.",
+            help="Format: jsonl, csv, parquet, release (published layout) or psych-ds. Default: by "
+            "the ending of --out; in folders jsonl, or csv with --task choice.",
         ),
     ] = None,
     respondent: Annotated[
@@ -75,7 +75,7 @@ def export(
         typer.Option(
             metavar="NAME",
             rich_help_panel="Output",
-            help="Name in the responses. Default: our-people (human for choices and release, pilot for pilots).",
+            help="Name of the respondent. Default: our-people (human for choices and release, pilot for pilots).",
         ),
     ] = None,
     exclude: Exclude = None,
@@ -100,8 +100,8 @@ def export(
     Example: `spotball study export my-study --out our-people`
 
     A folder gets responses-people, scenes.jsonl, all clicks with place and time, and participants.csv with the
-    exclusion rules that apply; it is a dataset. A study of choices gives trials.csv for `spotball gaze analyze`
-    instead. The study is not changed and may be running.
+    exclusion rules that apply. The folder is a dataset. A study with --task choice gives
+    trials.csv for `spotball gaze analyze` instead. The study is not changed and may be running.
     """
     from spotball_adapters.study.results import export as exports
     from spotball_adapters.study.results.exclusion import exclusion_of
@@ -144,7 +144,7 @@ def export(
             raise OptionError(f"--out: {out} does not end in .{format}, as --format says. Change one of them")
         exports.write_file(exported, design, out, respondent)
     else:
-        # Trials are read as CSV by `spotball gaze analyze`.
+        # `spotball gaze analyze` reads trials as CSV.
         form = format or ("csv" if design.config.task == "choice" else "jsonl")
         exports.write_folder(everybody, exported, design, exclusion, out, form, respondent)
     if n := exports.left_out_checks(exported, design):
@@ -268,11 +268,13 @@ def delete(
     study: Study,
     participant: Annotated[
         str | None,
-        typer.Option(metavar="LABEL", rich_help_panel="Input", help="Delete the person with this label in exports."),
+        typer.Option(
+            metavar="LABEL", rich_help_panel="Input", help="Delete the participant who has this label in exports."
+        ),
     ] = None,
     prolific: Annotated[
         str | None,
-        typer.Option(metavar="PID", rich_help_panel="Input", help="Delete the person with this Prolific ID."),
+        typer.Option(metavar="PID", rich_help_panel="Input", help="Delete the participant with this Prolific ID."),
     ] = None,
     pilot: Annotated[
         bool, typer.Option("--pilot", rich_help_panel="Input", help="Delete the data of all pilots.")
@@ -280,7 +282,7 @@ def delete(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Delete one person, or all pilots, permanently. You cannot undo this.
+    """Delete the data of one participant, or of all pilots, permanently. You cannot undo this.
 
     Example: `spotball study delete my-study --prolific 5f2e0c1a9b7d4e3f8a6c5b4d`
 
@@ -321,11 +323,11 @@ def _export_counts(
     keep_all: bool,
     unfinished: bool,
 ) -> Iterator[str]:
-    """How many are exported, and why the others are not."""
+    """Count the exported participants, and the excluded ones by reason."""
     finished = [person for person in everybody if person.finished]
     yield f"{len(everybody):,} took part, {len(finished):,} finished, {len(exported):,} exported"
     if len(finished) < len(everybody):
-        yield f"{len(everybody) - len(finished):,} unfinished: {'kept' if unfinished else 'left out'}"
+        yield f"{len(everybody) - len(finished):,} unfinished: {'kept' if unfinished else 'excluded'}"
     for rule in exclusion.rules:
         if n := sum(rule in exclusion.reasons(person) for person in finished):
             yield f"{n:,} {'would be excluded' if keep_all else 'excluded'} by the rule {rule}"

@@ -17,27 +17,28 @@ def simulate(
         int, typer.Option(min=1, metavar="N", rich_help_panel="Participants", help="Number of simulated participants.")
     ] = 24,
     seed: Annotated[
-        int, typer.Option(min=0, metavar="N", rich_help_panel="Participants", help="Seed of answers and times.")
+        int,
+        typer.Option(min=0, metavar="N", rich_help_panel="Participants", help="Random seed of the answers and times."),
     ] = 0,
     observer: Annotated[
         Literal["eye", "head"],
         typer.Option(
             rich_help_panel="Participants",
-            help="In a study of choices: participants follow the eyes, or the head's direction.",
+            help="With --task choice: participants follow the direction of the eyes, or of the head.",
         ),
     ] = "eye",
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Try a study out: let simulated participants take part in a new pilot of it.
+    """Test a study: let simulated participants complete it as a new pilot.
 
     The command starts a server on this machine, and the participants answer over HTTP as browsers do. They click near
-    players at random. In a study of choices, they follow the eyes or the head, with some errors. One in ten stops
-    midway, and about one in seven does not look at the attention checks. Their labels start with `simulated-`, and
-    their times are simulated.
+    players at random. In a study with --task choice, they follow the eyes or the head, with some errors. One in
+    ten stops midway, and about one in seven does not look at the attention checks. Their labels start with
+    `simulated-`, and their times are simulated.
 
-    The data is stored in a new folder STUDY/pilot-1, pilot-2, ..., and never with the study's. `status --pilot` and
-    `export --pilot` read it; `delete --pilot` deletes it.
+    The data is stored in a new folder STUDY/pilot-1, pilot-2, ..., and never together with the study's own
+    data. `status --pilot` and `export --pilot` read it; `delete --pilot` deletes it.
 
     Example: `spotball study simulate my-study --participants 24`
     """

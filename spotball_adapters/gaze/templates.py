@@ -40,7 +40,7 @@ PROBLEMS: dict[Problem, str] = {
     "cut off": "it ended at the limit of its length, before or within its answer",
     "refused": "the model declined, and named no option",
     "filtered": "a filter withheld it, or what would have been its answer",
-    "not recognizable": "a person looked at it, and cannot recognize which option is meant",
+    "not recognizable": "a person read the reply and could not tell which option it means",
 }
 """Reasons why a reply is unmatched, with descriptions."""
 

@@ -1,1 +1,1 @@
-"""The `spotball` command. One module a subcommand; `app` puts them together."""
+"""The `spotball` command. Each module defines one subcommand, and `app` combines them."""

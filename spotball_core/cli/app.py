@@ -1,7 +1,7 @@
-"""The `spotball` command: its subcommands, and what the user sees when something goes wrong.
+"""Define the `spotball` command: load its subcommands, and report errors.
 
-Subcommands, ours and other packages', are found by the entry point group `spotball.commands`: a name, and a function
-or a Typer app. A command that has commands of its own may find these by a group of theirs.
+Subcommands are entry points of the group `spotball.commands`, from this package and from others. Each has a name and
+refers to a function or a Typer app. A command group can load its commands from its own entry point group.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ COMMANDS = "spotball.commands"
 
 
 def commands_in(group: str) -> type[TyperGroup]:
-    """Return a group class that adds the commands of an entry point group to its own.
+    """Return a class of command groups that also contain the commands of an entry point group.
 
     Args:
-        group: the entry point group. A command is imported when it is used, and all are imported to list them.
+        group: the entry point group. Using a command imports it; listing the commands imports all of them.
     """
 
     class Commands(PlainHelp, TyperGroup):
-        # Any: what Typer's contexts and commands derive from changes between its releases.
+        # Any, because the base classes of Typer's contexts and commands differ between its releases.
         def list_commands(self, ctx: Any) -> list[str]:
             names = set(self.commands)
             for name in sorted(_entries(group)):
                 try:
                     self.get_command(ctx, name)
                 except OptionError as error:
-                    # One package's broken command must not take the others away.
+                    # If one package's command cannot be loaded, the other commands must still work.
                     show(f"warning: {error}", err=True)
                 else:
                     names.add(name)
@@ -51,7 +51,7 @@ def commands_in(group: str) -> type[TyperGroup]:
                 if cmd_name in _entries(group):
                     self.commands[cmd_name] = _loaded(_entries(group)[cmd_name])
                 else:
-                    # "Did you mean" looks among the commands that are there.
+                    # "Did you mean" suggests only the available commands.
                     self.list_commands(ctx)
             return self.commands.get(cmd_name)
 
@@ -60,12 +60,12 @@ def commands_in(group: str) -> type[TyperGroup]:
 
 @cache
 def _entries(group: str) -> dict[str, EntryPoint]:
-    """The entry point of each command."""
+    """Return the entry points of a group by command name."""
     return {entry.name: entry for entry in entry_points(group=group)}
 
 
 def _loaded(entry: EntryPoint) -> Any:
-    """Return a command as Typer builds it; raise OptionError if that fails for any reason."""
+    """Load a command and return the object that Typer builds; raise OptionError if this fails."""
     holder = typer.Typer(rich_markup_mode=None)
     try:
         loaded: typer.Typer | Callable[..., object] = entry.load()
@@ -84,7 +84,7 @@ def _loaded(entry: EntryPoint) -> Any:
 
 
 def _in_full(command: Any) -> None:
-    """Let lists of commands show the complete first paragraph of a help text, which Typer would cut."""
+    """Show the complete first paragraph of a help text in lists of commands; Typer would truncate it."""
     command.short_help = command.short_help or (command.help or "").split("\n\n")[0].replace("\n", " ")
     for inner in getattr(command, "commands", {}).values():
         _in_full(inner)
@@ -95,7 +95,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    # Plain help starts twice as fast as Rich's boxes, and leaves options the width that these take.
+    # Plain help starts twice as fast as Rich's help, and has more width for options because it draws no boxes.
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -125,32 +125,32 @@ def spotball(
 
 
 def main() -> None:
-    """Run the command; an error that the user can fix is one message and exit status 2."""
+    """Run the command. For errors that the user can fix, print one message and exit with status 2."""
     run_within_limit(_run)
 
 
 def _run() -> None:
     for library in ("PYTORCH", "JAX", "CUPY", "TENSORFLOW"):
-        # POT would load each that is installed, which takes seconds; no command gives it their arrays.
+        # POT would load each installed library, which takes seconds, and no command passes their arrays to POT.
         os.environ.setdefault(f"POT_BACKEND_DISABLE_{library}", "1")
     try:
         app(prog_name="spotball")
     except SpotballError as error:
-        # Where memory is short, an installed library may look as if it were not.
+        # If memory is low, an installed library can fail to load and seem to be missing.
         _fail(_hinted(error) if isinstance(error, MissingExtraError) else str(error), status=2)
     except BrokenPipeError:
-        # The reader of our output went away (`spotball ... | head`). Keep the interpreter from complaining at exit.
+        # The program that reads our output has ended (`spotball ... | head`). This prevents an error message at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:
-        # A file that cannot be opened or written, a full disk: nothing that a traceback would explain.
+        # For example, a file cannot be opened, or the disk is full. A traceback would not help.
         if is_no_memory(error):
             _unexpected(error)
         _fail(str(error), status=2)
     except Exception as error:
         _unexpected(error)
     except BaseException as error:
-        # Polars' panics are not Exceptions; what Ctrl-C and sys.exit raise goes its way.
+        # A panic of Polars does not derive from Exception. The exceptions of Ctrl-C and sys.exit are raised again.
         if type(error).__name__ != "PanicException":
             raise
         _unexpected(error)

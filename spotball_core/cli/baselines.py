@@ -1,4 +1,4 @@
-"""`spotball baselines`: answers of respondents that know no vision."""
+"""`spotball baselines`: responses of simple methods that do not look at the image."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def baselines(
         typer.Option(
             metavar="NAMES",
             rich_help_panel="Input",
-            help="uniform, center, nearest-player, prior, oracle, social; separate by commas. Default: all.",
+            help="Baselines: uniform, center, nearest-player, prior, oracle, social; separate by commas. Default: all.",
         ),
     ] = None,
     samples: Annotated[
@@ -34,7 +34,7 @@ def baselines(
         typer.Option(
             metavar="FILE",
             rich_help_panel="Output",
-            help=".jsonl, .csv or .parquet. Default: DATASET/responses-baselines.jsonl.",
+            help="File to write (.jsonl, .csv or .parquet). Default: DATASET/responses-baselines.jsonl.",
         ),
     ] = None,
     quiet: Quiet = False,
@@ -54,7 +54,7 @@ def baselines(
     scenes = read_scenes(dataset / "scenes.jsonl")
     names = None if name is None else [part.strip() for part in name.split(",") if part.strip()]
     if out is None:
-        # A dataset may come with a link of that name, to anywhere.
+        # A downloaded dataset can contain a symbolic link of this name that points anywhere.
         confined(dataset, _OUT, field="file")
         out = dataset / _OUT
     rows = baseline_responses(scenes, names, samples=samples, seed=seed)

@@ -19,12 +19,17 @@ def compare(
             "--a",
             metavar="NAME",
             rich_help_panel="Input",
-            help="A respondent, or one of its prompts, such as gemini/cot.",
+            help="First respondent, or one of its prompts, such as gemini/cot.",
         ),
     ],
     b: Annotated[
         str,
-        typer.Option("--b", metavar="NAME", rich_help_panel="Input", help="The other one. Differences are a minus b."),
+        typer.Option(
+            "--b",
+            metavar="NAME",
+            rich_help_panel="Input",
+            help="Respondent or prompt to compare with. Differences are a minus b.",
+        ),
     ],
     scenes: ScenesFile = None,
     reference: Annotated[
@@ -32,14 +37,14 @@ def compare(
         typer.Option(
             metavar="NAME",
             rich_help_panel="Scoring",
-            help="Measure both against this respondent. Default: none.",
+            help="Compare both with this reference respondent. Default: none.",
         ),
     ] = None,
     images: Annotated[
         Literal["shared", "all"] | None,
         typer.Option(
             rich_help_panel="Scoring",
-            help="Use common or all images. Default: shared if --reference is given.",
+            help="shared (images of all respondents) or all images. Default: shared if --reference is given.",
         ),
     ] = None,
     policy: PolicyName = "standard",
@@ -49,7 +54,7 @@ def compare(
             min=1,
             metavar="N",
             rich_help_panel="Scoring",
-            help="Random swaps for p values, or all if fewer.",
+            help="Number of permutations for p values. If fewer exist, all are used.",
         ),
     ] = 10_000,
     bootstrap: Bootstrap = 1000,

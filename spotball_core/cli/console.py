@@ -1,4 +1,4 @@
-"""What commands print on standard error in addition to their results."""
+"""Print messages and progress on standard error."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def teller(quiet: bool) -> Callable[[str], None]:
 
 @contextmanager
 def progress(label: str, *, quiet: bool) -> Iterator[OnProgress]:
-    """Yield a function that shows how many things are done, named by `label`. It prints a line when all are done."""
+    """Yield a function that shows the progress, labeled `label`. It prints a last line when all work is done."""
     so_far, start = (0, 0), time.monotonic()
 
     def sentence() -> str:

@@ -1,4 +1,4 @@
-"""The engine that a command's options name, with the command's progress bar."""
+"""Create the engine that a command's options select, with a progress bar."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spotball_core.counting.engines import Engine, EngineName
 
 @contextmanager
 def engine_for(name: EngineName, ray_address: str | None, *, quiet: bool, debug: bool) -> Iterator[Engine]:
-    """Yield the engine that `--engine` and `--ray-address` name."""
+    """Yield the engine that `--engine` and `--ray-address` select."""
     from spotball_core.counting.engines import engine_named
 
     with progress("pieces counted", quiet=quiet) as on_progress:

@@ -55,7 +55,7 @@ def explain(
     stated: Annotated[
         bool,
         typer.Option(
-            "--stated", rich_help_panel="Scoring", help="Test whether guesses follow gaze if rationales mention gaze."
+            "--stated", rich_help_panel="Scoring", help="Test whether guesses follow gaze when rationales mention gaze."
         ),
     ] = False,
     jobs: Annotated[
@@ -108,14 +108,14 @@ def explain(
     if maps is not None:
         from spotball_core.plots.cue_maps import check_maps
 
-        # Before the models are fitted.
+        # Check the file's ending before the models are fitted.
         check_maps(maps)
     names = None if cues is None else [part.strip() for part in cues.split(",") if part.strip()]
     counts, all_scenes = load_counts([str(path) for path in paths], scenes, participants=True, pool=pool, strict=strict)
     choices = ScorePolicy.standard(reference=reference, images=images, bootstrap=bootstrap, seed=seed)
     scoring = Scoring(counts, all_scenes, choices)
     if jobs is None:
-        # Each process would need its own memory, which a limit does not share out.
+        # A memory limit counts for each process separately, so use one process.
         jobs = processors() if len(scoring.groups) >= MANY_GROUPS and memory_limit() is None else 1
     with progress("groups", quiet=quiet) as on_progress:
         report = explain_cues(scoring, cues=names, mirrors=mirrors, jobs=jobs, on_progress=on_progress)

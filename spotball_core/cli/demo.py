@@ -1,4 +1,4 @@
-"""`spotball demo`: the whole path, from scenes to pictures, on synthetic scenes."""
+"""`spotball demo`: create synthetic scenes, score baselines on them, and draw pictures."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 N_SCENES, SAMPLES, REFERENCE = 60, 50, "oracle"
 BASELINES = ("uniform", "center", "nearest-player", "prior", "oracle")
-"""The demo's respondents: baselines that differ without keypoints."""
+"""Respondents of the demo: baselines that give different responses without keypoints."""
 
 SYNTHETIC = (
     "Everything here is synthetic: the scenes, and the guesses of baselines. It says nothing about people or models."
 )
-"""The demo's label. It is the first line of README.txt, by which a demo folder is recognized."""
+"""Label of the demo. A folder whose README.txt starts with this line is a demo folder."""
 
 _README = f"""{SYNTHETIC}
 
@@ -40,9 +40,9 @@ accuracy.png               how often they are right
 
 
 def demo(
-    out: Annotated[Path, typer.Option(metavar="DIR", rich_help_panel="Output", help="Folder to write.")] = Path(
-        "spotball-demo"
-    ),
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", rich_help_panel="Output", help="Folder of the demo to write.")
+    ] = Path("spotball-demo"),
     seed: Annotated[
         int, typer.Option(min=0, metavar="N", rich_help_panel="Input", help="Seed of scenes, responses and resamples.")
     ] = 0,
@@ -77,7 +77,7 @@ def demo(
     try:
         scenes = write_scene_pictures(scenes, out)
     except MissingExtraError:
-        # Scenes can be scored without pictures. Those of an earlier demo may be of other scenes.
+        # Scenes can be scored without images. Images of an earlier demo may belong to other scenes.
         shutil.rmtree(out / "images", ignore_errors=True)
     write_scenes(scenes, out / "scenes.jsonl")
     tell(f"{out / 'scenes.jsonl'}: {len(scenes)} scenes")
@@ -103,7 +103,7 @@ def demo(
 
 
 def _claim(out: Path) -> None:
-    """Make the folder, or take over a demo's; OptionError for one that holds anything else."""
+    """Create the folder, or reuse that of an earlier demo; raise OptionError if it contains other files."""
     readme = out / "README.txt"
     if out.exists() and not out.is_dir():
         raise OptionError(f"--out: {out} is a file. Name a folder")
@@ -128,7 +128,7 @@ def _draw(report: ScoreReport, scenes: tuple[Scene, ...], out: Path) -> tuple[Pa
 
     pictures = out / "guess-maps.png", out / "accuracy.png"
     for picture in pictures:
-        # None is left from another run where this one cannot draw.
+        # Delete pictures of an earlier run, because drawing can fail in this run.
         picture.unlink(missing_ok=True)
     by_sport = guesses_by_respondent(read_counts(out / "responses-baselines.jsonl", scenes), scenes)
     ordered = {sport: {name: guesses[name] for name in BASELINES} for sport, guesses in by_sport.items()}

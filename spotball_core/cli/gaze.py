@@ -1,4 +1,4 @@
-"""`spotball gaze`: commands of the second task; those that ask come from the package that asks."""
+"""`spotball gaze`: commands of the gaze task. The package spotball_adapters adds the commands that query models."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def analyze(
         typer.Option(
             metavar="DIR",
             rich_help_panel="Output",
-            help="Folder of photos, some of which the report shows. Default: that of the stimuli.",
+            help="Folder of photos; the report shows some of them. Default: the folder of the stimuli.",
         ),
     ] = None,
     people: Annotated[
@@ -43,7 +43,10 @@ def analyze(
     alpha: Annotated[float, typer.Option(metavar="P", rich_help_panel="Tests", help="Significance level.")] = 0.05,
     multiplicity: Annotated[
         Literal["none", "holm"],
-        typer.Option(rich_help_panel="Tests", help="none as in the paper, or Holm's correction per respondent."),
+        typer.Option(
+            rich_help_panel="Tests",
+            help="Correction for multiple tests: none (as in the paper), or holm (per respondent).",
+        ),
     ] = "none",
     hinted: Annotated[
         str,
@@ -119,7 +122,7 @@ def analyze(
     if out is not None:
         from spotball_core.gaze.page.write import check_report
 
-        # Before minutes are spent on the tests.
+        # Check the options before the tests, which take minutes.
         check_report(out)
     try:
         policy = TestPolicy(alpha=alpha, multiplicity=multiplicity)

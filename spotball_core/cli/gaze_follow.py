@@ -24,7 +24,7 @@ def follow(
     predictions: Annotated[
         list[Path],
         typer.Argument(
-            metavar="PREDICTIONS", help="CSV files with image, x, y; optionally person, respondent, heatmap."
+            metavar="PREDICTIONS", help="CSV files of predictions: image, x, y; optionally person, respondent, heatmap."
         ),
     ],
     images: Annotated[
@@ -72,7 +72,7 @@ def follow(
         try:
             with open_image(path) as image:
                 return image.size
-        except Exception as error:  # Pillow raises nearly anything for a damaged file.
+        except Exception as error:  # Pillow raises many types of exceptions for a damaged file.
             problem = Problem(str(path), None, "file", f"{type(error).__name__}: {error}", "an image that can be read")
             raise InputError([problem]) from error
 

@@ -15,7 +15,12 @@ from spotball_core.service.safe_text import show
 
 
 def power(
-    observer: Annotated[str, typer.Argument(metavar="OBSERVER", help="eye, head, compromise, coin, shift or guess.")],
+    observer: Annotated[
+        str,
+        typer.Argument(
+            metavar="OBSERVER", help="Rule of the simulated respondents: eye, head, compromise, coin, shift or guess."
+        ),
+    ],
     stimuli: Annotated[
         Path | None,
         typer.Option(
@@ -27,11 +32,13 @@ def power(
     prompts: Annotated[
         str,
         typer.Option(
-            metavar="N", rich_help_panel="Input", help="Trials per photo; separate several numbers by commas."
+            metavar="N",
+            rich_help_panel="Input",
+            help="Trials per photo; separate several numbers by commas, such as 1,4,16.",
         ),
     ] = "16",
     simulations: Annotated[
-        int, typer.Option(min=1, metavar="N", rich_help_panel="Input", help="Respondents to simulate.")
+        int, typer.Option(min=1, metavar="N", rich_help_panel="Input", help="Number of simulated respondents.")
     ] = 20,
     weight: Annotated[
         float,
@@ -80,7 +87,10 @@ def power(
     alpha: Annotated[float, typer.Option(metavar="P", rich_help_panel="Tests", help="Significance level.")] = 0.05,
     multiplicity: Annotated[
         Literal["none", "holm"],
-        typer.Option(rich_help_panel="Tests", help="none as in the paper, or Holm's correction per respondent."),
+        typer.Option(
+            rich_help_panel="Tests",
+            help="Correction for multiple tests: none (as in the paper), or holm (per respondent).",
+        ),
     ] = "none",
     seed: Seed = 0,
     jobs: Annotated[

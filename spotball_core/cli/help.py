@@ -1,7 +1,7 @@
-"""Help pages as plain text: the summary, an example, details, and options in panels.
+"""Write help pages as plain text: the summary, an example, details, and options in panels.
 
-Options name their panel as in Typer: `rich_help_panel`. Rich itself is not used, because loading it takes longer than
-printing the page.
+As in Typer, an option names its panel with `rich_help_panel`. Rich itself is not used, because loading it
+takes longer than printing the page.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from typer.core import TyperCommand, TyperGroup
 from spotball_core.errors import did_you_mean
 
 INPUT, SCORING, OUTPUT, ADVANCED = "Input", "Scoring", "Output", "Advanced"
-"""Panels of options that several commands have."""
+"""Names of the option panels that several commands have."""
 
 _LAST = (OUTPUT, ADVANCED)
-"""Panels that stand at the end, wherever their options stand."""
+"""Panels that are shown last, regardless of the order of the options."""
 
 _WIDEST = 28
-"""Width of the column of options, in characters. The help of a wider one starts on the next line."""
+"""Width of the column of options, in characters. If an option is wider, its help starts on the next line."""
 
 _EXAMPLE = re.compile(r"Examples?: `(.+)`", re.DOTALL)
 _WHOLE_WORDS: Any = {"break_on_hyphens": False, "break_long_words": False}
 
 _SCREEN = 50
-"""Lines of a page that need not be made shorter."""
+"""Longest page, in lines, that keeps the empty lines between panels."""
 
 _BETWEEN_PANELS = re.compile(r"\n\n(?=[A-Z][A-Za-z ]*:\n {2}-)")
 
@@ -39,27 +39,27 @@ _RANGE = re.compile(r"[\w.]*[<>=]*x[<>=]+[\w.]+|[\w.]+<=?x")
 
 
 class PlainHelp:
-    """Mixin of commands and groups: how their help pages and their errors of usage read."""
+    """Format the help pages and usage errors of commands and groups (mixin)."""
 
-    # Any: the types of Typer's contexts, formatters and parameters change between its releases.
+    # Any, because the types of Typer's contexts, formatters and parameters differ between its releases.
     help: str | None
 
     def format_help_text(self: Any, ctx: Any, formatter: Any) -> None:
-        """Write the summary, the examples, and what else the help says."""
+        """Write the summary, the examples, and the other paragraphs of the help text."""
         paragraphs = inspect.cleandoc(self.help or "").split("\n\n")
         examples = [text for paragraph in paragraphs for text in _examples(paragraph)]
         summary, *details = [paragraph for paragraph in paragraphs if not _EXAMPLE.match(paragraph)] or [""]
         self._write(formatter, summary)
         if examples:
             with formatter.section("Example" if len(examples) == 1 else "Examples"):
-                # Unwrapped, so that it can be copied; too long for the page, it continues after a backslash.
+                # An example is not wrapped, so that you can copy it. Long examples continue after a backslash.
                 for example in examples:
                     formatter.write(_continued(example, formatter.width, formatter.current_indent))
         for paragraph in details:
             self._write(formatter, paragraph)
 
     def get_help(self: Any, ctx: Any) -> str:
-        """Return the page; a long one without empty lines between its panels, so that it fits one screen."""
+        """Return the help page. Long pages have no empty lines between panels, so that they fit on one screen."""
         page: str = super().get_help(ctx)  # type: ignore[misc]
         return _BETWEEN_PANELS.sub("\n", page) if page.count("\n") >= _SCREEN else page
 
@@ -68,7 +68,7 @@ class PlainHelp:
             formatter.write_paragraph()
             with formatter.indentation():
                 width, indent = max(formatter.width, 20), " " * formatter.current_indent
-                # Not formatter.write_text, which breaks options at their hyphens.
+                # formatter.write_text would break options at their hyphens.
                 lines = textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=indent, **_WHOLE_WORDS)
                 formatter.write("".join(f"{line}\n" for line in lines))
 
@@ -92,7 +92,7 @@ class PlainHelp:
             self.format_commands(ctx, formatter)
 
     def parse_args(self: Any, ctx: Any, args: list[str]) -> list[str]:
-        """Parse arguments; an error of usage says what to do."""
+        """Parse the arguments, and add to usage errors what the user can do."""
         try:
             parsed: list[str] = super().parse_args(ctx, args)  # type: ignore[misc]
         except typer.BadParameter as error:
@@ -110,11 +110,11 @@ class PlainHelp:
 
 
 class PlainHelpCommand(PlainHelp, TyperCommand):
-    """A command whose help page has its options in panels."""
+    """Command whose help page shows the options in panels."""
 
 
 class PlainHelpGroup(PlainHelp, TyperGroup):
-    """A group of commands with such a help page."""
+    """Command group whose help page shows the options in panels."""
 
 
 def _examples(paragraph: str) -> Iterator[str]:
@@ -123,7 +123,7 @@ def _examples(paragraph: str) -> Iterator[str]:
 
 
 def _continued(text: str, width: int, indent: int) -> str:
-    """A command on lines that a shell joins."""
+    """Wrap a command into lines that a shell joins."""
     lines = [""]
     for word in text.split(" "):
         if lines[-1] and len(lines[-1]) + len(word) + indent + 3 > width:
@@ -133,7 +133,7 @@ def _continued(text: str, width: int, indent: int) -> str:
 
 
 def _name(parameter: Any, shown: str) -> str:
-    """The parameter as its row shows it; of an argument, without the type."""
+    """Return the name of a parameter as the help page shows it; arguments are shown without the type."""
     return str(parameter.metavar or shown) if parameter.param_type_name == "argument" else shown
 
 

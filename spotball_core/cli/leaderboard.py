@@ -26,18 +26,25 @@ def leaderboard(
         list[Path],
         typer.Argument(metavar="DIR", help="Score reports, or folders to search for them."),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", rich_help_panel="Output", help="Folder to write.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="DIR", rich_help_panel="Output", help="Folder of the leaderboard to write."
+        ),
+    ],
     metrics: Keys = None,
     sport: Annotated[
         str | None,
         typer.Option(
-            metavar="SPORTS", rich_help_panel="Input", help="Only these sports, separated by commas. Default: all."
+            metavar="SPORTS", rich_help_panel="Input", help="Rank only these sports, separated by commas. Default: all."
         ),
     ] = None,
     prompt: Annotated[
         str | None,
         typer.Option(
-            metavar="PROMPTS", rich_help_panel="Input", help="Only these prompts, separated by commas. Default: all."
+            metavar="PROMPTS",
+            rich_help_panel="Input",
+            help="Rank only these prompts, separated by commas. Default: all.",
         ),
     ] = None,
     url: Annotated[

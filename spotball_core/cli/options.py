@@ -30,12 +30,12 @@ ImageChoice = Annotated[
     Literal["shared", "all"] | None,
     typer.Option(
         rich_help_panel="Scoring",
-        help="Use common or all images. Default: shared if --reference is given.",
+        help="shared (images of all respondents) or all images. Default: shared if --reference is given.",
     ),
 ]
 PolicyName = Annotated[
     Literal["standard", "paper"],
-    typer.Option(rich_help_panel="Scoring", help="paper follows the published tables."),
+    typer.Option(rich_help_panel="Scoring", help="Scoring policy: standard, or paper (as in the published tables)."),
 ]
 Bootstrap = Annotated[
     int,
@@ -46,7 +46,11 @@ Bootstrap = Annotated[
 Seed = Annotated[int, typer.Option(min=0, metavar="N", rich_help_panel="Scoring", help="Seed of the random numbers.")]
 Pool = Annotated[
     bool,
-    typer.Option("--pool", rich_help_panel="Input", help="Merge responses of one respondent from independent files."),
+    typer.Option(
+        "--pool",
+        rich_help_panel="Input",
+        help="Merge the responses of a respondent that occurs in several independent files.",
+    ),
 ]
 Strict = Annotated[
     bool, typer.Option("--strict", rich_help_panel="Input", help="Turn warnings about files into errors.")
@@ -63,6 +67,6 @@ RayAddress = Annotated[
     typer.Option(
         metavar="ADDRESS",
         rich_help_panel="Advanced",
-        help="Ray cluster with the files at the same paths. Default: local.",
+        help="Address of a Ray cluster that has the files at the same paths. Default: local.",
     ),
 ]

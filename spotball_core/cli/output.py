@@ -1,4 +1,4 @@
-"""How commands hand over their result: printed, or written to a file, whole or not at all."""
+"""Print the result of a command, or write it to a file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spotball_core.service.safe_text import show
 
 
 class Format(StrEnum):
-    """Forms a result is written in."""
+    """Output formats of a result."""
 
     table = "table"
     json = "json"
@@ -28,7 +28,7 @@ FormatOption = Annotated[
     typer.Option(
         metavar="FORM",
         rich_help_panel="Output",
-        help="table, json, csv, markdown, latex. Default: by --out, else table.",
+        help="Output format: table, json, csv, markdown, latex. Default: by the ending of --out, else table.",
     ),
 ]
 Out = Annotated[
@@ -40,7 +40,11 @@ _BY_ENDING = {".json": Format.json, ".csv": Format.csv, ".md": Format.markdown, 
 
 
 def format_for(format: Format | None, out: Path | None) -> Format:
-    """The form asked for, or what the file's ending means, or a table; OptionError for an ending of no form."""
+    """Return the given format, or that of the file's ending, or table.
+
+    Raises:
+        OptionError: if the file's ending is not that of a format.
+    """
     if format or out is None:
         return format or Format.table
     if out.suffix not in _BY_ENDING and out.suffix not in ("", ".txt"):
@@ -50,7 +54,7 @@ def format_for(format: Format | None, out: Path | None) -> Format:
 
 
 def deliver(text: str, out: Path | None, tell: Callable[[str], None], *, styled: bool = False) -> None:
-    """Print a result, or write it to a file and report that; `styled` as for `console.show`."""
+    """Print a result, or write it to a file and report the file; for `styled`, see `console.show`."""
     if out is None:
         show(text, end="", styled=styled)
         return

@@ -16,7 +16,7 @@ _WIDEST = 120
 
 
 class ReplicationFormat(StrEnum):
-    """Forms a replication is written in."""
+    """Output formats of a replication."""
 
     table = "table"
     json = "json"

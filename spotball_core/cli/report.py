@@ -29,11 +29,11 @@ from spotball_core.errors import InputError, OptionError
 from spotball_core.service.threads import BLAS, one_thread
 
 _TWO_RUNS = frozenset({"respondent", "sample", "image"})
-"""Fields of which files that are not to be merged complain: the same answers, or another scene, a second time."""
+"""Fields of errors that suggest two different runs: the same responses twice, or two scenes of one image."""
 
 
 class PresetName(StrEnum):
-    """The names of `plots.presets.PRESETS`, known without loading Matplotlib."""
+    """Names of `plots.presets.PRESETS`, repeated here so that Matplotlib is not loaded."""
 
     PAPER = "paper"
     SLIDES = "slides"
@@ -42,7 +42,10 @@ class PresetName(StrEnum):
 @one_thread(*BLAS)
 def report(
     paths: Paths,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", rich_help_panel="Output", help="Folder to write.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", metavar="DIR", rich_help_panel="Output", help="Folder of the report to write."),
+    ],
     scenes: ScenesFile = None,
     before: Annotated[
         list[Path],
@@ -60,7 +63,7 @@ def report(
             exists=True,
             dir_okay=False,
             rich_help_panel="Input",
-            help="Scenes of --before. Default: its own, or those of PATH.",
+            help="Scenes file of --before. Default: scenes.jsonl of its dataset, or the scenes of PATH.",
         ),
     ] = None,
     reference: Reference = None,
@@ -75,7 +78,7 @@ def report(
             exists=True,
             file_okay=False,
             rich_help_panel="Input",
-            help="Folder of the images. Default: that of the scenes.",
+            help="Folder of the images. Default: the folder of the scenes.",
         ),
     ] = None,
     reasoning: Annotated[
@@ -103,13 +106,17 @@ def report(
     figure_title: Annotated[
         bool | None,
         typer.Option(
-            show_default=False, rich_help_panel="Output", help="Titles on these figures. Default: only on slides."
+            show_default=False,
+            rich_help_panel="Output",
+            help="Show titles on the figures of --figures. Default: only on slides.",
         ),
     ] = None,
     figure_notes: Annotated[
         bool | None,
         typer.Option(
-            show_default=False, rich_help_panel="Output", help="Captions and signatures on these figures. Default: no."
+            show_default=False,
+            rich_help_panel="Output",
+            help="Show captions and signatures on the figures of --figures. Default: no.",
         ),
     ] = None,
     jobs: Annotated[
@@ -163,7 +170,7 @@ def report(
     if image_folder:
         folders = [image_folder]
     scoring = Scoring(counts, all_scenes, choices)
-    # Images, and with them rationales, are shown only where there is a reference to compare with.
+    # The report shows images and rationales only if there is a reference to compare with.
     files = read_dataset([str(path) for path in paths], scenes).response_files if reference else ()
     earlier = None
     if before:
@@ -179,7 +186,7 @@ def report(
         pages=pages,
         before=earlier,
         figures=figure_options,
-        # Each process would need its own memory, which a limit does not share out.
+        # A memory limit counts for each process separately, so use one process.
         jobs=jobs or (processors() if memory_limit() is None else 1),
     )
     if sys.stderr.isatty() and not quiet:

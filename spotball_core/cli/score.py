@@ -41,18 +41,22 @@ def score(
         typer.Option(
             metavar="PARTS",
             rich_help_panel="Scoring",
-            help="Parts of a group.",
+            help="Columns that define a group, separated by commas.",
         ),
     ] = "sport,respondent,prompt",
     wasserstein_unit: Annotated[
         Literal["px", "cell", "diagonal"],
         typer.Option(
-            metavar="UNIT", rich_help_panel="Scoring", help="px, cell or diagonal (shares of the image diagonal)."
+            metavar="UNIT",
+            rich_help_panel="Scoring",
+            help="Unit of Wasserstein distances: px, cell or diagonal (fraction of the image diagonal).",
         ),
     ] = "px",
     cluster: Annotated[
         Literal["image", "participant"],
-        typer.Option(metavar="UNIT", rich_help_panel="Scoring", help="Resample by image, or by participant."),
+        typer.Option(
+            metavar="UNIT", rich_help_panel="Scoring", help="Unit that the bootstrap resamples: image or participant."
+        ),
     ] = "image",
     bootstrap: Bootstrap = 1000,
     seed: Seed = 0,
@@ -72,7 +76,7 @@ def score(
         typer.Option(
             metavar="NAMES",
             rich_help_panel="Output",
-            help="Only these metrics, separated by commas. Default: main ones.",
+            help="Print only these metrics, separated by commas. Default: the main metrics.",
         ),
     ] = None,
     sport: Annotated[

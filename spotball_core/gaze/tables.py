@@ -63,7 +63,7 @@ def foot(report: GazeReport) -> Iterator[str]:
     """Yield the lines below the tables."""
     yield from (f"{result.respondent}: {result.summary}" for result in report.respondents)
     yield from (f"warning: {warning}" for warning in report.warnings)
-    yield "+ yes, - no, ? no answer; [95% interval: over photos, of estimates by Wald or Student]"
+    yield "+ yes, - no, ? no answer; [95% confidence interval over photos; for model estimates, by Wald or Student]"
     yield report.signature
 
 

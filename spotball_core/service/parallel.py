@@ -212,8 +212,8 @@ def _end(pool: ProcessPoolExecutor, *, at_once: bool) -> None:
 
 def _ended() -> WorkerError:
     return WorkerError(
-        "a worker process was ended from outside, as systems do when memory runs out. Close other programs, or use one "
-        "process (--jobs 1)"
+        "the operating system or a user killed a worker process, probably because memory ran out. Close other "
+        "programs, or use one process (--jobs 1)"
     )
 
 

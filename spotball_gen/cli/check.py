@@ -19,7 +19,7 @@ def check(
             min=20,
             metavar="N",
             rich_help_panel="Test",
-            help="Random exchanges of balls between images, for the chance level.",
+            help="Number of random exchanges of balls between images, for the chance level.",
         ),
     ] = 1000,
     images: Annotated[

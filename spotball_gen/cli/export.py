@@ -15,7 +15,7 @@ def export(
     dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Folder of the dataset.")],
     format: Annotated[
         Literal["imagefolder", "coco", "parquet"],
-        typer.Option(metavar="FORM", rich_help_panel="Output", help="imagefolder, coco or parquet."),
+        typer.Option(metavar="FORM", rich_help_panel="Output", help="Export format: imagefolder, coco or parquet."),
     ],
     out: Annotated[
         Path,

@@ -1,4 +1,4 @@
-"""The command group `spotball gen`: its sub-commands, one a module."""
+"""Define the command group `spotball gen`. Each module defines one subcommand."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from spotball_gen.poses.report import PosesReport
 
 SHOWN_IMAGES = 20
-"""Images with failures that the terminal lists; the file lists all."""
+"""Number of images with failures that the terminal lists; poses.json lists all."""
 
 
 def poses(
@@ -44,7 +44,7 @@ def poses(
         typer.Option(
             metavar="KEY=VALUE",
             rich_help_panel="Model",
-            help="Option of the estimator; can be repeated. Default: none.",
+            help="Option of the estimator, as KEY=VALUE; can be repeated. Default: none.",
         ),
     ] = None,
     draw: Annotated[
@@ -81,7 +81,7 @@ def poses(
 
 
 def summary(report: PosesReport) -> list[str]:
-    """Return the lines that the terminal shows: the failures of the first images, and all in total."""
+    """Return the lines to print: the failures of the first images, and the total numbers."""
     lines = []
     incomplete = [image for image in report.images if image.failures]
     for image in incomplete[:SHOWN_IMAGES]:

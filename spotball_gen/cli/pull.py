@@ -22,10 +22,12 @@ def pull(
     ],
     revision: Annotated[
         str | None,
-        typer.Option(metavar="NAME", rich_help_panel="Input", help="Branch, tag or commit. Default: the main branch."),
+        typer.Option(
+            metavar="NAME", rich_help_panel="Input", help="Branch, tag or commit to download. Default: the main branch."
+        ),
     ] = None,
     max_size: Annotated[
-        float, typer.Option(min=0, metavar="GB", rich_help_panel="Input", help="Refuse a larger repository.")
+        float, typer.Option(min=0, metavar="GB", rich_help_panel="Input", help="Maximum size of the repository.")
     ] = 50.0,
     quiet: Quiet = False,
     debug: Debug = False,

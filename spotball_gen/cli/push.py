@@ -29,9 +29,7 @@ def push(
     ],
     dry_run: Annotated[
         bool,
-        typer.Option(
-            "--dry-run", rich_help_panel="Output", help="List the files and their sizes, without the network."
-        ),
+        typer.Option("--dry-run", rich_help_panel="Output", help="List the files and their sizes; do not upload them."),
     ] = False,
     private: Annotated[
         bool, typer.Option("--private", rich_help_panel="Output", help="Make the repository private if it is created.")

@@ -24,7 +24,7 @@ def review(
         typer.Option(
             metavar="NAME",
             rich_help_panel="Review",
-            help="Name stored with the decisions. Default: the user who is logged in.",
+            help="Your name, stored with your decisions. Default: the user who is logged in.",
         ),
     ] = None,
     status: Annotated[
@@ -34,10 +34,13 @@ def review(
         ),
     ] = False,
     host: Annotated[
-        str, typer.Option(metavar="NAME", rich_help_panel="Server", help="Address to listen on.")
+        str, typer.Option(metavar="NAME", rich_help_panel="Server", help="Network address on which the server listens.")
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=0, max=65535, metavar="N", rich_help_panel="Server", help="Port; 0 picks a free one.")
+        int,
+        typer.Option(
+            min=0, max=65535, metavar="N", rich_help_panel="Server", help="Port of the server; 0 selects a free port."
+        ),
     ] = 0,
     debug: Debug = False,
 ) -> None:
@@ -87,7 +90,7 @@ def apply_review(
     tell = teller(quiet)
     tell(f"{applied.kept:,} images kept, {applied.boxes:,} boxes unchecked, {applied.added:,} added")
     tell(f"{applied.rejected:,} rejected, {applied.waiting:,} to repaint")
-    outcome = "left out" if only_accepted else "kept"
+    outcome = "excluded" if only_accepted else "kept"
     tell(f"{applied.undecided:,} without a decision, {outcome}")
 
 
@@ -97,7 +100,7 @@ def _check(dataset: Path) -> None:
 
 
 def _name(option: str | None) -> str:
-    """A reviewer's name, which tables and lines can hold."""
+    """Return the reviewer's name; raise OptionError if it is empty, too long or not printable."""
     import getpass
 
     try:

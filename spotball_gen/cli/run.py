@@ -72,7 +72,7 @@ def run(
     tell = teller(quiet)
 
     try:
-        with progress("videos looked at", quiet=quiet) as on_progress:
+        with progress("videos processed", quiet=quiet) as on_progress:
             ended = generate(
                 config,
                 out,
@@ -95,7 +95,7 @@ def run(
 
 
 def _finish(ended: GenerationResult, out: Path, *, quiet: bool) -> None:
-    """Say how it ended, and end the command accordingly."""
+    """Report how the run ended, and exit with the corresponding status."""
     from spotball_gen.pipeline.funnel import lines
 
     tell, written = teller(quiet), ended.written
@@ -105,7 +105,7 @@ def _finish(ended: GenerationResult, out: Path, *, quiet: bool) -> None:
         tell(line)
     if written.without_test:
         tell(f"{', '.join(written.without_test)} has no test images: all images are from one shot of one video")
-    # Not for --quiet to hide: it is what is wrong.
+    # --quiet does not hide failures.
     for failure in ended.failures[:SHOWN_FAILURES]:
         show(f"failed: {failure.item}, {failure.stage}: {failure.error}", err=True)
     if len(ended.failures) > SHOWN_FAILURES:

@@ -89,7 +89,7 @@ def results_card(board: Leaderboard, keys: tuple[str, ...], repo: str, *, licens
         *(line for text in ranking_sections(board, keys) for line in (text, "")),
         "## Signatures",
         "",
-        "Numbers are comparable if the choices behind them agree, which these signatures state:",
+        "Scores are comparable if their settings are the same. These signatures record the settings:",
         "",
         "```text",
         *(printable(signature) for signature in signatures),

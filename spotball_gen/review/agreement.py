@@ -43,7 +43,7 @@ def cohens_kappa(one: Sequence[Hashable], other: Sequence[Hashable]) -> Kappa:
         >>> cohens_kappa("aaaabbbbbb", "aaabbbbbba").kappa
         0.583...
         >>> cohens_kappa("aa", "aa").undefined
-        'both gave one and the same answer throughout'
+        'both gave the same answer to all items'
     """
     n = len(one)
     if not n:
@@ -53,7 +53,7 @@ def cohens_kappa(one: Sequence[Hashable], other: Sequence[Hashable]) -> Kappa:
     # Both values are multiplied by n squared.
     observed, expected = n_equal * n, sum(first_counts[answer] * second_counts[answer] for answer in first_counts)
     if expected == n * n:
-        return Kappa(n, 1.0, None, "both gave one and the same answer throughout")
+        return Kappa(n, 1.0, None, "both gave the same answer to all items")
     return Kappa(n, n_equal / n, (observed - expected) / (n * n - expected))
 
 

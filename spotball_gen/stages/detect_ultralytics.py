@@ -39,8 +39,8 @@ class Ultralytics:
     def __init__(self, settings: YoloSettings, context: Context) -> None:
         if importlib.util.find_spec("ultralytics") is None:
             raise OptionError(
-                f"detect {self.kind!r} needs the package ultralytics, which no extra installs: it is under the AGPL; "
-                "yolov8-onnx runs the same weights without it"
+                f"detect {self.kind!r} needs the package ultralytics (AGPL license), which the extras do not "
+                "install. Install it yourself, or use yolov8-onnx, which runs the same weights"
             )
         self.settings = settings
         self.context = context

@@ -81,7 +81,7 @@ def test_work_is_done_here_where_processes_cannot_start(monkeypatch: pytest.Monk
 
 
 def test_a_killed_worker_is_an_error() -> None:
-    with Workers(2) as workers, pytest.raises(WorkerError, match=r"ended from outside.*--jobs 1"):
+    with Workers(2) as workers, pytest.raises(WorkerError, match=r"killed a worker process.*--jobs 1"):
         list(workers.map(killed, range(200)))
 
 

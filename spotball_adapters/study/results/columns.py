@@ -109,7 +109,7 @@ TRIALS: Columns = MappingProxyType(
         "participant": ("text", "their label"),
         "response_time": ("number", "seconds that the photo was on the screen before the choice"),
         "actor": ("text", "the person in the photo, if known"),
-        "scene": ("text", "the place of the photo, if known"),
+        "scene": ("text", "the place where the photo was taken, if known"),
         "attention_check": ("true or false", "whether it is an attention check, which analyses exclude and count"),
         "order": ("whole number", "position of the photo among those they saw, from 1"),
         "explanation": ("text", "the participant's explanation"),

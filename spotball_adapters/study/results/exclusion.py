@@ -154,7 +154,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             lambda person, _: person.quality.small_windows > 0,
         ),
         "duplicates": Rule(
-            "participants with at least half of their explanations duplicated from their own or another participant's",
+            "participants who gave at least half of their explanations more than once, or as another participant did",
             lambda person, _: _at_least_half(person.quality.duplicated_explanations, person),
         ),
     }

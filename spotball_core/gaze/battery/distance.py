@@ -103,7 +103,7 @@ def grows_with_distance(rows: pl.DataFrame, distance: Distance, *, alpha: float 
         return by_t_test(
             *(distance.key, fitted, estimate),
             lambda change: f"{distance.title.capitalize()} changes by {change:+.3f} with each step of DistEyeHead.",
-            scale=f"{distance.title} a step of DistEyeHead",
+            scale=f"{distance.title} per step of DistEyeHead",
             numbers=numbers,
             **counts,
         )
@@ -117,7 +117,7 @@ def grows_with_distance(rows: pl.DataFrame, distance: Distance, *, alpha: float 
         f"Odds of {distance.title} with each step of DistEyeHead: x{factor:.3g}.",
         estimate=slope["estimate"],
         ci95=(slope["low"], slope["high"]),
-        scale=f"log odds of {distance.title} a step of DistEyeHead",
+        scale=f"log odds of {distance.title} per step of DistEyeHead",
         p=slope["p"],
         method=fitted.method,
         numbers=numbers | {"z": slope["z"], "se": slope["se"]},

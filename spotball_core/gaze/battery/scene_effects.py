@@ -74,7 +74,7 @@ def _proximity(rows: pl.DataFrame, photos: pl.DataFrame, fitted: Modeled) -> Fin
             lambda slope: (
                 f"Wrongness {'rises' if slope > 0 else 'falls'} by {abs(slope):.3f} with each step of proximity."
             ),
-            scale="wrongness a step of proximity",
+            scale="wrongness per step of proximity",
         )
     slope = slopes(fitted.fit, "proximity").row(0, named=True)
     by = ("view", "proximity") if "view" in fitted.fit.design.variables else ("proximity",)
@@ -83,7 +83,7 @@ def _proximity(rows: pl.DataFrame, photos: pl.DataFrame, fitted: Modeled) -> Fin
         f"Odds of wrongness with each step of proximity: x{np.exp(slope['estimate']):.3g}.",
         estimate=slope["estimate"],
         ci95=(slope["low"], slope["high"]),
-        scale="log odds of wrongness a step of proximity",
+        scale="log odds of wrongness per step of proximity",
         p=slope["p"],
         method=fitted.method,
         numbers={"z": slope["z"], "se": slope["se"], "means": marginal_means(fitted.fit, by).table.to_dicts()},

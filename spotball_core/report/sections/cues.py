@@ -43,9 +43,9 @@ def cues(view: PageView, report: CueReport, folders: Sequence[Path] = ()) -> Sec
         return Section("cues", title, missing="No group has guesses to enough images.")
     lead = (
         "A model predicts the guesses to each image from cues: places (where the ball usually is, the center), players "
-        "(their boxes and feet), and bodies (directions of heads and torsos, views that meet, limbs, blocked lines of "
-        "sight). It is fitted on the other images, so a cue that guesses do not follow gains nothing. Gains are in "
-        "bits per guess; `explainable` is what the respondent's own other guesses to the image predict."
+        "(their boxes and feet), and bodies (directions of heads and torsos, overlapping views of two people, limbs, "
+        "blocked lines of sight). It is fitted on the other images, so a cue that guesses do not follow gains nothing. "
+        "Gains are in bits per guess; `explainable` is what the respondent's own other guesses to the image predict."
     )
     panels, alts = [], []
     for sport in view.sports:

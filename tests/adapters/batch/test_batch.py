@@ -150,7 +150,7 @@ class TestQuestionsFirst:
         first = requests(out)
         assert len(first) == 3 * 3
         assert [request["messages"][0]["text"] for request in first[:3]] == list(COT.questions)
-        assert "6 more hold answers to these: import the replies, then export again" in done.stderr
+        assert "6 more requests need these replies first: import the replies, then export again" in done.stderr
         done = import_(out, answered(tmp_path / "first.jsonl", first))
         assert "To write the missing requests, run the same `spotball batch export` again.\n" in done.stderr
         assert not (out / "responses.jsonl").exists()
@@ -172,7 +172,7 @@ class TestQuestionsFirst:
         assert all(row["cell"] for row in rows(out))
         assert "What is left" not in done.stderr
         done = export(data, out, *options)
-        assert (done.returncode, done.stderr) == (0, "nothing is left to ask\n")
+        assert (done.returncode, done.stderr) == (0, "no requests are left to write\n")
         assert not (out / "batch-3").exists()
 
     def test_a_sample_without_all_answers_waits(self, data: Path, out: Path, tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ class TestQuestionsFirst:
         first = requests(out)
         import_(out, answered(tmp_path / "first.jsonl", first[1:]))
         done = export(data, out, *options)
-        assert "1 requests of earlier batches have no reply" in done.stderr
+        assert "1 requests of earlier batches have missing replies" in done.stderr
         assert "6 requests for 6 replies\n1 more hold answers to these" in done.stderr
         assert first[0]["messages"] in [request["messages"] for request in requests(out, 2)]
 
@@ -355,7 +355,7 @@ class TestWhatIsWrong:
         lines = read(path)
         lines[0]["replies"].pop()
         done = import_(out, write_jsonl(path, lines))
-        assert "3 replies stored\n1 replies are missing from requests that have others\n" in done.stderr
+        assert "3 replies stored\n1 replies are missing: their requests returned too few replies\n" in done.stderr
         assert "batch-1: 2 requests have missing replies\n" in done.stderr
         assert len(rows(out)) == 3
         done = export(out.parent / "nothing", out, "--prompt", "base")
@@ -368,7 +368,7 @@ class TestWhatIsWrong:
         done = export(data, out, "--prompt", "base", "--samples", "3", "--at-once", "2")
         asked = read(out / "batch-2" / "asked.jsonl")
         assert sum(len(about["samples"]) for about in asked) == 3 * 3 - 2
-        assert "2 requests of earlier batches have no reply" in done.stderr
+        assert "2 requests of earlier batches have missing replies" in done.stderr
         import_(out, answered(tmp_path / "two.jsonl", requests(out, 2)))
         assert len(rows(out)) == 9
 

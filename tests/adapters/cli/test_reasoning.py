@@ -141,8 +141,8 @@ def test_a_dry_run_says_what_is_to_embed_and_sends_nothing(data: Path, server: L
     assert not server.seen
     assert not (data / "mine.sqlite").exists()
     lines = {line[:12].strip(): line[12:] for line in before.stdout.splitlines()}
-    assert lines["responses"] == "25, 23 of which come with words"
-    assert lines["texts"] == f"{n} different ones with the templates; 1 would be cut off"
+    assert lines["responses"] == "25, 23 of which contain text"
+    assert lines["texts"] == f"{n} different texts with templates; 1 would be cut off"
     assert lines["kept"].startswith("0 in ")
     assert lines["to embed"].startswith(f"{n}, ")
     assert lines["to embed"].endswith(" bytes, to pay for")

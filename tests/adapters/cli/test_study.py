@@ -18,7 +18,7 @@ def test_init_says_what_it_made(tmp_path: Path) -> None:
     assert done.stderr.splitlines() == [
         "soccer: 4 images, 2 checks, 1 for practice",
         "tennis: 4 images, 2 checks, 1 for practice",
-        "the instructions show a drawn example. Add --originals to show one of your own images",
+        "the instructions show a synthetic example. Add --originals to show one of your own images",
         f"{out / CONFIG}: review and edit it. Then run: spotball study check {out}",
     ]
     assert read_config(out).seed == 7

@@ -23,7 +23,7 @@ def test_what_it_says(config: Path, tmp_path: Path, plugins: Path) -> None:
     first = run_process(config, out, plugins)
     assert (first.returncode, first.stdout) == (0, "")
     lines = first.stderr.splitlines()
-    assert lines[0] == "videos looked at: 1 done"
+    assert lines[0] == "videos processed: 1 done"
     assert lines[1].split() == ["frames", "6", "of", "6"]
     assert lines[2].split() == ["filter", "4", "of", "6", "2", "that", "second"]
     assert lines[-4].split() == ["targets", "4", "of", "4"]

@@ -60,7 +60,7 @@ def test_where_it_is_not_defined() -> None:
     nothing, same = cohens_kappa("", ""), cohens_kappa("yyy", "yyy")
     assert (nothing.agree, nothing.kappa, nothing.undefined) == (None, None, "nothing that both decided on")
     assert (same.agree, same.kappa) == (1.0, None)
-    assert same.undefined == "both gave one and the same answer throughout"
+    assert same.undefined == "both gave the same answer to all items"
 
 
 def test_of_two_reviewers() -> None:
@@ -92,7 +92,7 @@ def test_in_words() -> None:
     assert told[4] == "ben: 2 of 3 decided: 1 accepted, 0 rejected, 1 to repaint; 0 boxes unchecked"
     # Half agree; by chance a quarter would.
     assert told[5] == "anna and ben: verdicts: they agree on 50.0% of 2 images; Cohen's kappa 0.333"
-    assert told[6].endswith("Cohen's kappa is not defined: both gave one and the same answer throughout")
+    assert told[6].endswith("Cohen's kappa is not defined: both gave the same answer to all items")
     assert told[7:] == [f"  {'/'.join(second)}: reject, repaint"]
     assert list(lines({}, PIECES))[1] == "there are no decisions yet"
     alone = list(lines({"anna": {}, "ben": {}}, PIECES))

@@ -95,7 +95,7 @@ def test_the_kept_are_those_who_finished_and_missed_no_check(study: Path, tmp_pa
     rows = rows_of(tmp_path / f"human.{form}")
     assert [row[:8] for row in rows] == expected(study, kept)
     assert f"{N} took part, {len(finished(study))} finished, {len(kept)} exported" in said
-    assert f"{N - len(finished(study))} unfinished: left out" in said
+    assert f"{N - len(finished(study))} unfinished: excluded" in said
     assert f"{len(finished(study) & failing(study))} excluded by the rule checks" in said
 
 

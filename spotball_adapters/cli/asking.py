@@ -79,7 +79,7 @@ ReasoningEffort = Annotated[
     typer.Option(
         metavar="VALUE",
         rich_help_panel="Sampling",
-        help="Reasoning effort: low, medium, high, ... (openai only). Default: the provider's.",
+        help="Reasoning effort, such as low (openai only). Default: the provider's.",
     ),
 ]
 ExtraBody = Annotated[
@@ -87,7 +87,7 @@ ExtraBody = Annotated[
     typer.Option(
         metavar="JSON",
         rich_help_panel="Sampling",
-        help="JSON object to add to each request (openai only). Do not include secrets.",
+        help="JSON object without secrets to add to each request (openai only).",
     ),
 ]
 Concurrency = Annotated[
@@ -146,7 +146,7 @@ MaxResponse = Annotated[
         min=0.001,
         metavar="MB",
         rich_help_panel="Limits and retries",
-        help="Maximum size of the response to one request, in megabytes.",
+        help="Maximum response size per request, in megabytes.",
     ),
 ]
 SkipRefused = Annotated[

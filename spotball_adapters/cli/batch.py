@@ -100,7 +100,7 @@ def export_command(
         typer.Option(
             metavar="VALUE",
             rich_help_panel="Sampling",
-            help="Reasoning effort: low, medium, high, ... (openai only). Default: the service's.",
+            help="Reasoning effort, such as low (openai only). Default: the service's.",
         ),
     ] = None,
     extra_body: Annotated[
@@ -108,7 +108,7 @@ def export_command(
         typer.Option(
             metavar="JSON",
             rich_help_panel="Sampling",
-            help="JSON object to add to each request (openai only). Do not include secrets.",
+            help="JSON object without secrets to add to each request (openai only).",
         ),
     ] = None,
     limit: Annotated[

@@ -60,7 +60,7 @@ def ask(
         typer.Option(
             metavar="NAMES",
             rich_help_panel="Input",
-            help="Prompts: main, pilot, pre-pilot, pilot-3, ..., or files.",
+            help="Prompts: main, pilot, pre-pilot, ..., or files.",
         ),
     ] = "main",
     samples: Annotated[

@@ -59,7 +59,7 @@ def run(
         typer.Option(
             metavar="NAME",
             rich_help_panel="Model",
-            help="Use a model from the paper with its settings: gemini, gpt, llama, qwen.",
+            help="Model from the paper with its settings: gemini, gpt, llama, qwen.",
         ),
     ] = None,
     out: RunFolder = None,
@@ -76,7 +76,7 @@ def run(
         typer.Option(
             metavar="N,...",
             rich_help_panel="Input",
-            help="Samples per image: one number, or one per prompt. Default: 50 (cot: 20).",
+            help="Samples per image: a number, or one per prompt. Default: 50 (cot: 20).",
         ),
     ] = None,
     samples_per_request: Annotated[
@@ -101,7 +101,7 @@ def run(
         typer.Option(
             metavar="NAME",
             rich_help_panel="Output",
-            help="Name of the respondent in the responses. Default: name of the model or preset.",
+            help="Name of the respondent. Default: name of the model or preset.",
         ),
     ] = None,
     limit: Annotated[

@@ -182,7 +182,7 @@ class TestQuestionsFirst:
         import_(out, answered(tmp_path / "first.jsonl", first[1:]))
         done = export(data, out, *options)
         assert "1 requests of earlier batches have missing replies" in done.stderr
-        assert "6 requests for 6 replies\n1 more hold answers to these" in done.stderr
+        assert "6 requests for 6 replies\n1 more requests need these replies first" in done.stderr
         assert first[0]["messages"] in [request["messages"] for request in requests(out, 2)]
 
 

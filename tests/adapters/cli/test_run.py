@@ -575,7 +575,7 @@ class TestReparse:
         lenient = here("reparse", str(out), "--parse-policy", "lenient")
         assert "soccer/2 base 1: unparsed (no answer) -> D4" in lenient.stdout
         # Without the option, the run keeps its policy, in whatever format the responses are.
-        assert here("reparse", str(out), "--format", "parquet").stdout.startswith("0 of 6 samples read otherwise")
+        assert here("reparse", str(out), "--format", "parquet").stdout.startswith("0 of 6 samples parsed differently")
         assert here("score", str(out), "--bootstrap", "0").stdout.rstrip().endswith("|parse:lenient")
 
     def test_of_a_folder_without_a_run(self, tmp_path: Path) -> None:

@@ -27,7 +27,10 @@ def pull(
         ),
     ] = None,
     max_size: Annotated[
-        float, typer.Option(min=0, metavar="GB", rich_help_panel="Input", help="Maximum size of the repository.")
+        float,
+        typer.Option(
+            min=0, metavar="GB", rich_help_panel="Input", help="Maximum size of the repository, in gigabytes."
+        ),
     ] = 50.0,
     quiet: Quiet = False,
     debug: Debug = False,

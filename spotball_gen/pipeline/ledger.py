@@ -236,7 +236,7 @@ class Ledger(RunStore):
             connection.execute("UPDATE items SET state = ? WHERE stage = ? AND state = 'held'", (state, stage))
 
     def ids(self, state: State, stage: str | None = None) -> tuple[str, ...]:
-        """Return the ids of the items in a state, optionally only those last processed by a stage, sorted."""
+        """Return the sorted ids of items in a state, of all items or of those that `stage` processed last."""
         query = "SELECT item FROM items WHERE state = ? AND stage = coalesce(?, stage) ORDER BY item"
         return tuple(item for (item,) in self.rows(query, state, stage))
 

@@ -61,7 +61,7 @@ def gaze_responsiveness(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two distances between eyes and head target, and how much less often it is chosen at the larger one.
+    """The effect of the distance between eyes and head target on choices of the head target, for two distances.
 
     Attributes:
         n_objects: number of objects.

@@ -229,7 +229,7 @@ def image_entropy_matched(guesses: Guesses, *, grid: Grid | None = None) -> floa
 
 
 def image_entropies_matched(mass: FloatArray) -> FloatArray:
-    """Estimate each image's normalized entropy at any number of responses, shape (..., n_images)."""
+    """Estimate each image's normalized entropy, independent of its number of responses, shape (..., n_images)."""
     values: FloatArray = sampling.entropy(mass) / max(np.log(mass.shape[-1]), np.log(2))
     return values
 

@@ -54,7 +54,7 @@ weights are not held out.
 """
 
 PROMPT = "base"
-"""The prompt of the baselines' answers, although baselines see no prompt."""
+"""The prompt name in the baselines' answers. Baselines do not use a prompt."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ _PACKAGES = ("sentence-transformers", "torch", "transformers")
 
 
 class SentenceTransformersEmbedder:
-    """Run one model of the sentence-transformers library, by its name on the Hugging Face Hub or by its folder.
+    """Embed texts with the sentence-transformers library. The model is a name on the Hugging Face Hub, or a folder.
 
     Batches are embedded one at a time, in a thread, with 32-bit weights on the fastest device. The first batch loads
     the model. A model in a folder is identified by the content of its files, not by the folder's name.

@@ -92,7 +92,7 @@ _JOINED = re.compile(
     re.I,
 )
 _BEFORE = 120
-"""How many characters before a mention are searched for a cue, and after it for the end of the sentence."""
+"""Number of characters to search for a cue before a mention, and for the end of the sentence after a mention."""
 
 
 def _letters(text: str, options: tuple[str, ...]) -> list[OptionMention]:

@@ -255,11 +255,11 @@ class TransientError(ProviderError):
 
 
 class PermanentError(ProviderError):
-    """A failure that every further request would meet: an invalid key, an unknown model, an invalid request."""
+    """A failure that would affect every further request: an invalid key, an unknown model, an invalid request."""
 
 
 class RefusedError(PermanentError):
-    """A failure that only this request would meet again: a content filter, an image that is too large.
+    """A failure that affects only this request, also if it is repeated: a content filter, an image that is too large.
 
     The runner first sends the other requests, then tries this one again.
     """

@@ -32,7 +32,7 @@ _MODULES = {"torch": "torch", "transformers": "transformers", "pillow": "PIL"}
 
 
 class Transformers:
-    """Run one image-text-to-text model of the transformers library.
+    """Run an image-text-to-text model with the transformers library.
 
     Requests are answered one at a time, in a thread; further requests wait. The first request loads the model. With a
     seed, a reply depends only on the seed, the image, the messages and the sample's number: samples differ from each

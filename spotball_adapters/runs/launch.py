@@ -77,8 +77,8 @@ def launch(
         on_progress: called with the number of drawn images and their total.
 
     Raises:
-        OptionError: if the folder holds something else or answers given under other settings, or if another process
-            uses it.
+        OptionError: if the folder is not a run's folder, if its run has other settings, or if another process uses the
+            folder.
         PermanentError: if the provider cannot send requests, for example without a key. Nothing is written then.
         InputError: if an image cannot be used.
         StoreError: if the store cannot be read or written.

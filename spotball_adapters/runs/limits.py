@@ -34,7 +34,8 @@ class Pace:
     """A limit per minute, spread evenly, so that no period of one minute exceeds it.
 
     The leaky buckets of libraries admit the amount of a whole minute at once and then continue at the full rate, which
-    doubles the rate of the first minute. They also cannot correct an amount after its true value is known.
+    doubles the rate of the first minute. The libraries also cannot correct an amount later, when the true value is
+    known.
 
     Attributes:
         free_at: the time in seconds from which more may pass.
@@ -95,7 +96,7 @@ class RateLimiter:
         self._paused_until, self._paused_for = max((self._paused_until, self._paused_for), (until, why))
 
     def _reasons(self) -> tuple[tuple[float, str], ...]:
-        """Return the end of each current restriction, with its reason."""
+        """Return when each current restriction ends, with the reason for the restriction."""
         return (
             (self._requests.free_at, "the limit of requests per minute"),
             (self._tokens.free_at, "the limit of tokens per minute"),

@@ -108,7 +108,7 @@ class SamplePlan(Generic[ItemT]):
             raise OptionError(f"--samples: found {', '.join(too_few)}, expected at least 1 per prompt")
 
     def chains(self, at_once: int) -> Iterator[Chain[ItemT]]:
-        """Yield the missing samples, `at_once` per image: first for every prompt and image, then the next `at_once`.
+        """Yield the missing samples in rounds. Each round has the next `at_once` samples of every prompt and image.
 
         Samples are numbered from 1. The generator is lazy.
         """
@@ -137,7 +137,7 @@ class SamplePlan(Generic[ItemT]):
                 yield Ask(chain.item, chain.prompt, step, chain.samples[start : start + together])
 
     def missing(self, scene: ItemT, prompt: PromptOf[ItemT], step: int, samples: Iterable[int]) -> tuple[int, ...]:
-        """Return those of the samples that are not stored."""
+        """Return the samples that are not stored yet."""
         stored = self.done.get((*scene.key, prompt.name, step), 0)
         return tuple(sample for sample in samples if not stored >> sample & 1)
 

@@ -24,7 +24,7 @@ FORMATS = ("jsonl", "parquet")
 
 @dataclass(frozen=True, slots=True)
 class ReparsedReply:
-    """A reply that is now parsed differently. `before` and `after` are its cell, or the reason why it has none."""
+    """A reply that is now parsed differently. `before` and `after` are its cell, or the reason why there is no cell."""
 
     sport: str
     image: str

@@ -13,7 +13,7 @@ from spotball_adapters.runs.plan import Ask, Chain, ItemT
 
 @dataclass(frozen=True, slots=True)
 class Final(Generic[ItemT]):
-    """The final step of one sample, with the answers to the questions before it."""
+    """The request for a sample's final answer, with the model's answers to the prompt's earlier questions."""
 
     ask: Ask[ItemT]
     answers: tuple[str, ...]
@@ -23,7 +23,7 @@ Due = Chain[ItemT] | Final[ItemT]
 
 
 class WorkQueue(Generic[ItemT]):
-    """Queue of work in this order: final steps, the plan, deferred items, refused items.
+    """Queue of work in this order: requests for final answers, the plan, deferred items, refused items.
 
     The plan is read lazily, so memory holds only the items in progress.
 

@@ -179,7 +179,7 @@ class PostgresStore:
 
     @contextmanager
     def transaction(self) -> Iterator[PostgresConnection]:
-        """Run the block in a transaction. All changes are stored, or none if the block raises."""
+        """Run the block in a transaction. If the block raises an exception, no change is stored."""
         with self._turn:
             connection = self._alive()
             connection.execute("BEGIN")

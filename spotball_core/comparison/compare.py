@@ -39,15 +39,15 @@ def compare(scoring: Scoring, a: str, b: str, *, permutations: int = PERMUTATION
       counted separately (`load_counts(..., participants=True)`), it also draws participants, independently of the
       images. The weight of an answer is the number of times its image was drawn, multiplied by the number of times its
       participant was drawn. Two prompts of the same people share the draw of people.
-    - The p value swaps the two labels within images: all ways of swapping if there are at most `permutations`, else
-      that many random ways. The null hypothesis is that both answer alike on each image. Swapped answers are rescaled
-      to the number of answers they replace, so that a different number of answers is not itself a difference.
-      Participants are not permuted.
+    - The p value comes from swapping the two labels within images. All ways of swapping are used if there are at most
+      `permutations`, else `permutations` random ways. The null hypothesis is that both answer alike on each image.
+      Swapped answers are rescaled to the number of answers they replace, so that a different number of answers is not
+      itself a difference. Participants are not permuted.
 
     Args:
         scoring: the scored groups. Their policy's resamples, seed and reference are used.
-        a: a respondent (all its prompts together), or respondent/prompt.
-        b: the name to compare with, in the same form.
+        a: a respondent (all its prompts together), or respondent/prompt. b: the respondent or respondent/prompt to
+            compare with.
         permutations: maximum number of ways of swapping, at least 1.
 
     Raises:
@@ -190,7 +190,7 @@ def _found(pair: MetricPair, resampled: FloatArray | None, p: float, p_holm: flo
 
 
 def _why_not(pair_data: Matched, metric: Metric, values: tuple[MetricValue, MetricValue]) -> str:
-    """Return why a metric of these two has no difference."""
+    """Return the reason why a metric's difference between the two respondents is missing."""
     reasons = {name: value.reason for name, value in zip(pair_data.names, values, strict=True) if value.value is None}
     for name, reason in reasons.items():
         if reason == "is the reference":

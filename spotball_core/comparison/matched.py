@@ -24,7 +24,7 @@ _BLOCK = 2_000_000
 
 @dataclass(frozen=True)
 class Matched:
-    """Two respondents' answers to the same images; a comes first.
+    """Answers of two respondents, a and b, to the same images. In arrays, a comes first.
 
     Attributes:
         names: the respondents' names.

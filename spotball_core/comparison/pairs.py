@@ -20,7 +20,7 @@ class MetricPair:
 
     Attributes:
         sums: what each image adds, shape (2, n_images, k), a first; 0 for images that do not enter.
-        swapped: the same with swapped labels of the respondents.
+        swapped: `sums` with the two respondents' labels swapped.
         combine: function from sums, shape (..., k), to values, shape (...).
         enters: images that enter for both, shape (n_images,).
         values: each image's values, shape (2, n_images); None if the metric has no value per image.
@@ -68,7 +68,7 @@ class MetricPair:
     def effect_size(self) -> float | None:
         """The mean over the standard deviation (n - 1) of the images' differences.
 
-        It is None without values or spread.
+        None if the images have no values, or if all differences are equal.
         """
         if self.values is None or self.enters.sum() < 2:
             return None

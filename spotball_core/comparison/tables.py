@@ -184,7 +184,7 @@ def _sentences(comparison: Comparison) -> list[str]:
 
 
 def in_the_paper(contrast: Contrast) -> dict[str, Difference]:
-    """Return the differences of the paper's metrics, or of metrics that estimate them, if both sides have a value."""
+    """Return the differences of the paper's metrics, or of their matched versions, if both sides have a value."""
     return {
         key: difference
         for key, difference in contrast.metrics.items()
@@ -217,7 +217,7 @@ def _ways(comparison: Comparison) -> str:
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:
-    """Yield the cautions, and the reasons for missing differences, each once with its metrics and sports."""
+    """Yield cautions and reasons for missing differences. Each text occurs once, with its metrics and sports."""
     places: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for contrast in comparison.contrasts:
         for key, difference in contrast.metrics.items():

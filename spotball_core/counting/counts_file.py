@@ -1,6 +1,7 @@
 """Read and write counts files, so that counts from several machines can be added.
 
-A `.counts` file is a Parquet file with the columns of `Counts.table`, and in each row the grid's rows and columns.
+A `.counts` file is a Parquet file. It has the columns of `Counts.table`, and two columns with the grid's numbers of
+rows and columns.
 """
 
 from __future__ import annotations

@@ -28,7 +28,8 @@ SHOWN_FILES = 5
 
 
 def warnings_of(reader: Reader, shown: Iterable[Sign]) -> tuple[Problem, ...]:
-    """Describe each sign once: the first source with it in full, the other sources by name."""
+    """Describe each sign once, with the details of the first source that shows it and the names of the other
+    sources."""
     by_name: dict[str, list[Sign]] = {}
     for sign in shown:
         by_name.setdefault(sign.name, []).append(sign)
@@ -76,7 +77,8 @@ def warnings_of_counts(counts: Counts, scenes: Sequence[Scene], files: Sequence[
 
 
 def _texts(sign: Sign, grid: Grid, *, image: str = "", size: str = "") -> tuple[str, str]:
-    """Return what was found and what was expected, by sign, with the first image that shows it and its size."""
+    """Return what was found and expected for each sign, with the first image that shows the sign and the image's
+    size."""
     n, of = f"{sign.n:,}", f"{sign.of:,}"
     unparsed = "these answers count as unparsed"
     texts = {

@@ -51,7 +51,7 @@ def summed() -> dict[str, pl.Expr]:
 
 
 def out_of_order(groups: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Return the groups whose samples are not known to be low, low + 1, ..., high, each once.
+    """Return the groups whose samples may differ from low, low + 1, ..., high with each number once.
 
     If there are as many numbers as from low to high, and their hashes sum to those of low to high, they are these
     numbers, except with a probability of 1 in 2^64. Other groups can be valid: gaps are allowed, and participants that

@@ -30,12 +30,12 @@ LEAST_UNPARSED = 5
 """With fewer unparsed answers, the share is checked only if all answers are unparsed."""
 
 LEAST_ANSWERS = 3
-"""With fewer points, or whole replies, files are not checked for these signs, unless all answers are whole replies."""
+"""Minimum number of points, or of whole replies, for these checks, unless all answers are whole replies."""
 
 LEAST_IMAGES, CHANCE = 10, 1e-6
 """Minimum number of images for a sign about all answers of a unit, and the maximum probability of the sign by chance.
 
-Chance only concerns answers in one line of cells: random answers show it with about this probability.
+The probability only concerns the sign that all answers are in one row or column.
 """
 
 LEAST_PLACES = 4

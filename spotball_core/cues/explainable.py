@@ -20,8 +20,8 @@ def explainable_gain(mass: FloatArray, grid: Grid) -> FloatArray:
     mixture has one set of weights for all images, chosen by maximum likelihood. For people, all guesses of a
     participant are predicted by those of the other participants.
 
-    The result is a lower bound of what is explainable: few other guesses per image predict worse than the respondent's
-    true distribution would. The bound rises with the number of guesses per image.
+    The result is a lower bound of the explainable gain, because a small number of other guesses predicts worse than the
+    respondent's true distribution would. The bound rises with the number of guesses per image.
 
     Args:
         mass: how often each unit named each cell, shape (n_units, n_images, n_cells). A unit is a participant, whose
@@ -62,7 +62,7 @@ def explainable_gain(mass: FloatArray, grid: Grid) -> FloatArray:
 
 
 def _share(mass: FloatArray, total: FloatArray, n_cells: int) -> FloatArray:
-    """Return shares of a total, at least 0 in spite of rounding; uniform shares if the total is 0."""
+    """Return shares of a total, or uniform shares if the total is 0. Negative shares from rounding are set to 0."""
     some = total > 1e-9
     shares: FloatArray = np.where(some, np.maximum(mass, 0.0) / np.where(some, total, 1.0), 1 / n_cells)
     return shares

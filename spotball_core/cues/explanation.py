@@ -20,7 +20,7 @@ from spotball_core.stats.bootstrap import expanded
 from spotball_core.typing import FloatArray, IntArray
 
 MANY_GROUPS = 12
-"""From this number of groups on, several processes save more time than they take to start."""
+"""Minimum number of groups for several processes. With fewer, processes take longer to start than they save."""
 
 POWER_Z = 1.959964 + 0.841621
 """Sum of the normal quantiles of a two-sided test at 5% and of a power of 80%."""

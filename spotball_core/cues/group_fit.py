@@ -123,7 +123,8 @@ def fit_group(shared: Shared, number: int) -> GroupFit | None:
 def _turned_gains(
     data: ChoiceData, cues: Sequence[Cue], turned: FloatArray, every: Sequence[Cue], ridge: float
 ) -> FloatArray:
-    """Return the gains of all cues, in bits, if body cues have scores (mirrors, n_images, n_cells, n_body)."""
+    """Return the gains of all cues, in bits, for body cues with these scores, shape (mirrors, n_images, n_cells,
+    n_body)."""
     is_body = np.array([not cue.is_base for cue in cues], dtype=bool)
     of_body = [place for place, cue in enumerate([cue for cue in every if not cue.is_base]) if cue in cues]
     fold, gains = folds_of(len(data.counts)), np.empty((len(turned), len(data.counts)))

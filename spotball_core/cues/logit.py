@@ -252,6 +252,6 @@ def _derivatives(data: ChoiceData, weights: FloatArray) -> tuple[FloatArray, Flo
 
 
 def _solve(curvature: FloatArray, gradient: FloatArray) -> FloatArray:
-    """Return Newton's step; the shortest one if a direction has no curvature, which requires ridge 0."""
+    """Return Newton's step, or the shortest of several steps if a direction has no curvature (only without ridge)."""
     solution: FloatArray = np.linalg.pinv(curvature, hermitian=True) @ gradient
     return solution

@@ -1,4 +1,4 @@
-"""Test with permutations whether guesses follow the sides that bodies turn to.
+"""Test with permutations whether guesses depend on whether bodies face left or right.
 
 The keypoints of randomly chosen players are mirrored left and right about the middles of their boxes. Everything else
 is unchanged: places, boxes, sizes, and the reliability of directions. If guesses did not depend on the sides that

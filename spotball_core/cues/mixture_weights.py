@@ -18,7 +18,7 @@ TOLERANCE = 1e-8
 
 _MOST_STEPS = 500
 _LEAST_SIZE, _PROMISE, _ROUNDING = 1e-12, 1e-4, 1e-15
-"""Smallest step size, required share of the decrease that the gradient predicts, and allowance for rounding errors.
+"""Minimum step size, required share of the decrease that the gradient predicts, and tolerance for rounding errors.
 
 Steps are halved until the loss falls by that share.
 """
@@ -30,7 +30,7 @@ Smaller batches take more steps in Python, and threads of larger ones cost more 
 """
 
 _NEAR_ZERO, _LEAST_SHARE, _ZERO = 1e-3, 0.1, 1e-9
-"""A weight below the first value that should fall is excluded from the Newton step.
+"""A weight that is below the first value and has to decrease is excluded from the Newton step.
 
 A step keeps at least the second value as a share of a weight, because an outcome may depend on it alone; a weight below
 the third value may become 0.

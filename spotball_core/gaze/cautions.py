@@ -1,4 +1,4 @@
-"""Give warnings for a gaze analysis: cautions for reading its numbers."""
+"""Return the warnings of a gaze analysis, which help to interpret its numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ INCONGRUENT_DROP: Final = 0.1
 
 
 def cautions(rows: pl.DataFrame, results: Sequence[RespondentResult], people: str | None) -> list[str]:
-    """Return the warnings; those about single respondents come first.
+    """Return the warnings. Warnings about single respondents come first.
 
     Args:
         rows: all trials.

@@ -47,7 +47,7 @@ class Effect(Record):
 
 
 def hint_effect(rows: pl.DataFrame, hinted: Collection[str], *, what: str = "a hint") -> Effect | None:
-    """Test whether prompts with a hint have a different accuracy than those without: a paired t-test over photos.
+    """Test with a paired t-test over photos whether prompts with a hint have another accuracy than prompts without one.
 
     The test uses each photo's accuracy with the hinted prompts minus that with the others, over trials of the natural
     and the congruent condition, as in the paper's section 4.

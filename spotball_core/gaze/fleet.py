@@ -1,4 +1,4 @@
-"""Compare a fleet of models: which are better than chance, and whether newer or larger models are better."""
+"""Compare many models: test which are better than chance, and whether newer or larger models are better."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class RecordLayout:
 
     Attributes:
         blank: numbers of the records, from 0 after the header, that are blank lines.
-        problems: problems of single records, each cause once.
+        problems: problems of single records. Each cause is listed once.
         apostrophes: whether the file may contain apostrophes; if not, no text was marked by `safe_text.csv_cells`.
     """
 

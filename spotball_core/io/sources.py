@@ -46,7 +46,7 @@ Responses: TypeAlias = (
 """Responses that can be read: one path or several, a frame, records, or dictionaries."""
 
 ANSWERS = ("cell", "x", "y", "row", "col", "probabilities")
-"""Columns with an answer: a cell; a point in pixels; a row and a column from 1; a distribution."""
+"""Columns with an answer: a cell, a point in pixels, a row and a column (from 1), or a distribution."""
 
 READ = (*COLUMNS[:7], *ANSWERS)
 """Columns that affect a number. Other columns, such as `reasoning`, are ignored."""
@@ -350,7 +350,7 @@ def doubtful(columns: Sequence[str], read: Iterable[str], also: Iterable[str] = 
 
 
 def _similar(columns: Iterable[str], read: Iterable[str], also: Iterable[str]) -> dict[str, list[str]]:
-    """Return the unknown columns that look like known ones, each with these names, the most similar first."""
+    """Return the unknown columns that look like known columns. The known names are sorted by similarity, best first."""
     from difflib import get_close_matches
 
     long = [name for name in read if len(name) > 2]

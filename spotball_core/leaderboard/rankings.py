@@ -187,7 +187,7 @@ def _only(
 
 
 def _by_sport(tasks: Mapping[ScoredTask, TaskEntries]) -> list[tuple[ScoredTask, TaskEntries]]:
-    """Sort tasks by sport, and those with more entries first."""
+    """Sort tasks by sport. Within a sport, tasks with more entries come first."""
     return sorted(tasks.items(), key=lambda item: (item[0].sport or "", -len(item[1].entries)))
 
 

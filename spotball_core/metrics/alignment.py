@@ -72,8 +72,8 @@ def wasserstein(
     Args:
         guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
         reference: the distribution to compare with, in the same forms; the leading axes broadcast.
-        unit: "px" measures between cell centers in pixels, "cell" in rows and columns, "diagonal" in shares of the
-            image's diagonal.
+        unit: "px" for pixels between cell centers, "cell" for rows and columns, "diagonal" for shares of the image's
+            diagonal.
         grid: the grid (default: the grid from the paper).
         threads: number of threads for large problems, at least 1 (default: one per processor). It does not change the
             result.
@@ -183,7 +183,7 @@ class _Costs:
 
 
 def _grid_and_scale(grid: Grid, unit: Unit) -> tuple[Grid, float]:
-    """Return the grid whose distances are the costs in a unit, and the divisor for these distances."""
+    """Return the grid whose distances are the costs in a unit, and the number to divide these distances by."""
     if unit == "px":
         return grid, 1.0
     if unit == "cell":

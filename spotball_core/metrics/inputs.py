@@ -47,7 +47,7 @@ Numbers: TypeAlias = Sequence[float] | Sequence[np.number[Any]] | Sequence[np.bo
 """A list of numbers. Lists of lists are excluded, and so are arrays, whose type does not state the number of axes."""
 
 ImageGuesses: TypeAlias = Union[Sequence[str | None], Numbers, Mapping[str, float], "PredictionDistribution"]
-"""Guesses of a type that implies one image, so that the result is one number."""
+"""Types of guesses for one image. The metric then returns one number."""
 
 ImageTruth: TypeAlias = Union[Sequence[str | None], Numbers, "Scene", "GroundTruth"]
 """Truth of a type that implies one image."""
@@ -56,7 +56,7 @@ ImagePlayers: TypeAlias = Union[Sequence[Sequence[float]], ArrowFrame, Sequence[
 """Players' boxes of a type that implies one image."""
 
 ImageSetGuesses: TypeAlias = ImageGuesses | Sequence[Sequence[float]] | ArrowFrame
-"""Guesses of a type that implies one image or one set of images: metrics of sets return one number."""
+"""Types of guesses for one image or one set of images. Metrics of a set then return one number."""
 
 AnyArray: TypeAlias = NDArray[Any]
 
@@ -252,7 +252,7 @@ def _check_length(array: AnyArray, grid: Grid | None, what: str) -> None:
 
 
 def _reshaped(array: AnyArray, grid: Grid) -> str:
-    """What turns an array of rows and columns into one of cells; an empty text for other arrays."""
+    """Return advice on how to convert an array of rows and columns to an array of cells; empty for other arrays."""
     is_rows_and_cols = array.ndim >= 2 and array.shape[-2:] == (grid.rows, grid.cols)
     return f" (use .reshape({'-1, ' if array.ndim > 2 else ''}{grid.n_cells}))" if is_rows_and_cols else ""
 

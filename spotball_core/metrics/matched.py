@@ -69,10 +69,10 @@ def wasserstein_matched(
     seed: int = 0,
     draws: int = sampling.DRAWS,
 ) -> float | FloatArray:
-    r"""Estimate the mean Wasserstein distance over images as if both sides had any number of responses.
+    r"""Estimate the mean Wasserstein distance over images, independent of both sides' numbers of responses.
 
-    The distance between counted distributions is too large: two samples of the same people have a distance of 18 px
-    with 150 responses per image each, and of 48 px with 10 and 150. The mean over images is corrected by
+    The distance between counted distributions is too large: two samples of the same people have a distance of 18 px if
+    each has 150 responses per image, and of 48 px if one has 10 and the other 150. The mean over images is corrected by
 
     $$\hat W^2 = W_n^2 - \frac{W_{n/2}^2 - W_n^2}{\rho - 1}$$
 
@@ -126,7 +126,7 @@ def wasserstein_1d_matched(
 def wasserstein_1d_matched(
     guesses: Guesses, reference: Guesses, *, grid: Grid | None = None, seed: int = 0, draws: int = sampling.DRAWS
 ) -> float | FloatArray:
-    """Estimate the mean one-dimensional Wasserstein distance as if both sides had any number of responses.
+    """Estimate the mean one-dimensional Wasserstein distance, independent of both sides' numbers of responses.
 
     The correction is the same as in `wasserstein_matched`.
 
@@ -169,7 +169,7 @@ def normalized_entropy_matched(
 def normalized_entropy_matched(
     guesses: Guesses, *, grid: Grid | None = None, seed: int = 0, draws: int = sampling.DRAWS
 ) -> float | FloatArray:
-    """Estimate the normalized entropy of guesses pooled over images at any number of responses per image.
+    """Estimate the normalized entropy of guesses pooled over images, independent of the number of responses.
 
     The responses to each image are split in halves. A respondent that always gives the same answer to an image
     therefore gets no correction.
@@ -204,7 +204,7 @@ def image_entropy_matched(guesses: Guesses, *, grid: Grid | None = ...) -> Float
 
 
 def image_entropy_matched(guesses: Guesses, *, grid: Grid | None = None) -> float | FloatArray:
-    """Estimate the mean normalized entropy per image at any number of responses.
+    """Estimate the mean normalized entropy per image, independent of the number of responses.
 
     The entropy of n counted responses is too low by about (occupied cells - 1) / 2n nats. The estimator of Chao, Wang
     and Jost (2013) also accounts for cells that were not named yet.
@@ -229,7 +229,7 @@ def image_entropy_matched(guesses: Guesses, *, grid: Grid | None = None) -> floa
 
 
 def image_entropies_matched(mass: FloatArray) -> FloatArray:
-    """Estimate each image's normalized entropy at any number of responses, shape (..., n_images)."""
+    """Estimate each image's normalized entropy, independent of its number of responses, shape (..., n_images)."""
     values: FloatArray = sampling.entropy(mass) / max(np.log(mass.shape[-1]), np.log(2))
     return values
 
@@ -363,7 +363,7 @@ def brier_score_matched(
 def brier_score_matched(
     guesses: Guesses, truth: Truth, *, grid: Grid | None = None, seed: int = 0, draws: int = sampling.DRAWS
 ) -> float | FloatArray:
-    """Estimate the Brier score at any number of responses, for each image.
+    """Estimate the Brier score of each image, independent of the number of responses.
 
     Args:
         guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
@@ -403,7 +403,7 @@ def energy_score_matched(
 def energy_score_matched(
     guesses: Guesses, truth: Truth, *, grid: Grid | None = None, seed: int = 0, draws: int = sampling.DRAWS
 ) -> float | FloatArray:
-    """Estimate the energy score at any number of responses, for each image.
+    """Estimate the energy score of each image, independent of the number of responses.
 
     Args:
         guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
@@ -444,7 +444,7 @@ def wasserstein_additive(
     draws: int = sampling.DRAWS,
     shared: sampling.SharedDraws | None = None,
 ) -> Additive:
-    """Compute what each image adds to `wasserstein_matched`."""
+    """Compute the numbers that each image adds to `wasserstein_matched`."""
     _check(draws)
 
     def distance(p: FloatArray, q: FloatArray) -> FloatArray:
@@ -463,7 +463,7 @@ def wasserstein_1d_additive(
     draws: int,
     shared: sampling.SharedDraws | None = None,
 ) -> Additive:
-    """Compute what each image adds to `wasserstein_1d_matched`."""
+    """Compute the numbers that each image adds to `wasserstein_1d_matched`."""
     _check(draws)
 
     def distance(p: FloatArray, q: FloatArray) -> FloatArray:
@@ -476,7 +476,7 @@ def wasserstein_1d_additive(
 def normalized_entropy_additive(
     mass: FloatArray, *, seed: int, draws: int, shared: sampling.SharedDraws | None = None
 ) -> Additive:
-    """Compute what each image adds to `normalized_entropy_matched`.
+    """Compute the numbers that each image adds to `normalized_entropy_matched`.
 
     The numbers per image are its responses, both halves of each split, the number of responses and of those in a half
     (0 and 0 for probabilities), and 1. All are 0 for an image with fewer than 2 responses.

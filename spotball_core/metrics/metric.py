@@ -276,7 +276,8 @@ class Pooled:
 
 
 Additive = tuple[FloatArray, Combine]
-"""What each image adds, shape (..., n_images, k), and the function from sums over images, shape (..., k), to values."""
+"""The numbers that each image adds, shape (..., n_images, k), and the function from their sums, shape (..., k), to
+values."""
 
 
 @dataclass(frozen=True)

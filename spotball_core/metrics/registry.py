@@ -290,7 +290,7 @@ class _Registry(Mapping[str, Metric]):
 
 @cache
 def _registered() -> Mapping[str, Metric]:
-    """Return every metric by key; raise OptionError for an entry that is not a metric, or whose key is taken."""
+    """Return every metric by key; raise OptionError if an entry is not a metric, or if its key is already in use."""
     metrics = {metric.key: metric for metric in _ALL}
     for name in registered_names(GROUP):
         metric = load_registered(GROUP, "metric", name)

@@ -33,7 +33,7 @@ FEW = 8
 """Responses per image that `of_few` draws. A run of 10 samples leaves about 8 if some are unparsed."""
 
 LEAST, LEAST_REFERENCE = 2, 4
-"""Minimum responses per image: for a respondent, to be split once; for the reference, to be split twice."""
+"""Minimum responses per image. A respondent's responses are split once, the reference's twice."""
 
 COLUMNS = 7
 """Numbers per image in `distance_sums`."""
@@ -306,7 +306,7 @@ def entropy(mass: FloatArray) -> FloatArray:
 
 
 def _tail(b: FloatArray, n: IntArray) -> FloatArray:
-    """Return the sum of b^(r - n + 1) / r over all r from n on, for b in [0, 1)."""
+    """Return the sum of b^(r - n + 1) / r over all r >= n, for b in [0, 1)."""
     out: FloatArray = np.zeros(b.shape)
     for size in np.unique(n[(n >= LEAST) & (b > 0)]):
         selected = (n == size) & (b > 0)
@@ -348,7 +348,7 @@ def distance_sums(
     Returns:
         Shape (..., n_images, 7): the distance between all responses, and between halves of them; the same two distances
         between disjoint draws from the reference (the first draw has as many responses as the respondent, if possible);
-        1/n + 1/k for the sizes n and k of both pairs; and 1. Rows are 0 if either side has too few responses.
+        1/n + 1/k for the sizes n and k of both pairs; and 1. A row is all 0 if either side has too few responses.
     """
     check_cells(mass, reference)
     shape = np.broadcast_shapes(mass.shape, reference.shape)
@@ -392,7 +392,7 @@ def _pairs(p: FloatArray, q: FloatArray, sizes: FloatArray, *, seed: int, draws:
 
 
 def distance_at_any_size(sums: FloatArray) -> FloatArray:
-    r"""Estimate a mean distance over images as if both sides had any number of responses.
+    r"""Estimate a mean distance over images, independent of both sides' numbers of responses.
 
     $$\hat d^2 = d_n^2 - \frac{d_{n/2}^2 - d_n^2}{\rho - 1}$$
 

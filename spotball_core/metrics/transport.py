@@ -1,7 +1,7 @@
 """Solve optimal transport exactly for many differences between distributions.
 
-A difference holds surplus (above 0) and deficit (below 0) over the cells and sums to 0. Problems with a closed form use
-it, and each distinct problem is solved once. A solver handles the rest.
+A difference holds surplus (above 0) and deficit (below 0) over the cells and sums to 0. A problem with a closed form is
+solved by the closed form, and all other problems by a solver. Equal problems are solved once.
 
 Integer differences are solved with costs in integer steps (`step_of`). Their minimum cost is a unique integer, so every
 solver returns an identical result. The choice of solver depends only on the problems of the call:
@@ -32,7 +32,7 @@ from spotball_core.typing import FloatArray, IntArray
 
 _MAX_PIVOTS = 10_000_000
 _LARGE = 600
-"""Minimum size (sources times sinks) of problems that threads share.
+"""Minimum size (sources times sinks) of problems that are distributed over threads.
 
 The solver releases the interpreter's lock while it works. For smaller problems, passing the lock costs more than the
 work: two threads were slower than one.
@@ -42,7 +42,7 @@ _CHUNK, _SHARED_CHUNK = 1024, 16
 """Number of problems per batch: for one thread, and for several threads, which should finish together."""
 
 _FOR_THREADS = 200
-"""Number of problems that take Numba many times as long as starting a thread takes."""
+"""Minimum number of problems for several threads. Numba then takes many times as long as starting a thread."""
 
 MOST_COUNTED = 2**20
 """Maximum mass of a difference of counts: multiplied by the cost in steps, it stays below 2**63."""
@@ -176,7 +176,7 @@ def _distinct(differences: FloatArray) -> tuple[FloatArray, IntArray]:
 
 
 def _from_one_cell(rows: FloatArray, costs: FloatArray) -> FloatArray:
-    """Return the cost if one cell has all surplus: it supplies every deficit, so there is only one plan.
+    """Return the cost if one cell has all surplus. This cell supplies every deficit, so there is only one plan.
 
     Args:
         costs: from that cell to all cells, for each row.

@@ -29,7 +29,7 @@ _FAR = 2**62
 _BLOCK = 8
 """Number of sources whose routes are compared to choose the next route.
 
-Fewer need more steps; more need longer per step.
+With fewer sources, more steps are needed. With more sources, each step takes longer.
 """
 
 
@@ -80,8 +80,8 @@ def _hang(cell: int, parent: int, tree: _Tree) -> None:
 def _start(cost: IntArray, turned: IntArray, left: IntArray, order: IntArray, tree: _Tree) -> None:
     """Fill the tree by Russell's rule, and use up `left`, the remaining amount of each cell.
 
-    The rule compares costs minus the largest cost of the source and of the sink. The next route is the best one for
-    both of its ends. It empties one end, which then becomes a child of the other.
+    The rule compares costs minus the largest cost of the source and of the sink. The next route is the best route for
+    both its source and its sink. It empties one of the two cells, which then becomes a child of the other cell.
 
     Args:
         turned: the costs with the sinks first.

@@ -1,8 +1,8 @@
 """Solve integer transport problems exactly in plain Python, for batches too small to justify loading a solver.
 
-The method is successive shortest paths: a source's remaining supply moves along the cheapest path until none is left.
-Prices of the cells, kept from path to path, make all costs nonnegative, so Dijkstra's algorithm finds each path. All
-numbers are integers: nothing is rounded, and the plan is optimal. (Ahuja, Magnanti and Orlin, Network Flows, 1993,
+The method is successive shortest paths: a source's remaining supply moves along the cheapest path until no supply is
+left. Prices of the cells, kept from path to path, make all costs nonnegative, so Dijkstra's algorithm finds each path.
+All numbers are integers: nothing is rounded, and the plan is optimal. (Ahuja, Magnanti and Orlin, Network Flows, 1993,
 section 9.7; the initial prices follow Jonker and Volgenant, Computing 38, 1987.)
 """
 
@@ -121,7 +121,7 @@ def _shortest_path(
 def _arcs(
     start: int, end: int, from_source: list[int], from_sink: dict[int, int]
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Return the arcs of a path from `start` to `end` that gain flow if it is used, and those that lose flow."""
+    """Return the arcs that gain flow and the arcs that lose flow if the path from `start` to `end` is used."""
     gaining, back = [(from_source[end], end)], []
     while gaining[-1][0] != start:
         source = gaining[-1][0]

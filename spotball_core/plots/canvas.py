@@ -225,7 +225,7 @@ def segments(
 
 
 def mark(axes: Axes, text: str) -> None:
-    """Describe what was plotted last. A page shows this text when the pointer is on it."""
+    """Add a description to the last plotted element. A page shows this text when the pointer is on the element."""
     line = axes.lines[-1]
     line.set_gid(f"mark-{len(axes.figure.axes)}-{len(axes.lines)}")
     line.set_label(text)
@@ -245,7 +245,7 @@ def scale(start: float, end: float, *, percent: bool, n: int = 4) -> tuple[list[
 
 
 def stacked(spans: Sequence[tuple[float, float]], gap: float) -> list[int]:
-    """Return the line, from 0, for each text with this extent, so that texts on a line do not touch.
+    """Return a line number, from 0, for each text with this extent, so that texts on the same line do not touch.
 
     Examples:
         >>> stacked([(0, 5), (4, 8), (9, 12)], gap=1.0)

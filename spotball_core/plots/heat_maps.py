@@ -30,7 +30,7 @@ _PAD = 0.05
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
-    """One map: whose guesses, how many, their share in each cell, shape (n_cells,), and a description."""
+    """One map: the respondent, the number of guesses, their share in each cell, shape (n_cells,), and a description."""
 
     name: str
     size: str

@@ -1,7 +1,7 @@
 """Compute shares and means over rationales, and differences between categories, with intervals over images.
 
-Rationales for one image are not independent, because its content determines what they mention. As everywhere in this
-project, the bootstrap draws images, with all their rationales.
+Rationales for one image are not independent, because its content determines what they mention. The bootstrap therefore
+draws images, each with all its rationales.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def sums_by(group: IntArray, image: IntArray, shape: tuple[int, int], values: Fl
 
 @dataclass(frozen=True)
 class Stratified:
-    """The means of two kinds of rationales, compared within strata.
+    """Means of two kinds of rationales, compared within strata.
 
     Attributes:
         a: weighted mean over strata of the mean of the first kind.

@@ -11,7 +11,7 @@ from spotball_core.typing import FloatArray, IntArray
 
 
 def keyword_categories(texts: Sequence[str], keywords: Mapping[str, Sequence[str]]) -> IntArray:
-    """Return the category with most keywords in each text.
+    """Return, for each text, the category with the most keywords in the text.
 
     It is TIE if several categories have the same number of keywords, and EMPTY if there are no keywords.
 

@@ -87,7 +87,7 @@ def example_rationales(
 ) -> dict[tuple[str, str, str | None, str | None], list[str]]:
     """Return some rationales of each respondent and prompt for each image.
 
-    They belong to answers that name the cell which the respondent named most on this image.
+    Only rationales of answers that name the respondent's most frequent cell for this image are returned.
 
     Args:
         files: response files; counts files are skipped.

@@ -18,7 +18,8 @@ _LABELINGS = 256
 """Number of labelings per batch."""
 
 _ROWS, _CACHED = 8192, 512
-"""Rationales per batch: in a matrix product, where small batches are slow; in code that uses the cache."""
+"""Rationales per batch: for matrix products, which are slow for small batches, and for other code, which uses the
+cache."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,8 @@ class Relabeled:
     def margin_test(self, groups: Sequence[int]) -> LabelTest:
         """Test whether the mean margin of some groups' rationales is larger than under random labels.
 
-        If labels mean something to the rationales, the sets differ. Two random halves of all templates are much alike,
-        and so are a rationale's similarities to them.
+        If labels mean something to the rationales, the sets differ. Two random halves of all templates are similar to
+        each other, so a rationale is about equally similar to both.
         """
         return _test(self.margin[groups].sum(axis=0) / self.n[groups].sum())
 

@@ -12,7 +12,7 @@ _COMMON = ("the", "and", "of", "this", "that", "with", "from", "are", "his", "he
 """English words that most texts contain, and that other languages do not have."""
 
 _FEW_WORDS = 6
-"""Shorter texts may well contain none of these words."""
+"""Minimum number of words of a checked text, because shorter texts often contain none of the common words."""
 
 
 def word_counts(texts: Sequence[str]) -> IntArray:

@@ -27,7 +27,7 @@ NO_FIT = (
 
 
 def run(material: Material, condition: Condition | None) -> str | None:
-    """Return the known cause why a condition's figures may differ from the published ones.
+    """Return the known cause of differences between a condition's figures and the published figures.
 
     Returns:
         The cause; None if there is no known cause, or there are no answers.

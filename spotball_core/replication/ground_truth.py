@@ -1,4 +1,4 @@
-"""Check the ball's cells: how they follow from its published box, and what a box in pixels would change."""
+"""Check how the ball's cells follow from the ball's published box, and what a box in pixels would change."""
 
 from __future__ import annotations
 

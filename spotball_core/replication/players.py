@@ -105,7 +105,7 @@ def _truth_overlapping(material: Material, figure: Published) -> ReplicatedFigur
 
 
 def _merged_players(material: Material) -> dict[Key, FloatArray]:
-    """Return the published players of each image with ground truth: those of all images with its file name."""
+    """Return the published players for each image with ground truth, merged over all images with the same file name."""
     join = material.by_file_name
     return {key: join.boxes(name) for key in material.balls if (name := join.name(key)) is not None}
 

@@ -118,7 +118,7 @@ def all_sections(
 
 
 def _intro(view: PageView) -> list[str]:
-    """Return paragraphs that state who answered, how much, and to which images."""
+    """Return paragraphs on the respondents, their numbers of answers, and the images."""
     kinds: dict[str, set[str]] = {"human": set(), "model": set(), "baseline": set()}
     for group in view.scored:
         if group.kind:

@@ -1,4 +1,4 @@
-"""Problems of a file from the errors that pydantic reports for its records."""
+"""Convert the errors that pydantic reports for a file's records to problems of the file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _PREFIXES = ("Value error, ", "Input should be ", "expected ")
 
 _STATEMENT = re.compile(r"\b(is|are|has|have|lies|add|end|make|sum|exclude)\b")
-"""In a validator's message: it states what is wrong, not what was expected."""
+"""Marks a validator's message that states what is wrong instead of what was expected."""
 
 
 def problems_of_record(
@@ -106,7 +106,7 @@ def _fix(detail: ErrorDetails, model: type[BaseModel] | None, parts: list[str]) 
 
 
 def _keys_at(model: type[BaseModel] | None, place: tuple[int | str, ...]) -> list[str]:
-    """The keys of the record that holds this place; none where that is not clear."""
+    """The keys of the record that contains this location; empty if the record is ambiguous."""
     for part in place[:-1]:
         field = None if model is None else model.model_fields.get(str(part))
         if not isinstance(part, int):

@@ -52,7 +52,7 @@ def noise_ceiling(scoring: Scoring, *, splits: int = SPLITS, seed: int = 0) -> t
 def start_noise_ceiling(
     scoring: Scoring, *, splits: int = SPLITS, seed: int = 0, workers: Workers = THIS_PROCESS
 ) -> Iterator[Ceiling]:
-    """Start `noise_ceiling` in worker processes: returns at once, and the iterator waits for the results."""
+    """Start `noise_ceiling` in worker processes, and return an iterator at once. The iterator waits for the results."""
     if splits < 1:
         raise OptionError(f"splits is {splits}, expected at least 1")
     if scoring.policy.reference is None:
@@ -112,7 +112,7 @@ def _ceiling(given: tuple[Scoring, list[int], int, int], sport: str) -> Ceiling 
 
 
 def _score(group_sums: FloatArray, uniform: FloatArray, resamples: int, seed: int) -> MetricValue:
-    """Return a group's score between uniform guessing (0) and answering like people (1), from both matched sums."""
+    """Return a group's score from 0 (uniform guessing) to 1 (answers like people), from both matched sums."""
     enters = (group_sums[:, -1] > 0) & (uniform[:, -1] > 0)
     if not enters.any():
         return MetricValue(value=None, reason="too few responses per image to be matched")
@@ -146,7 +146,7 @@ class _Crowd:
         self.mass: FloatArray = people.mass.sum(axis=0)
 
     def distances(self, first: FloatArray, second: FloatArray | None = None) -> FloatArray:
-        """Return Wasserstein distances (n, n_images) between arrays (n, n_images, n_cells), or to all answers."""
+        """Return Wasserstein distances, shape (n, n_images), between two arrays or from one array to all answers."""
         second = np.broadcast_to(self.mass, first.shape) if second is None else second
         out = np.empty(first.shape[:-1])
         for number in np.unique(self.grid_of):

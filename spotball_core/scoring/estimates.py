@@ -95,8 +95,8 @@ class Answers:
 class Draws:
     """A metric's values in the bootstrap resamples, and without each of the resampled units.
 
-    Groups with the same number of units are resampled identically. On the same images, the difference between two
-    groups' draws is therefore a draw of their difference.
+    Groups with the same number of units are resampled identically. If two groups have the same images, the difference
+    between their values in a resample is therefore a resampled difference.
 
     Attributes:
         resampled: value in each resample, shape (n_resamples,).

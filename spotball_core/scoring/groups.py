@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 COSTLY_GAP = 0.1
-"""A warning is given if one group's missing images cost the others more than this share of the images."""
+"""A warning is given if the images that one group lacks exclude more than this share of the other groups' images."""
 
 UNEVEN = 1.1
 """A warning is given if the numbers of responses per image differ between groups by more than this factor."""
@@ -166,7 +166,7 @@ class Scoring:
         return warnings
 
     def _left_out_in_turn(self, groups: list[Group]) -> Iterator[tuple[str, set[int], str]]:
-        """Yield each respondent or group, the images that remain shared without it, and how to avoid a costly gap."""
+        """Yield each respondent or group, the images that are shared without it, and advice to the user."""
         reference = self.policy.reference
         scored = [group for group in groups if reference is None or group.respondent != reference]
         if reference is not None and scored:
@@ -272,7 +272,7 @@ class Scoring:
         return {key: metric_value.value for key, metric_value in values.items() if metric_value.value is not None}
 
     def images(self, group: Group) -> list[int]:
-        """Return the positions of the scenes that a group is scored on."""
+        """Return the indices of the scenes that a group is scored on."""
         return self._scored[group.number]
 
     def estimator(self, group: Group, scenes: Sequence[int] | None = None) -> Estimator:
@@ -339,7 +339,7 @@ class Scoring:
         return hashlib.sha256((self.counts.digest() + self.arrays.digest()).encode()).hexdigest()
 
     def signature(self) -> Signature:
-        """Return the signature: where the numbers come from."""
+        """Return the signature, which records the provenance of the numbers."""
         from spotball_core.version import version
 
         used = set().union(*self._scored.values())

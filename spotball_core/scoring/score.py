@@ -1,6 +1,7 @@
 """Score responses: return a report of every metric for every group.
 
-Responses are reduced to counts, counts to one statistic per image and metric, and these to values with intervals.
+Responses are reduced to counts. Each metric computes one statistic per image from the counts, and its value and
+interval from these statistics.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "TIFF", "WEBP")
 """The only formats that are decoded, regardless of the file's ending.
 
-Pillow knows others, and starts Ghostscript for PostScript.
+Pillow supports further formats, and starts Ghostscript for PostScript.
 """
 
 
@@ -24,7 +24,8 @@ def open_image(source: Path | IO[bytes], formats: Sequence[str] = FORMATS) -> Im
         formats: the accepted formats, with Pillow's names.
 
     Raises:
-        OSError: if the file cannot be read or has another format. Pillow raises other errors for damaged files.
+        OSError: if the file cannot be read or is not in one of the accepted formats. Pillow raises other errors for
+            damaged files.
     """
     from PIL import Image as Images
 

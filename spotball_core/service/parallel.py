@@ -48,7 +48,7 @@ class _Task:
 class Workers:
     """Processes that share work, started and ended by a `with` statement.
 
-    This process is one of them: while it waits for a result, it does work that no other process has started. It does
+    The current process also works: while it waits for a result, it does work that no other process has started. It does
     all the work with one job, outside of a `with` statement, and if the system cannot start processes.
 
     Args:
@@ -105,7 +105,8 @@ class Workers:
     def map_with(
         self, work: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
     ) -> Iterator[Result]:
-        """Compute `map` for work with a large argument that all items share: each process reads it from a file once.
+        """Compute `map` for work with a large argument that all items share. Each process reads the argument from a
+        file once.
 
         Later changes to the argument do not affect the work.
         """
@@ -167,9 +168,9 @@ THIS_PROCESS: Final = Workers(1)
 
 
 def in_processes(work: Callable[[Item], Result], items: Sequence[Item], jobs: int) -> Iterator[Result]:
-    """Yield the results of some work on each item, like `Workers.map`, in separate processes.
+    """Yield the results of work on each item in separate processes, like `Workers.map`.
 
-    If one fails, or the user interrupts, the others are ended at once.
+    If one process fails, or the user interrupts, the other processes are ended at once.
 
     Args:
         work: a module-level function.

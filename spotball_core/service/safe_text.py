@@ -32,7 +32,7 @@ _FORMULA_START = re.compile(_FORMULA)
 def printable(text: str) -> str:
     r"""Return a text in which control characters are written as `\uXXXX`, as in JSON. Tabs and line breaks are kept.
 
-    A terminal would interpret them: clear the screen, change its title, or hide text.
+    A terminal would interpret control characters: they can clear the screen, change the title, or hide text.
 
     Examples:
         >>> print(printable("a\x1b[2Jb"))

@@ -236,7 +236,7 @@ def _check_content(path: Path, schema: Schema, connection: sqlite3.Connection) -
 
 
 def _upgrade(connection: sqlite3.Connection, schema: Schema) -> None:
-    """Create the tables that an earlier version did not have, all or none."""
+    """Create the tables that an earlier version did not have. If one fails, none is created."""
     connection.execute("BEGIN IMMEDIATE")
     with connection:
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}

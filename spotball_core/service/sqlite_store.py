@@ -239,7 +239,7 @@ def run_tables(content: str, names: str, commands: str, detail: Column, packages
 
 
 def _same(old: Any, new: Any) -> bool:
-    """Return whether JSON values are equal. In Python, True also equals 1."""
+    """Return whether JSON values are equal. Unlike in Python, true does not equal 1."""
     if isinstance(old, dict) and isinstance(new, dict):
         return old.keys() == new.keys() and all(_same(value, new[name]) for name, value in old.items())
     if isinstance(old, list) and isinstance(new, list):

@@ -1,4 +1,4 @@
-"""Ranks with confidence intervals: the places in an order that the data support."""
+"""Compute ranks with confidence intervals."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ LOOK_AHEAD = 2
 """A cut is detected after this many further frames."""
 
 _SHORTEST = 5
-"""Minimum frames per shot. A change that follows another one sooner is a flash."""
+"""Minimum frames per shot. A second change within fewer frames is treated as a flash."""
 _RATE = 30.0
 """Frame rate passed to PySceneDetect, which requires one although frames are counted here."""
 

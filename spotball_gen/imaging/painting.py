@@ -1,4 +1,4 @@
-"""Inpaint a ball with OpenCV: shared code of both methods."""
+"""Inpaint a ball with OpenCV. Both OpenCV methods (`telea`, `navier-stokes`) use this module."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ LEAST = 128
 
 @dataclass(frozen=True)
 class ModelView:
-    """A window of an image, and its size for the model.
+    """The window of an image that the model receives, and the size to which the window is resized.
 
     Attributes:
         mask: mask of the whole image, shape (height, width), 255 inside and 0 outside.

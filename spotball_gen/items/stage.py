@@ -145,7 +145,7 @@ def one_by_one(stage: str, items: Iterable[Item], judge: Callable[[Item], Item |
 
     Raises:
         SpotballError: if the function raises it, because it concerns settings or the machine, not a single item.
-        OSError: if the machine causes it, for example a full disk.
+        OSError: for a fault of the machine, for example a full disk.
     """
     passed: list[Item] = []
     rejects: list[Reject] = []

@@ -1,4 +1,4 @@
-"""The funnel: how many items each stage kept, and why others were removed, as a table and as a figure."""
+"""Write the funnel (how many items each stage kept, and why others were removed) as a table and as a figure."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def picture(steps: Sequence[FunnelStep]) -> str:
 
 
 def _why(step: FunnelStep) -> str:
-    """Return why items were removed, the most frequent reason first."""
+    """Return the reasons for which items were removed, the most frequent reason first."""
     ordered = sorted(step.reasons.items(), key=lambda pair: (-pair[1], pair[0]))
     parts = [f"{count:,} {reason}" for reason, count in ordered]
     return ", ".join([*parts, *([f"{step.failed:,} failed"] if step.failed else [])])

@@ -225,7 +225,8 @@ class Ledger(RunStore):
         return {item: json.loads(scores) for item, scores in self.rows(query, stage)}
 
     def settle(self, stage: str, rejects: Sequence[Reject], state: State) -> None:
-        """Release the items that a stage held, except for the rejects. `state` is the new state of the others."""
+        """Release the items that a stage held, except for the rejects. `state` is the new state of the released
+        items."""
         with self.transaction() as connection:
             connection.executemany(
                 "DELETE FROM results WHERE item = ? AND stage = ?", [(reject.item, stage) for reject in rejects]
@@ -236,7 +237,7 @@ class Ledger(RunStore):
             connection.execute("UPDATE items SET state = ? WHERE stage = ? AND state = 'held'", (state, stage))
 
     def ids(self, state: State, stage: str | None = None) -> tuple[str, ...]:
-        """Return the ids of the items in a state, optionally only those last processed by a stage, sorted."""
+        """Return the sorted ids of items in a state, of all items or of those that `stage` processed last."""
         query = "SELECT item FROM items WHERE state = ? AND stage = coalesce(?, stage) ORDER BY item"
         return tuple(item for (item,) in self.rows(query, state, stage))
 
@@ -314,7 +315,7 @@ class Ledger(RunStore):
     # Summaries -----------------------------------------------------------------------------------------------------
 
     def funnel(self, stages: Sequence[str]) -> tuple[FunnelStep, ...]:
-        """Return what each stage kept and removed, with reasons."""
+        """Return the items that each stage kept and removed, as counts with reasons."""
         counts: dict[str, Counter[str]] = {stage: Counter() for stage in stages}
         reasons: dict[str, Counter[str]] = {stage: Counter() for stage in stages}
         reason_of = "CASE outcome WHEN 'rejected' THEN reason END"

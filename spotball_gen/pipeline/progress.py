@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def line(tally: GenerationTally, stages: Sequence[str]) -> str:
-    """Return the progress as one line: what each stage has kept of its items.
+    """Return the progress as one line, with the number of items that each stage kept.
 
     Examples:
         >>> from collections import Counter

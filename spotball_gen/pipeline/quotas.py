@@ -210,7 +210,7 @@ class _Program:
         self._wanted = {quota: self._shared(quota, shares) for quota, shares in shares_of_quotas.items()}
 
     def _shared(self, quota: str, shares: Mapping[str, float]) -> dict[str, float]:
-        """Return the shares. Without a count, shares of empty bins are distributed to the others."""
+        """Return the shares. Without a count, the shares of empty bins are distributed to the other bins."""
         if self._count is not None:
             return dict(shares)
         possible = {name: share if self._available[quota][name] else 0.0 for name, share in shares.items()}

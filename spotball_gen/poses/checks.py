@@ -64,7 +64,7 @@ def keypoint_similarity(pose: FloatArray, others: FloatArray, area: float) -> Fl
 
 
 def similarity(pose: FloatArray, others: FloatArray, area: float) -> FloatArray:
-    """Return the object keypoint similarity of a pose with others: 1 for the same pose, 0 for a distant one.
+    """Return the object keypoint similarity of a pose with other poses: 1 for equal poses, 0 for distant poses.
 
     It is COCO's measure over the keypoints that are confident in both poses, or NaN.
 

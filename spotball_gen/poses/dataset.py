@@ -32,7 +32,7 @@ DRAWINGS: Final = "poses"
 """Folder with the drawings in the new dataset."""
 
 _RECORDS = (CARD, SPLITS)
-"""Files of a generated dataset that exports need in addition."""
+"""Further files of a generated dataset that exports need."""
 
 
 def add_poses(

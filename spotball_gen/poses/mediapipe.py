@@ -91,9 +91,9 @@ def agreed(first: FloatArray, second: FloatArray, area: float) -> FloatArray:
     """Return the mean of two estimates of a pose, with reduced confidence in keypoints on which they differ.
 
     The mean confidence of a keypoint is multiplied by COCO's similarity of its two positions, which is 1 for equal and
-    0 for distant positions. Shoulders and hips are also multiplied by the similarity of the vectors from the right to
-    the left one. If the estimates confuse the sides, the mean positions of left and right coincide, and the direction
-    of the torso is unknown.
+    0 for distant positions. The confidence of shoulders is also multiplied by the similarity of the two vectors from
+    the right to the left shoulder, and the confidence of hips likewise. If the estimates confuse the sides, the mean
+    positions of left and right coincide, and the direction of the torso is unknown.
 
     Args:
         first: shape (17, 3).

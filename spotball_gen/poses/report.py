@@ -1,4 +1,4 @@
-"""The report of `spotball cues poses`, poses.json: for which players a pose was found."""
+"""The report of `spotball cues poses`, poses.json, which counts the players with and without a pose."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ImagePoses(Record):
 
 
 class PosesReport(Record):
-    """How poses were estimated, and for which players none was found.
+    """How poses were estimated, and which players have no pose.
 
     Attributes:
         estimator: the kind, as in --with.

@@ -28,7 +28,7 @@ _STRONG = 12.0
 """Minimum gradient of a strong edge, in gray levels per pixel."""
 _LEAST = 0.25
 _QUIET = 0.35
-"""A block has hardly any noise if its noise is below this share of the image's median block."""
+"""A block has hardly any noise if its noise is below this share of the image's median noise per block."""
 
 Floats = NDArray[np.float64]
 

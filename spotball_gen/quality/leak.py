@@ -203,7 +203,7 @@ def _against_decoys(
 
 
 def _tells(scene: Scene) -> bool:
-    """Return whether the ball was inpainted, and whether some but not all cells hold it."""
+    """Return whether the ball was inpainted, and whether some but not all cells hold the ball."""
     in_cells = len(scene.ball_cells or ())
     return scene.path is not None and not scene.control and 0 < in_cells < scene.grid.rows * scene.grid.cols
 
@@ -249,7 +249,7 @@ class _Cells:
         return (most & truth).sum(axis=1) / most.sum(axis=1), areas(suspicion, truth)
 
     def weights(self) -> Floats:
-        """Return the weights of the features, learned from all images, in standard deviations of each."""
+        """Return the features' weights, learned from all images, in units of each feature's standard deviation."""
         rows = self._rows(np.ones(len(self.truth), dtype=bool))
         weights: Floats = Discriminant(rows).weights(self.truth.reshape(-1)) * rows.std(axis=0)
         return weights / max(float(np.abs(weights).sum()), 1e-12)
@@ -259,7 +259,7 @@ class _Cells:
 
 
 def _between_images(truth: Bools, sports: Sequence[str]) -> Callable[[np.random.Generator], Bools]:
-    """Return a function that draws a random truth: each image gets that of another image of its sport."""
+    """Return a function that draws a random truth: each image gets the truth of another image of the same sport."""
     of = [np.flatnonzero(np.array(sports) == sport) for sport in sorted(set(sports))]
 
     def drawn(rng: np.random.Generator) -> Bools:

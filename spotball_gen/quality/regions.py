@@ -16,7 +16,8 @@ from spotball_gen.items.item import Box, Image
 from spotball_gen.items.pictures import opencv
 
 FEATURES = ("noise", "texture", "seam", "color")
-"""Features of a region: logarithms of the ratio inside to around; for color, the logarithm of a distance."""
+"""Features of a region: logarithms of the ratio of inside to surroundings, and for color the logarithm of a
+distance."""
 
 FEWEST = 20
 """Minimum number of untouched regions for a result."""
@@ -26,11 +27,11 @@ _NOISE = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], dtype=np.float32) / 6
 _LEAST = 0.25
 """Gray levels added to both sides of a ratio, so that flat areas do not give infinite ratios."""
 _FAINT = 0.01
-"""Weight of players' pixels around a region. They count only without other pixels."""
+"""Weight of players' pixels around a region. These pixels matter only if there are no other pixels."""
 _RIM = 2
-"""Pixels around a player's box that its edges affect."""
+"""Number of pixels around a player's box that the player's edges affect."""
 _TRIES = 8
-"""Number of random places tried per wanted place."""
+"""Number of random places to try for each required place."""
 _WAYS = ((1, 0), (0, 1))
 
 Mask = NDArray[np.uint8]

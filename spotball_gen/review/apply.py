@@ -166,7 +166,8 @@ def _overlap(first: Corners, second: Corners) -> float:
 
 
 def _with_players(scene: Scene, left: Sequence[int], added: Sequence[Corners]) -> Scene:
-    """Return the scene with the remaining players (with outlines and keypoints) and the added ones (without)."""
+    """Return the scene with the remaining players and the added players. Added players have no outlines or
+    keypoints."""
     if scene.players is None and not added:
         return scene
     none = (None,) * len(added)

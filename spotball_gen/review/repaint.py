@@ -1,4 +1,4 @@
-"""Send items back to inpainting, with the regions that reviewers marked."""
+"""Return items to the inpainting stage, with the regions that reviewers marked."""
 
 from __future__ import annotations
 

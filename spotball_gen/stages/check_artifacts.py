@@ -85,7 +85,7 @@ class Artifacts:
         return item.noted(self.name, untouched=judged.untouched, features=features)
 
     def _seen(self, items: Sequence[Item]) -> tuple[dict[str, float], list[Failure]]:
-        """Return by item the detector's confidence in a ball at the place of the inpainted one, and the failures."""
+        """Return the detector's confidence in a ball at the inpainted place, for each item, and the failures."""
         bare = [
             replace(item, frame=item.painted, boxes=(), ball=None, players=(), mask=None, painted=None, notes={})
             for item in items

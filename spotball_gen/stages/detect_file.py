@@ -67,8 +67,8 @@ class FileSettings(StageSettings):
 class FromFile:
     """Read an item's boxes from files.
 
-    A COCO file must contain every frame. If YOLO's folder has no file of a frame, or a MOTChallenge file no line,
-    nothing was detected in the frame.
+    A COCO file must contain every frame. Nothing was detected in a frame if YOLO's folder has no file for the frame, or
+    a MOTChallenge file has no line for it.
 
     Raises:
         OptionError: if the file or folder does not exist.
@@ -99,7 +99,7 @@ class FromFile:
     batch_size = 64
     device: Device = "cpu"
     sees = False
-    """Whether the detector uses pixels. This one reads files, so it cannot be applied to an inpainted image."""
+    """Whether the detector uses pixels. This detector reads files, so it cannot be applied to an inpainted image."""
 
     def __init__(self, settings: FileSettings, context: Context) -> None:
         self.settings = settings
@@ -147,7 +147,7 @@ class FromFile:
         return replace(item, boxes=tuple(box for box in boxes if box)).noted(self.name, file=file)
 
     def _read(self, path: Path, name: str, number: int) -> tuple[tuple[FileBox, ...], str]:
-        """Return a frame's boxes, and the file that they are from."""
+        """Return a frame's boxes, and the file that contains them."""
         if self.settings.format == "yolo":
             file = path / f"{name}.txt"
             return (read_yolo(file), _digest(file)) if file.exists() else ((), "")

@@ -40,7 +40,7 @@ class LamaSettings(MaskSettings):
 
 
 class Lama:
-    """Inpaint with a network that continues textures, on the CPU. The result is the same in every run.
+    """Inpaint on the CPU with a network that continues textures. The result is the same in every run.
 
     The file has the inputs `image` (1, 3, height, width), from 0 to 1, and `mask` (1, 1, height, width), 1 inside, and
     one output, an image of the same shape.

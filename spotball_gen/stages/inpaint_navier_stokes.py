@@ -7,7 +7,7 @@ from spotball_gen.items.pictures import opencv
 
 
 class NavierStokes(OpenCVInpainting):
-    """Inpaint the mask as a fluid would flow into it. Pixels outside the mask do not change.
+    """Inpaint the mask with equations of fluid dynamics. Pixels outside the mask do not change.
 
     Use it like `spotball_gen.stages.inpaint_telea.Telea`.
 

@@ -37,7 +37,7 @@ class TemporalSettings(PatchSettings):
 
 
 class Temporal:
-    """Inpaint the ball with pixels of neighboring frames in which it is elsewhere.
+    """Inpaint the ball with pixels of neighboring frames in which the ball is elsewhere.
 
     Each item's neighbors are read from its video, so the result depends only on the item and the video. If no neighbor
     shows the background with enough confidence, or if the video has a single frame, a similar place in the same image

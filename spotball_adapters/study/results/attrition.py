@@ -1,4 +1,4 @@
-"""Attrition table and completion times: how many people took part, how far they got, and who is excluded."""
+"""Compute the attrition table and completion times: how many people began, reached each stage, and are excluded."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STEPS: Mapping[str, Stage] = MappingProxyType(
         "finished": "finished",
     }
 )
-"""Labels of the table, with the stage that a counted participant has at least reached."""
+"""Labels of the table, each with the earliest stage of the participants that it counts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ def headline(attrition: Attrition) -> str:
 
 
 def to_summary(attrition: Attrition, exclusion: Exclusion, faults: Sequence[str], *, to_terminal: bool = False) -> str:
-    """Write the headline, a table over the study's lists, the reasons of exclusion, and where the rest is.
+    """Write the headline, a table over the study's lists, the reasons for exclusion, and a pointer to the full tables.
 
     Args:
         attrition: of the study.

@@ -21,7 +21,7 @@ _LONGEST_PERIOD = 6
 
 
 def repeated_share(answers: Sequence[Places]) -> float | None:
-    """Return the largest share of answers that are near-identical to one of them.
+    """Return the size of the largest set of answers that are near-identical to one answer, as a share of all answers.
 
     Two answers are near-identical if their clicks, in reading order, are at most half a cell apart on average.
 

@@ -24,7 +24,7 @@ def write_release(people: Sequence[Participation], design: StudyDesign, folder: 
     """Write the clicks, explanations and ground truth of each sport below FOLDER/data.
 
     As in the release, clicks on checks are excluded, but `order` counts checks. `id` is the participant's label.
-    Controls are called `NUMBER_wball.jpg` in the ground truth, which is how the reader recognizes them. gt_x and gt_y
+    Controls are called `NUMBER_wball.jpg` in the ground truth. The reader recognizes them by this name. gt_x and gt_y
     are the ball's center in every sport; in the published files, this holds only for soccer.
 
     Returns:

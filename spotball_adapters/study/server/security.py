@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 MANY = 20_000
-"""Maximum number of clients that are counted. The clients unseen for longest are dropped."""
+"""Maximum number of clients that are counted. The least recent clients are dropped."""
 
 
 class Limit:

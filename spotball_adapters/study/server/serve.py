@@ -58,7 +58,7 @@ def opened(
 
 @contextmanager
 def opened_data(design: StudyDesign, data: Path, **options: Any) -> Iterator[StudyServer]:
-    """Open the server of a study whose data is in a folder of its own; otherwise as `opened`.
+    """Open the server of a study whose data is in a separate folder. It is otherwise like `opened`.
 
     Args:
         design: the study's.

@@ -136,7 +136,7 @@ class Sessions:
         self._writer.close()
 
     async def start(self, token: str | None, start: Start, device: Mapping[str, str] | None = None) -> str:
-        """Start or resume a participation. Return its token, which is new unless `token` is already the participant's.
+        """Start or resume a participation, and return its token. The token is new unless `token` is valid for it.
 
         Args:
             token: the browser's token, or None without one.

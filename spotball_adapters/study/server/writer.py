@@ -13,7 +13,7 @@ T = TypeVar("T")
 Job = Callable[[Connection], Any]
 
 AT_ONCE = 256
-"""Maximum number of jobs per transaction, so that the first of many does not wait for the last."""
+"""Maximum number of jobs per transaction. It limits how long the first job waits for the last."""
 
 
 class EventWriter(BatchThread[tuple[Job, "Future[Any]"]]):

@@ -32,7 +32,7 @@ and whom to contact. The server deletes your answers when it stops.""",
 
 
 def demo_study(folder: Path) -> Path:
-    """Create a study of synthetic scenes, with their images, that takes a few minutes.
+    """Create a study with synthetic scenes and their images. It takes a few minutes to complete.
 
     Args:
         folder: an empty or new folder. It gets the dataset in `data` and the study in `study`.
@@ -51,7 +51,7 @@ def demo_study(folder: Path) -> Path:
 
 
 def demo_choices(folder: Path) -> Path:
-    """Create a study of synthetic people who look at objects, that takes a few minutes; otherwise like `demo_study`."""
+    """Create a short study with synthetic pictures of people who look at objects. It is otherwise like `demo_study`."""
     from spotball_adapters.gaze.training.pictures import design_plans, draw_set
 
     data, study = folder / "data", folder / "study"

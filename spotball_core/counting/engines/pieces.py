@@ -24,7 +24,7 @@ PIECE_ROWS = 2_000_000
 """Row groups of a Parquet file are combined into pieces of up to about this many rows."""
 
 MERGED_TOGETHER = 100
-"""Number of counts that are added at a time: few enough to keep in memory, enough to be worth sorting."""
+"""Number of counts that are added at a time. A larger number needs more memory, a smaller one more sorting."""
 
 
 @dataclass(frozen=True)
@@ -195,9 +195,9 @@ class Gathered:
     def suspects(self, *, pool: bool = False) -> set[str]:
         """Return files that have, or together with others may have, a problem. They must be read again.
 
-        These are files that could not be counted, that give one respondent two kinds, or that have samples of one
-        respondent for one image which are not low, low + 1, ..., high, or, without `pool`, answers of a respondent that
-        may come from independent sources.
+        A file is returned if it could not be counted, if it gives one respondent two kinds, or if a respondent's
+        samples for an image are not low, low + 1, ..., high. Without `pool`, a file is also returned if a respondent's
+        answers may come from independent sources.
         """
         import polars as pl
 
@@ -220,7 +220,7 @@ class Gathered:
         return files_to_check.union(names[file] for file in together)
 
     def _given(self) -> pl.DataFrame:
-        """Return who answered what, each combination once, and in which files."""
+        """Return each combination of respondent, prompt and image once, with the files that contain it."""
         import polars as pl
 
         every = pl.concat(self._across, how="diagonal_relaxed")

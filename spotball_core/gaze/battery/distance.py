@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Distance:
-    """A distance of the choice, as a share of the largest possible one.
+    """A distance of the choice, as a share of the largest possible distance.
 
     Attributes:
         key: key of the test.

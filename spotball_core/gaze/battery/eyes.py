@@ -1,4 +1,4 @@
-r"""Run Tests 3 and 4: whether the eyes matter at all, and whether like a coin flip between the two targets.
+r"""Run Test 3 (whether the eyes matter) and Test 4 (whether choices are like a coin flip between the two targets).
 
 Test 3 is `distance.grows_with_distance` with DistToHeadTarget.
 
@@ -12,10 +12,10 @@ number of objects, they support one type:
 - neither: all other cases; also instead of head-dominant if the head target is chosen less often than by chance when
   the eyes look elsewhere.
 
-A nonsignificant difference between two means does not show that they are equal. Each pair therefore also has an
-equivalence test (two one-sided tests, TOST): whether the difference is within `MARGIN` on the scale of log odds, or
-`SHARE_MARGIN` for shares. A note is added if Test 4 supports a coin although the means at distances above 0 are not
-shown to be equal, and if it does not although they are. The verdict remains that of the paper.
+A nonsignificant difference does not show that two means are equal. Each pair of means therefore also has an equivalence
+test (two one-sided tests, TOST): whether the difference is within `MARGIN` on the scale of log odds, or `SHARE_MARGIN`
+for shares. A note is added if Test 4 supports a coin although the means at distances above 0 are not shown to be equal,
+and if it does not although they are. The verdict remains that of the paper.
 
 If one set supports a type and the other supports neither, the result is that type. If they support different types, it
 is head-dominant: for a coin, head choices cannot become less frequent with the distance of the eyes.
@@ -61,7 +61,7 @@ def gaze_responsiveness(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two distances between eyes and head target, and how much less often it is chosen at the larger one.
+    """The effect of the distance between eyes and head target on choices of the head target, for two distances.
 
     Attributes:
         n_objects: number of objects.
@@ -81,7 +81,7 @@ class Pair:
 
 
 def supported(pairs: Sequence[Pair], alpha: float) -> Supports:
-    """Return the type that the pairs of one number of objects support.
+    """Return the type that the pairs of means for one number of objects support.
 
     Examples:
         >>> supported([Pair(3, 0, 1, 2.0, 0.01), Pair(3, 0, 2, 2.1, 0.01), Pair(3, 1, 2, 0.1, 0.6)], 0.05)
@@ -113,7 +113,7 @@ def together(supports: Sequence[Supports]) -> Supports:
 
 @dataclass(frozen=True)
 class _Set:
-    """The photos of one number of objects: means, unadjusted pairs, and their models."""
+    """Results for the photos with one number of objects: means, unadjusted pairs of means, and their models."""
 
     n_objects: int
     means: list[dict[str, Any]]

@@ -171,7 +171,7 @@ def same_choice(rows: pl.DataFrame) -> Finding:
 
 
 def _chance_of_habits(rows: pl.DataFrame, combined: pl.DataFrame) -> float:
-    """Return the chance of identical choices for a respondent with these choice frequencies that ignores the photo."""
+    """Return the chance of identical choices if a respondent ignores the photo and has these choice frequencies."""
     import polars as pl
 
     habits = rows.filter(pl.col("choice").is_not_null()).group_by("n_objects", "choice", maintain_order=True).len()

@@ -23,7 +23,7 @@ PUBLISHED: Final[Mapping[int, float]] = {2: 0.94, 3: 0.88, 4: 0.76}
 """People's accuracy by number of objects in the pilot (Table 1)."""
 
 PUBLISHED_TRIALS: Final[Mapping[int, int]] = {2: 1605, 3: 552, 4: 498}
-"""Approximate number of trials behind these accuracies.
+"""Approximate number of pilot trials behind each accuracy in `PUBLISHED`, by number of objects.
 
 The pilot had 45 trials each of 59 people; they are divided like its 900 photos with 2, 3 and 4 objects.
 """

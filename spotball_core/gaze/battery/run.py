@@ -36,7 +36,7 @@ class TestPolicy(Record):
 
 
 class Battery:
-    """The tests of one respondent; each one runs when it is first requested.
+    """The tests of one respondent. Each test runs when its result is first requested.
 
     Attributes:
         findings: the findings so far, with their verdicts at alpha.

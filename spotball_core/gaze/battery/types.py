@@ -61,9 +61,9 @@ at chance get the type `at chance` (`battery.chance`).
 
 
 def head_bias(verdict: Callable[[Key], bool | None]) -> bool | None:
-    """Return whether three of the four sub-tests are positive; None if tests without an answer could decide.
+    """Return whether three of the four sub-tests are positive; None if the tests without an answer could change this.
 
-    Tests are requested one by one, and only as many as needed.
+    Tests are requested one by one, until the result is certain.
 
     Examples:
         >>> head_bias({"2.1": False, "2.2": True, "2.3": True, "2.4": True}.get)

@@ -68,7 +68,7 @@ class Rows:
         return InputError([Problem(str(self.path), None, field, actual, expected)])
 
     def know(self, columns: Iterable[str]) -> None:
-        """Raise InputError for duplicate columns, and for columns that look like a missing one of these."""
+        """Raise InputError for duplicate columns, and for columns whose name resembles a missing column."""
         present = [column for column in self.frame.columns if column != "_record"]
         if problems := [Problem(str(self.path), None, *doubt) for doubt in doubtful(present, tuple(columns))]:
             raise InputError(problems)

@@ -48,7 +48,7 @@ _STUDY: Final = {
 
 _CHECKS_LIST: Final = "-1"
 """The study's `list_id` for attention checks, which are part of every list."""
-"""The column names of the study, and ours."""
+"""The column names of the study's files, each with the name in our format."""
 
 
 class Stimulus(Record):

@@ -1,4 +1,4 @@
-"""Check the fit with posterior predictions: whether any structure of the cue model describes the choices."""
+"""Check with posterior predictions whether any structure of the cue model describes the choices."""
 
 from __future__ import annotations
 

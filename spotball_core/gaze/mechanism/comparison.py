@@ -15,7 +15,7 @@ from spotball_core.typing import FloatArray
 FOLDS: Final = 5
 STANDARD_ERRORS: Final = 2.0
 LEAST: Final = 2.0
-"""A structure is only worse if its held-out log likelihood is lower by at least this much.
+"""Minimum difference of the held-out log likelihood at which a structure counts as worse.
 
 If additional parameters are estimated at their bounds, structures hardly differ, and the standard errors of the
 difference are also near 0.

@@ -1,6 +1,6 @@
 """Define shapes of the noise around the internal position, scaled to mean 0 and standard deviation 1.
 
-No shape is assumed: the cue model is fitted with each of them, and the likelihood selects one.
+The cue model is fitted with each shape, and the likelihood selects one.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ KERNELS: Final = tuple(
     for ends in ("clip", "truncate")
     for shape in ("normal", "logistic", "laplace", "student", "flat")
 )
-"""Every kernel; fits start with the first one."""
+"""All kernels. Fits start with the first kernel."""
 
 
 def functions(shape: Shape) -> tuple[Function, Function]:

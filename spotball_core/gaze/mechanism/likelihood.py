@@ -37,7 +37,7 @@ _FLOOR: Final = 1e-9
 
 @dataclass(frozen=True)
 class CueLikelihood:
-    """The likelihood of counted choices with one kernel.
+    """Compute the likelihood of choices under one shape of the perceptual noise.
 
     Attributes:
         data: the counts.

@@ -35,7 +35,7 @@ class PromptSpread:
 
 
 def prompt_spread(rows: pl.DataFrame, fitted: CueFit[CueLikelihood], index: int) -> PromptSpread | None:
-    """Estimate how a parameter varies over prompts, with the other parameters at their values for all prompts.
+    """Estimate how a parameter varies over prompts. The other parameters keep their values from the fit to all prompts.
 
     The log odds of the parameter are normally distributed over prompts. Their mean and standard deviation maximize the
     marginal likelihood, and the values of prompts are posterior means. Trials are treated as independent given their

@@ -62,9 +62,9 @@ def choose(
 ) -> SelectedFit:
     """Fit with as many random intercepts as converge without singularity.
 
-    All groups are tried first, then all sets with one group fewer, and so on; among sets of one size, the most likely
-    is selected. Without groups this is an ordinary logistic regression, which may also fail to converge; its fit then
-    reports this.
+    All groups are tried first, then all sets with one group fewer, and so on. Among sets with the same number of
+    groups, the fit with the highest likelihood is selected. Without groups this is an ordinary logistic regression,
+    which may also fail to converge; its fit then reports this.
 
     Args:
         y: answers, as for `fit`.

@@ -33,7 +33,7 @@ Weight = tuple[float, tuple[float, float] | None]
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """One row: a respondent and prompt, and the weight of each part with its interval, by the part's name."""
+    """One row: a respondent, a prompt, and each part's weight with its interval."""
 
     respondent: str
     prompt: str

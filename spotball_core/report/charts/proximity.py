@@ -48,7 +48,7 @@ _FAR = 0.25
 
 
 Box = tuple[float, float, float, float]
-"""Left, bottom, right and top, in inches from the plot's corner."""
+"""Left, bottom, right and top of a box, in inches from the plot's corner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,8 @@ class ProximityChart:
     def _placed(
         self, labels: Sequence[tuple[str, float, float]], panel: ProximityPanel
     ) -> Iterator[tuple[str, float, float, tuple[float, float]]]:
-        """Yield a position for each label, in inches: as near to its point as possible without covering anything."""
+        """Yield a position for each label, in inches. It is as near to the label's point as possible without covering
+        other marks."""
         taken = self._obstacles(panel)
         for name, near, overlap in labels:
             x, y = self._inches(near, overlap)

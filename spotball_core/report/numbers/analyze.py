@@ -138,7 +138,7 @@ def _page_of_answers(
     reasoning: ReasoningReport | None,
     tell: Callable[[str], None],
 ) -> partial[PageNumbers]:
-    """Compute the page's numbers that come from the answers alone; those from the scores are added later."""
+    """Compute the page's numbers that depend only on the answers. Numbers that depend on the scores are added later."""
     arrays = scoring.arrays
     places = sorted(set().union(*(scoring.images(group) for group in groups)))
     inside, grid = center_window(scoring), arrays.grids[0]
@@ -235,7 +235,7 @@ def _prompt_means(scores: Iterable[GroupScore]) -> Iterator[PromptMeans]:
 
 
 def _mixture(scoring: Scoring, group: Group) -> Mixture | str:
-    """Return the group's mixture, or the reason why it has none."""
+    """Return the mixture that explains a group's guesses, or the reason why there is no mixture."""
     from spotball_core.cues.mixture import explain
 
     try:

@@ -176,7 +176,7 @@ def _differ(earlier: Scene, other: Scene, field: str) -> bool:
 
 
 def _scored_together(before: Scoring, after: Scoring, same: Sequence[ImageKey]) -> Scoring:
-    """Score the responses of both runs to some images as those of different respondents."""
+    """Score both runs' responses to some images as if each run were a different respondent."""
     import polars as pl
 
     kept = pl.DataFrame(list(same), schema={"sport": pl.String, "image": pl.String}, orient="row")
@@ -310,7 +310,7 @@ def _tested(changes: Sequence[Change], groups: Iterable[ComparedGroup]) -> dict[
     """Return, for each metric, the indices of the changes in Holm's adjustment.
 
     Groups with the same answers in both runs are excluded; the p values of their changes are 1. Swapping the runs does
-    not change which groups these are, so the p values of the others stay valid.
+    not change which groups are excluded, so the other groups' p values stay valid.
     """
     unchanged = {_key(group) for group in groups if group.same_answers}
     tested: dict[str, list[int]] = {}

@@ -84,7 +84,7 @@ def _disagreement(some: Sequence[Case]) -> float:
 
 
 def _spread(far: Sequence[int], most: int | None) -> list[int]:
-    """Choose images sorted by disagreement: the first half of `most`, and as many of the rest, evenly."""
+    """Choose at most `most` images: half are those with the most disagreement, half are spread evenly over the rest."""
     if most is None or len(far) <= most:
         return list(far)
     first, rest = list(far[: most // 2]), far[most // 2 :]

@@ -176,7 +176,7 @@ def _mean(values: Sequence[float], draws: Sequence[Draws]) -> MetricValue:
 
 
 def _pooled(draws: Sequence[Draws]) -> Draws:
-    """Return the draws of a mean over sports; each sport's draws are shifted, so that sports are independent."""
+    """Return the draws of a mean over sports. Each sport's draws are shifted, so that sports are independent."""
     n = len(draws)
     resampled = np.mean([np.roll(d.resampled, i * len(d.resampled) // n) for i, d in enumerate(draws)], axis=0)
     center = float(np.mean([d.left_out.mean() for d in draws]))

@@ -105,7 +105,7 @@ def _with_interval(score: GroupScore, key: str) -> str:
 
 
 def _chance(view: PageView, sport: str | None) -> float | None:
-    """Return the accuracy of uniform guessing; over all sports, its mean."""
+    """Return the accuracy of uniform guessing in a sport, or its mean over all sports."""
     values = [numbers.uniform.accuracy for name, numbers in view.by_sport.items() if sport in (None, name)]
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known and len(known) == len(values) else None

@@ -105,7 +105,7 @@ def _ceiling_table(view: PageView, unit: str) -> PageTable:
 
 
 def where(view: PageView) -> Section:
-    """Return the section on where guesses fall, pooled over images, next to where the ball is."""
+    """Return the section with heat maps of guesses, pooled over images, next to the ball's heat map."""
     sports = tuple(
         sport_maps(sport, numbers.ball, [(view.name(g), g.cells) for g in view.answers_of(sport)], view.grid)
         for sport, numbers in view.by_sport.items()
@@ -178,7 +178,7 @@ def mixture(view: PageView) -> Section:
 
 
 def _largest(mixtures: Mapping[str, Mixture]) -> str:
-    """Describe which respondents have which largest part, with the range of its weights."""
+    """Describe the largest part of each respondent's mixture, with the range of this part's weights."""
     by_part: dict[str, dict[str, float]] = {}
     for name, mix in mixtures.items():
         values = {part: weight.value or 0.0 for part, weight in mix.weights.items()}

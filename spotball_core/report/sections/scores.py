@@ -12,7 +12,7 @@ from spotball_core.schema.report import GroupScore
 from spotball_core.text.numbers import number, quantity, span, told, unit_of, within
 
 OFF_SCALE = 2.0
-"""If the oracle's accuracy is this many times the best other value, it is stated in words and not drawn."""
+"""If the oracle's accuracy is this many times the best other value, the text states it and the chart omits it."""
 
 NO_REFERENCE = "No respondent was named to compare with; name one, such as `--reference human`."
 
@@ -100,7 +100,8 @@ def center(view: PageView) -> Section:
 
 
 def _with_means(view: PageView, sport: str, keys: tuple[str, ...]) -> tuple[tuple[TableCell, ...], ...]:
-    """Return a sport's rows, with the mean over prompts after each respondent that has several, as in the paper."""
+    """Return a sport's rows. Respondents with several prompts also have a row with the mean over prompts, as in the
+    paper."""
     rows: list[tuple[TableCell, ...]] = []
     scores = view.of_sport(sport)
     for respondent in dict.fromkeys(score.respondent for score in scores):

@@ -36,7 +36,7 @@ def by_sport(view: PageView, cells: Callable[[GroupScore], tuple[TableCell, ...]
 
 
 def names(group: OfGroup) -> tuple[TableCell, TableCell]:
-    """Return the cells that name a group within its sport."""
+    """Return the table cells with a group's name, without its sport."""
     return TableCell(group.respondent or ""), TableCell(group.prompt or "")
 
 

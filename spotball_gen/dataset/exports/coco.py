@@ -28,7 +28,7 @@ CATEGORIES = [
 def write(rows: list[Row], out: Path) -> None:
     """Write annotations/instances_PART.json and images/SPORT/IMAGE.
 
-    Boxes are [x, y, width, height], and outlines are segmentations. The file names are those of COCO, from which CVAT
+    Boxes are [x, y, width, height], and outlines are segmentations. The file names are those of COCO, so that CVAT
     recognizes the format. A box without an outline has an empty segmentation. A player with a known pose has
     `keypoints`, and `keypoint_scores` with their confidences, which COCO does not define.
 

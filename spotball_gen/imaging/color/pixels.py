@@ -58,7 +58,7 @@ def opened(mask: Mask, width: int) -> Mask:
 
 
 def closed(mask: Mask, width: int) -> Mask:
-    """Return the mask with gaps filled that a disk of this width in pixels does not fit into."""
+    """Return the mask after filling gaps that are narrower than a disk of this width in pixels."""
     return _changed(mask, opencv().MORPH_CLOSE, width)
 
 

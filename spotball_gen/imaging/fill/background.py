@@ -17,8 +17,8 @@ from spotball_gen.items.pictures import opencv
 _SURROUNDINGS = 24
 """Width in pixels of the area around a hole in which frames are compared."""
 _MISFIT = 8.0
-"""An aligned frame belongs to the same shot if half of its pixels differ by at most this many gray levels, and near the
-hole, a quarter of them by at most half as much.
+"""Maximum difference in gray levels between aligned frames of the same shot, for half of all pixels. Near the hole, the
+limit is half of this value for a quarter of the pixels.
 """
 _SMALL = 0.25
 """Scale at which whole frames are compared."""

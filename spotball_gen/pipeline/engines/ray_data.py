@@ -41,7 +41,7 @@ TOGETHER = 16
 """Number of items per task. If a worker dies, these items are repeated."""
 
 AT_ONCE = 10_000
-"""Number of items passed to Ray at once: few enough for the memory, and enough to amortize the loading of models."""
+"""Number of items passed to Ray at once. More items need more memory; fewer items load the models more often."""
 
 NOTED_TOGETHER = 500
 """Number of frames per transaction."""
@@ -157,7 +157,8 @@ class GenerationRayEngine:
     def _passed(
         self, left: Sequence[tuple[str, int]], numbers: range, stages: Sequence[Stage]
     ) -> Iterator[list[Passage]]:
-        """Yield processed items, as they return, for items given by id and number of the next stage."""
+        """Yield processed items in the order in which they return. The input has each item's id and the number of its
+        next stage."""
         import ray.data
 
         tables = [
@@ -209,5 +210,5 @@ class GenerationRayEngine:
 
 
 def _stretches(numbers: Sequence[int], on_gpu: Sequence[bool]) -> list[tuple[tuple[int, ...], bool]]:
-    """Group consecutive stages that run in one process: those on a GPU, and those not on a GPU."""
+    """Group consecutive stages that run in one process. Stages on a GPU and other stages are in different groups."""
     return [(tuple(group), gpu) for gpu, group in groupby(numbers, key=lambda number: on_gpu[number])]

@@ -13,7 +13,7 @@ from spotball_gen.pipeline.ledger import Ledger, State
 def settle(
     ledger: Ledger, stage: Any, choice: StageChoice, after: State, tally: GenerationTally, *, keep_pictures: bool
 ) -> list[str]:
-    """Let a stage decide on all items that it held, and return the ids of those that continue.
+    """Let a stage decide on all items that it held, and return the ids of the items that continue.
 
     Args:
         after: state of these items afterwards.

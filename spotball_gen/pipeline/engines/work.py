@@ -16,7 +16,7 @@ from spotball_gen.pipeline.config import GenerationPlan, StageChoice
 T = TypeVar("T")
 
 STORM = 25
-"""This many consecutive failures of a stage indicate that the stage is broken, not the items."""
+"""Number of consecutive failures after which a stage, and not its items, counts as broken."""
 
 
 class StageError(SpotballError):

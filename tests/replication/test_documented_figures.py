@@ -32,10 +32,8 @@ def test_entropies_at_any_number_of_responses(soccer: Scoring) -> None:
     people, gemini = report.group("human").metrics, report.group("gemini").metrics
     plain, matched = "image_entropy", "image_entropy_matched"
     assert f"people's image entropy is {people[plain].value:.2f} and Gemini's is {gemini[plain].value:.2f}" in text
-    assert (
-        f"matched entropies, which do not depend on the number of responses, are {people[matched].value:.2f} and {gemini[matched].value:.2f}"
-        in text
-    )
+    values = f"{people[matched].value:.2f} and {gemini[matched].value:.2f}"
+    assert f"matched entropies, which do not depend on the number of responses, are {values}" in text
 
 
 def test_ceiling_and_uniform(soccer: Scoring) -> None:

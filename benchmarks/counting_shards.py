@@ -1,11 +1,11 @@
 """Claim: only counting depends on the number of rows, and it can be divided among machines: one core counts at least 2
 million rows of Parquet per second, and adds the counts of 1,000 shards in less than two minutes.
 
-Each count is a complete `spotball count` on one thread, including its start, in CPU seconds of one core, so other load
-on the machine has little effect. With Ray Data (extra `ray`), 10 million rows are counted by a running cluster of two
-workers and by a cluster that is started for the count. Both are compared in wall-clock time with two cores of this
-process. All counts are identical byte for byte. The data is synthetic. docs/how-to/many-machines.md computes from these
-figures how long a trillion rows would take.
+Each count is a complete `spotball count` on one thread, including its start. Times are in CPU seconds of one core, so
+other load on the machine has little effect. With Ray Data (extra `ray`), 10 million rows are counted by a running
+cluster of two workers and by a cluster that is started for the count. Both are compared in wall-clock time with two
+cores of this process. All counts are identical byte for byte. The data is synthetic. docs/how-to/many-machines.md
+computes from these figures how long a trillion rows would take.
 """
 
 from __future__ import annotations

@@ -3,9 +3,10 @@ trials is at least 10 times faster than with lme4's glmer, with the same result.
 respondents need, including the choice of their random structure, take less than 3 minutes.
 
 The responses are synthetic, for 1,360 stimuli with 16 prompts each. glmer has its default settings. If Rscript and lme4
-are available, glmer is timed in the same run, and its coefficients agree to 1e-3. Otherwise its times are those of the
-machine and day in the note. The benchmark assumes 15 models per respondent. Each starts with three groups, of which one
-has no variance and is dropped, so each model is fitted twice.
+are available, glmer is timed in the same run, and its coefficients agree to 1e-3. Otherwise, stored times of glmer are
+used; the note names the machine and the day on which they were measured. The benchmark assumes 15 models per
+respondent. Each model starts with three groups. One of them has no variance and is dropped, so each model is fitted
+twice.
 """
 
 from __future__ import annotations

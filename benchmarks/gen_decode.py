@@ -3,8 +3,8 @@ ledger), takes at most 1.3 times as long as a loop that only decodes the video.
 
 The video is a synthetic match with 1280x720 pixels at 30 frames per second, in H.264. The goal applies to the version
 with camera grain, at 2.5 Mbit/s. Services use this rate for footage of this size with much motion (LiveKit's preset;
-others use 3). The version as drawn has flat colors, needs a third of this rate and decodes more than twice as fast.
-Both loops use FFmpeg's default number of decoding threads.
+others use 3). The version without grain has flat colors, needs a third of this rate and decodes more than twice as
+fast. Both loops use FFmpeg's default number of decoding threads.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Claim: all stages that need no weights, one item through each of them, together take one core less than twice as long
-as decoding the second of video that the item comes from. `track` is excluded because it decodes again.
+"""Claim: on one core, all stages that need no weights together take less than twice as long per item as decoding the
+second of video that the item comes from. `track` is excluded because it decodes again.
 
 These are CPU times on one core, so other load on the machine has little effect. The decoded video is H.264 with
 1280x720 pixels at 30 frames per second. The items are 640x360 pixels, come from a synthetic match and pass every stage,
-so each stage does all of its work. `detect` is the kind `color`, which finds only drawn balls; no detector with weights
-is included. `track` reads the frames around each item from the video, and links detections that take no time. Frames
-are written as PNG and recorded in the ledger, as are the results of stages. Writes docs/assets/gen-stages.json, from
-which the documentation computes the time for a million items.
+so each stage does all of its work. `detect` is the kind `color`, which finds only synthetic balls; no detector with
+weights is included. `track` reads the frames around each item from the video, and links detections that take no time.
+Frames are written as PNG and recorded in the ledger, as are the results of stages. The benchmark writes
+docs/assets/gen-stages.json, from which the documentation computes the time for a million items.
 """
 
 from __future__ import annotations

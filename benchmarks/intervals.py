@@ -1,6 +1,6 @@
 """Claim: intervals from 10,000 bootstrap resamples of every metric for the full release's 37 conditions take less than
-10 seconds, which is at least 100 times faster than `scipy.stats.bootstrap` with the metric functions. Memory does
-not grow with the number of resamples beyond one block.
+10 seconds. This is at least 100 times faster than `scipy.stats.bootstrap` with the metric functions. Memory does not
+grow with the number of resamples beyond one block.
 
 The counts are synthetic: 156 scenes of three sports, 50 of each scored, with people and 12 conditions of models in each
 sport. People are scored by sport, so there are 39 groups. SciPy resamples images and calls the function of each metric.

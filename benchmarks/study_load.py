@@ -1,13 +1,13 @@
-"""Claim: with 1,000 simultaneous participants at people's pace in the human study, on two cores that they share with
-it, 99% of clicks are on disk and acknowledged within 250 ms, and the admin page loads within 200 ms. With 200
-participants at eight times that pace, clicks take at most 150 ms. No click is lost, and no click is stored twice.
+"""Claim: with 1,000 simultaneous participants at people's pace in the human study, 99% of clicks are on disk and
+acknowledged within 250 ms, and the admin page loads within 200 ms. With 200 participants at eight times that pace,
+clicks take at most 150 ms. No click is lost, and no click is stored twice.
 
 In the paper's study, people took 20 s per image: one event every 4 s, at random times. The 1,000 participants start
 within one minute, and the admin page is requested every 5 s, as a browser does. The 200 start in the same second, with
 one event every half second. Participants load each image when they reach it. Images are synthetic and as large as
-photos. The server is `spotball study serve` in its own process; participants are connections of another process. Once
-in a hundred events a participant sends an event again, as browsers do if they get no response. Afterwards, the store is
-compared with what was acknowledged.
+photos. The server is `spotball study serve` in its own process; participants are connections of another process. Both
+processes share two cores. Once in a hundred events a participant sends an event again, as browsers do if they get no
+response. Afterwards, the store is compared with what was acknowledged.
 """
 
 from __future__ import annotations

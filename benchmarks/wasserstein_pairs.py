@@ -5,9 +5,9 @@ fast as `scipy.optimize.linprog` and `scipy.stats.wasserstein_distance_nd`. The 
 The data is synthetic. Sparse pairs have 5 responses against 10. Realistic pairs have 50 responses against 150,
 clustered around one to three spots of each image. Dense pairs have 50 responses against 150, spread evenly over all 60
 cells. The probabilities are random weights: on the cells of sparse responses, around the same spots, and Dirichlet(1)
-on all 60 cells. All methods find the same values to 1e-9, SciPy's to 1e-6. Methods take turns, and the shortest time of
-each counts. Only the times of whole processes include the loading of libraries. No time includes the seconds that Numba
-needs once, after its installation, to compile the solver.
+on all 60 cells. All methods find the same values to 1e-9, and SciPy's methods to 1e-6. Methods take turns, and the
+shortest time of each counts. Only the times of whole processes include the loading of libraries. No time includes the
+seconds that Numba needs once, after its installation, to compile the solver.
 """
 
 from __future__ import annotations

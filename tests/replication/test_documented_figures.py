@@ -32,14 +32,15 @@ def test_entropies_at_any_number_of_responses(soccer: Scoring) -> None:
     people, gemini = report.group("human").metrics, report.group("gemini").metrics
     plain, matched = "image_entropy", "image_entropy_matched"
     assert f"people's image entropy is {people[plain].value:.2f} and Gemini's is {gemini[plain].value:.2f}" in text
-    assert f"the entropies are {people[matched].value:.2f} and {gemini[matched].value:.2f}" in text
+    values = f"{people[matched].value:.2f} and {gemini[matched].value:.2f}"
+    assert f"matched entropies, which do not depend on the number of responses, are {values}" in text
 
 
 def test_ceiling_and_uniform(soccer: Scoring) -> None:
     (ceiling,) = noise_ceiling(soccer)
     assert ceiling.split_half.value is not None
-    assert f"two halves of 25 are {ceiling.split_half.value:.1f} px apart" in prose("statistics.md")
-    assert f"the uniform distribution is at {ceiling.uniform:.1f} px" in prose("statistics.md")
+    assert f"two halves of 25 participants are {ceiling.split_half.value:.1f} px apart" in prose("statistics.md")
+    assert f"the uniform distribution is {ceiling.uniform:.1f} px from people" in prose("statistics.md")
 
 
 def test_the_published_thresholds_are_off_the_plateau(soccer: Scoring) -> None:
@@ -47,7 +48,9 @@ def test_the_published_thresholds_are_off_the_plateau(soccer: Scoring) -> None:
     tau, theta = np.flatnonzero(surface.taus == 0.08)[0], np.flatnonzero(surface.thetas == 0.02)[0]
     assert not surface.plateau[tau, theta]
     below = 1 - surface.objective[tau, theta] / surface.objective.max()
-    assert f"which in the soccer data are {below:.0%} below it" in prose("replication.md")
+    assert f"In the soccer data, its value at these thresholds is {below:.0%} below the maximum" in prose(
+        "replication.md"
+    )
 
 
 def test_distance_from_the_center(real_release: Path) -> None:
@@ -83,11 +86,13 @@ def test_balls_near_players(real_release: Path) -> None:
     (overlap,) = (i for i in items if i.quantity == "truth overlapping a player (%)")
     assert "soccer 28 of 52" in (near.note or "")
     assert "soccer 0 of 52" in (overlap.note or "")
-    assert "in soccer 28 of 52" in prose("replication.md")
-    assert "in soccer 0 of 52" in prose("replication.md")
+    assert "near a player are then 28 of 52 in soccer" in prose("replication.md")
+    assert "overlap a player are then 0 of 52 in soccer" in prose("replication.md")
 
 
 def test_people_near_players(soccer: Scoring) -> None:
     people = soccer.report().group("human").metrics["near_player_rate"].value
     assert people is not None
-    assert f"people are near a player in {people:.0%} of their guesses, not in 77%" in prose("replication.md")
+    assert f"people's guesses in soccer are near a player in {people:.0%} of cases, not in 77%" in prose(
+        "replication.md"
+    )

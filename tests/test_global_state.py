@@ -49,7 +49,7 @@ ENVIRONMENT = {
     "spotball_core/cli/memory.py": "threads and allocation under a memory limit; results are the same",
     "spotball_core/counting/engines/pieces.py": "threads of a worker process",
     "spotball_core/counting/engines/ray_cluster.py": "Ray sends no usage statistics",
-    "spotball_core/service/parallel.py": "threads of worker processes; restored",
+    "spotball_core/service/threads.py": "threads of libraries and worker processes; restored",
     "spotball_gen/items/pictures.py": "what OpenCV prints",
 }
 """Modules whose functions set environment variables, and why that changes no result."""

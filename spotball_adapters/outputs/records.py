@@ -154,7 +154,7 @@ def _with_id(name: str, part: Any) -> dict[str, Any]:
 
 def _table(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, dict[str, Any]]]:
     # A reply may be longer than the default limit of the csv module.
-    csv.field_size_limit(2**31 - 1)
+    limit = csv.field_size_limit(2**31 - 1)
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     line = 2
     try:
@@ -166,6 +166,8 @@ def _table(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, dict[st
             line = reader.line_num + 1
     except csv.Error as error:
         raise _broken(path, str(error), "a table in CSV or TSV", line) from error
+    finally:
+        csv.field_size_limit(limit)
 
 
 def _excel(path: Path) -> list[tuple[int, dict[str, Any]]]:

@@ -140,6 +140,8 @@ def _examples(reader: Reader, sign: Sign) -> pl.DataFrame:
         spelled = [column for column in ("cell", "row", "col") if column in columns]
         groups = reader.grouped_rows.filter(pl.col("_source") == sign.source, shown[sign.name])
         by = [*UNIT, "sport", "image", *spelled]
+        # A column that has numbers in one file and text in another is text in the groups.
+        rows = rows.with_columns(pl.col(column).cast(groups.schema[column]) for column in spelled)
         named = rows.join(groups.lazy().select(by).unique(), on=by, how="semi", nulls_equal=True).filter(~point)
         points = rows.filter(point if sign.name in ("line", "swapped") else pl.lit(False))
         rows = pl.concat([named, points])

@@ -1,5 +1,4 @@
-"""Reproduce the published join of answers and players by file name. The join is wrong; it only serves to show its
-effect.
+"""Reproduce the published join of answers and players by file name, which is wrong, to show its effect.
 
 Players' boxes were keyed by the image's file name without its sport. Basketball and volleyball share `1.png`, `2.png`
 and so on, so each such image was scored with the players of both sports. Soccer's files are `.jpg` and therefore

@@ -1,5 +1,6 @@
-"""The store of reviewers' decisions, DATASET/review.sqlite. A change is on disk before it is acknowledged, and never
-deleted.
+"""The store of reviewers' decisions, DATASET/review.sqlite.
+
+A change is on disk before it is acknowledged, and never deleted.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Stage `inpaint`, kind `temporal`: fill hidden pixels from neighboring frames, or from a similar place in the
-image.
-"""
+"""Stage `inpaint`, kind `temporal`: fill hidden pixels from neighboring frames, or from a similar place."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Stage `plausibility`, kind `rules`: one complete ball of plausible size and shape near players (section 3.2,
-step 3).
+"""Stage `plausibility`, kind `rules`: one complete ball of plausible size and shape near players.
+
+They are step 3 of section 3.2 of the paper.
 """
 
 from __future__ import annotations

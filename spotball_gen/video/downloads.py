@@ -1,5 +1,6 @@
-"""Download videos with the command yt-dlp. It is not imported, because it changes often together with the
-video sites.
+"""Download videos with the command yt-dlp.
+
+It is not imported, because it changes often together with the video sites.
 """
 
 from __future__ import annotations

@@ -76,11 +76,11 @@ def test_options_reach_the_analysis(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--alpha", "1.5"], "--alpha is above 0 and below 1"),
+        (["--alpha", "1.5"], "--alpha: found 1.5, expected a number between 0 and 1"),
         (["--people", "nobody"], "unknown respondent 'nobody'"),
         (["--stimuli", "none.csv"], "none.csv: file: found no such file"),
         (["--hinted", "77"], "none of the prompts 77"),
-        (["--images", "photos"], "--images is for the report of --out, and needs --stimuli"),
+        (["--images", "photos"], "--images needs --out and --stimuli"),
     ],
 )
 def test_what_cannot_be_is_one_message_and_status_2(folder: Path, options: list[str], said: str) -> None:

@@ -484,3 +484,16 @@ def test_python_reports_and_refuses() -> None:
     counts = read_counts(rows, KNOWN)
     assert score(counts, KNOWN, bootstrap=0) == report
     assert Counts.merge([counts, counts]).warnings == counts.warnings * 2
+
+
+def test_numbers_in_one_file_and_text_in_another(tmp_path: Path) -> None:
+    """JSON lines are read as text, Parquet as it is typed: examples of the Parquet file are found all the same."""
+    known = [scene("1")]
+    lines = write_jsonl(tmp_path / "a.jsonl", [{"image": "1", "respondent": "a", "cell": "A1"}])
+    cells, places = [*["A1"] * 6, None, None], [*[None] * 6, 1, None]
+    table = pl.DataFrame(
+        {"image": "1", "respondent": "b", "prompt": [*["base"] * 7, "cot"], "cell": cells, "row": places}
+    )
+    table.with_columns(col="row").write_parquet(tmp_path / "b.parquet")
+    (warning,) = read_counts([lines, tmp_path / "b.parquet"], known, pool=True).warnings
+    assert warning.found == "1 of 1 answers without a readable cell (line 8: nothing)"

@@ -170,8 +170,8 @@ def test_what_is_unusual_is_said(trials: Trials) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (GazeOptions(people="nobody"), "no respondent nobody"),
-        (GazeOptions(compare=("heady", "x")), "no respondent x"),
+        (GazeOptions(people="nobody"), "unknown respondent 'nobody'"),
+        (GazeOptions(compare=("heady", "x")), "unknown respondent 'x'"),
         (GazeOptions(hinted=("99",)), "none of the prompts 99"),
     ],
 )
@@ -181,7 +181,7 @@ def test_names_that_are_not_there_are_refused(trials: Trials, options: GazeOptio
 
 
 def test_no_trials_are_refused(trials: Trials) -> None:
-    with pytest.raises(OptionError, match="no trials but attention checks"):
+    with pytest.raises(OptionError, match="all trials are attention checks"):
         analyze(Trials(trials.frame.clear(), n_checks=3))
 
 
@@ -189,7 +189,7 @@ def test_files_are_put_together_once(trials: Trials) -> None:
     with pytest.raises(OptionError, match="two files contain the trial of heady"):
         together([trials, trials])
     moved = trials.of("heady").with_columns(respondent=pl.lit("other"), proximity=pl.lit(1, pl.Int64))
-    with pytest.raises(OptionError, match="different things of the stimulus"):
+    with pytest.raises(OptionError, match="describe the stimulus 1008 differently"):
         together([trials, Trials(moved)])
 
 

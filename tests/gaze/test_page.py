@@ -78,7 +78,7 @@ def test_what_pictures_say_in_words_are_their_numbers(report: GazeReport) -> Non
 def test_a_report_replaces_a_report_and_nothing_else(folder: Path, report: GazeReport, tmp_path: Path) -> None:
     write_gaze_report(report, folder)
     (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
-    with pytest.raises(OptionError, match=r"holds mine\.txt"):
+    with pytest.raises(OptionError, match=r"contains mine\.txt"):
         write_gaze_report(report, tmp_path)
 
 

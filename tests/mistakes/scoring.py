@@ -521,7 +521,7 @@ MISTAKES = (
     Mistake(
         "a negative number",
         "score data --bootstrap -5",
-        what="greater than or equal to 0",
+        what="-5 ",
         where="--bootstrap",
         fix="Try 'spotball score -h' for help",
     ),

@@ -333,7 +333,7 @@ def test_without_players_and_participants_too(tmp_path: Path) -> None:
     assert said.keys() == {"ceiling", "players", "density", "thresholds"}
     assert "two or more participants" in said["ceiling"]
     assert said["density"] == "None of the scored images has player boxes."
-    assert "nearest-player left out" in page.all("section", id="mixture")[0].text.lower()
+    assert "nearest-player excluded" in page.all("section", id="mixture")[0].text.lower()
 
 
 def test_long_names_are_shortened_in_figures_and_whole_in_tables(study: Path) -> None:

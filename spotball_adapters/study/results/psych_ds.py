@@ -1,7 +1,7 @@
-"""Export a study's answers as a Psych-DS dataset (https://psych-ds.github.io): CSV files with descriptions of their
-columns.
+"""Export a study's answers as a Psych-DS dataset: CSV files with descriptions of their columns.
 
-It follows version 1.5.0 of the specification: dataset_description.json with schema.org properties, CSV files in `data`
+It follows version 1.5.0 of the specification (https://psych-ds.github.io):
+dataset_description.json with schema.org properties, CSV files in `data`
 whose names consist of keywords and end with _data.csv, and a JSON file with the columns next to each.
 """
 

@@ -1,3 +1,1 @@
-"""Fill the pixels that a ball hides: from neighboring frames of the video, or from a similar place in the same
-image.
-"""
+"""Fill the pixels that a ball hides: from neighboring frames, or from a similar place in the same image."""

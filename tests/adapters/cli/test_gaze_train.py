@@ -137,8 +137,8 @@ class TestPhotos:
         ("options", "message"),
         [
             (("--checkpoint", "x.pt"), "GazeLLE needs both --checkpoint, its decoder, and --backbone"),
-            (("--stimuli", "x.csv"), "photos need --stimuli and --images"),
-            (("--faces", "x.csv"), "photos need --stimuli and --images"),
+            (("--stimuli", "x.csv"), "photos need both --stimuli and --images"),
+            (("--faces", "x.csv"), "photos need both --stimuli and --images"),
             (("--rate", "0"), "--rate is above 0"),
             (("--rate", "0.1", "--last-rate", "0.2"), "--last-rate from 0 to it"),
             (("--checkpoint", "nothing.pt", "--backbone", "b"), "nothing.pt"),
@@ -154,7 +154,7 @@ class TestPhotos:
         (tmp_path / "mine.txt").write_text("mine")
         done = here(*command(photos, tmp_path))
         assert done.returncode == 2
-        assert "neither empty nor an experiment" in done.stderr
+        assert "is not empty and is not an experiment" in done.stderr
         assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
     def test_a_photo_that_is_not_there(self, photos: Path, tmp_path: Path) -> None:

@@ -495,7 +495,8 @@ def refusal(model: str) -> str:
 
 
 def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
-    assert refusal(str(tmp_path / "nowhere")) == f"{tmp_path / 'nowhere'} does not exist. Correct the path"
+    folder = tmp_path / "nowhere"
+    assert refusal(str(folder)) == f"--model: the folder {folder} does not exist. Correct the path"
 
 
 def test_a_folder_without_a_model_is_said(tmp_path: Path) -> None:

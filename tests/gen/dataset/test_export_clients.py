@@ -188,7 +188,7 @@ def test_the_how_to_shows_what_the_libraries_print(tmp_path: Path) -> None:
         pytest.importorskip(name, reason=REASON.format(name))
     page = (ROOT / "docs/how-to/generate.md").read_text(encoding="utf-8")
     text = page.partition("\n## Export the dataset\n")[2].partition("\n## ")[0]
-    examples = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
+    examples = re.findall(r"```python\n(.*?)```\n\n(?:This prints:\n\n)?```text\n(.*?)```", text, re.DOTALL)
     assert len(examples) == text.count("```python") == 3
     generate(write_demo_config(tmp_path / "demo"), tmp_path / "items")
     for options in re.findall(r"^\$ spotball gen export items (.*)$", text, re.MULTILINE):

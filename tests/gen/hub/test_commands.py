@@ -83,5 +83,5 @@ def test_without_a_token(hub: FakeHub, answered: Path, tmp_path: Path) -> None:
     done = spotball("push", answered, "--repo", "me/balls", home=tmp_path)
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == (
-        "error: no token: set the environment variable HF_TOKEN to a token with write access to me/balls"
+        "error: set the environment variable HF_TOKEN to a token that may write to me/balls"
     )

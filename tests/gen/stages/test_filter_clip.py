@@ -136,7 +136,7 @@ def test_of_equal_scores_the_earlier_id_is_kept(model: Path) -> None:
 
 
 def test_neither_threshold_nor_share() -> None:
-    with pytest.raises(ValidationError, match="give a threshold or a top_share"):
+    with pytest.raises(ValidationError, match="expected a threshold or a top_share"):
         Clip.Settings.model_validate({})
 
 

@@ -184,7 +184,7 @@ def test_what_it_says(tmp_path: Path) -> None:
         child.terminate()
         child.communicate(timeout=30)
     assert said[0].startswith("Spot the Ball: http://127.0.0.1:")
-    assert said[1] == "no admin page: SPOTBALL_STUDY_PASSWORD is not set\n"
+    assert said[1] == "no admin page: to have one, set SPOTBALL_STUDY_PASSWORD and restart\n"
     assert said[2].startswith("not ready for participants: 5 problems. `spotball study check ")
 
 

@@ -94,7 +94,7 @@ class TestOnACluster:
         assert pictures[0] == pictures[1]
         assert query(tmp_path / "ray", "SELECT engine, outcome FROM sessions") == [("ray", "finished")]
         again = on_ray(config, tmp_path / "ray", plugins, address)
-        assert "all there before" in again.stderr
+        assert "none of them new" in again.stderr
 
     @pytest.mark.parametrize("which", ["task", "actor"])
     def test_a_killed_worker_changes_nothing(self, tmp_path: Path, plugins: Path, address: str, which: str) -> None:

@@ -521,7 +521,7 @@ MISTAKES = (
     Mistake(
         "a negative number",
         "score data --bootstrap -5",
-        what="-5 ",
+        what="Invalid value for '--bootstrap'",
         where="--bootstrap",
         fix="Try 'spotball score -h' for help",
     ),

@@ -1,8 +1,8 @@
 """Export a study's answers as a Psych-DS dataset: CSV files with descriptions of their columns.
 
-It follows version 1.5.0 of the specification (https://psych-ds.github.io):
-dataset_description.json with schema.org properties, CSV files in `data`
-whose names consist of keywords and end with _data.csv, and a JSON file with the columns next to each.
+It follows version 1.5.0 of the specification (https://psych-ds.github.io): dataset_description.json with
+schema.org properties, CSV files in `data` whose names consist of keywords and end with _data.csv, and a JSON file with
+the columns next to each.
 """
 
 from __future__ import annotations

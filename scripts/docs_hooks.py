@@ -90,7 +90,9 @@ def on_page_markdown(markdown: str, **_: Any) -> None:
     """Save the listings of a page that have the name of a file, as its readers do; its commands use them."""
     for block in blocks(markdown):
         if block.file is not None and block.is_visible:
-            Path(os.environ["DOCS_WORK"], block.file).write_text(block.visible_text + "\n", encoding="utf-8")
+            path = Path(os.environ["DOCS_WORK"], block.file)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(block.visible_text + "\n", encoding="utf-8")
 
 
 def on_page_content(text: str, page: Any, **_: Any) -> str:

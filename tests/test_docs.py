@@ -133,7 +133,7 @@ def test_the_site_is_whole(site: Path) -> None:
     # Each command of the FAQ printed a message.
     answers = re.findall(r'data-copy="[^"]*"><pre><span></span><code>(.*?)</code>', pages["faq.html"], re.DOTALL)
     assert len(answers) > 10
-    message = re.compile(r"^(error:|warning:|.* left to ask:)", re.MULTILINE)
+    message = re.compile(r"^(error:|warning:|.* replies are missing:)", re.MULTILINE)
     assert not [answer for answer in answers if not message.search(answer)]
 
 

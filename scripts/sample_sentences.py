@@ -8,17 +8,18 @@ from __future__ import annotations
 import argparse
 import random
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from scripts.texts import AREAS, sentences, texts
+from scripts.texts import AREAS, Text, sentences, texts
 
 
-def sample(area: str, size: int, seed: int) -> list[tuple[str, str]]:
-    """Return the places and the words of random sentences, without repetition."""
+def sample(project: Iterable[Text], area: str, size: int, seed: int) -> list[tuple[str, str]]:
+    """Return the places and the words of random sentences of an area, without repetition."""
     pool = dict.fromkeys(
-        (f"{text.path}:{text.line}", sentence) for text in texts() if text.area == area for sentence in sentences(text)
+        (f"{text.path}:{text.line}", sentence) for text in project if text.area == area for sentence in sentences(text)
     )
     return random.Random(seed).sample(list(pool), min(size, len(pool)))
 
@@ -30,7 +31,7 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    for number, (place, sentence) in enumerate(sample(options.area, options.size, options.seed), start=1):
+    for number, (place, sentence) in enumerate(sample(texts(), options.area, options.size, options.seed), start=1):
         print(f"{number}\t{place}\t{sentence}")
 
 

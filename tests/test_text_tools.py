@@ -86,12 +86,9 @@ def test_phrases_are_found_outside_code(words: str, phrases: list[str]) -> None:
     assert [re.search(r'a\.md:3: "(.*?)"', line)[1] for line in lines] == phrases  # type: ignore[index]
 
 
-def test_every_area_has_texts() -> None:
-    areas = {text.area for text in texts.texts()}
-    assert areas == set(AREAS)
-
-
-def test_samples_repeat_by_their_seed() -> None:
-    first = sample("README", 10, seed=1)
+def test_samples_of_each_area_repeat_by_their_seed() -> None:
+    project = list(texts.texts())
+    assert {text.area for text in project} == set(AREAS)
+    first = sample(project, "README", 10, seed=1)
     assert len(set(first)) == 10
-    assert first == sample("README", 10, seed=1) != sample("README", 10, seed=2)
+    assert first == sample(project, "README", 10, seed=1) != sample(project, "README", 10, seed=2)

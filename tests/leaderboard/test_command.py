@@ -33,6 +33,7 @@ def reports(report: ScoreReport, tmp_path: Path) -> Path:
     return tmp_path / "reports"
 
 
+@pytest.mark.slow
 def test_it_writes_a_folder_and_replaces_it(reports: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     for options in ((), ("--metrics", "accuracy", "--sport", "soccer"), ("--prompt", "base", "--quiet")):

@@ -285,7 +285,8 @@ class TestBeforeItCosts:
         assert "respondent: test-model -> gaze-model" in done.stderr
 
 
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
 def test_killed_at_any_moment_nothing_is_lost_or_asked_twice(tmp_path: Path, seed: int) -> None:
     stimuli, out = made(tmp_path / "data", 12), tmp_path / "run"
     rng = random.Random(seed)

@@ -146,6 +146,7 @@ class TestNames:
         refused(place, "a path occurs twice")
 
 
+@pytest.mark.slow
 class TestSizes:
     def test_a_repository_that_is_too_large(self, hub: FakeHub, place: Path) -> None:
         refused(
@@ -252,6 +253,7 @@ class TestContent:
             client.download(REPO, "card.json", "main", file, place)
 
 
+@pytest.mark.slow
 class TestEdited:
     """Changes that are valid are pulled, and listed."""
 

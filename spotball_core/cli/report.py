@@ -141,7 +141,6 @@ def report(
     from spotball_core.io.dataset import read_dataset
     from spotball_core.pages.figures import FigureOptions
     from spotball_core.pages.folder import PAGE
-    from spotball_core.reasoning.rationales import example_rationales
     from spotball_core.reasoning.records import read_reasoning
     from spotball_core.report.build import write_report
     from spotball_core.report.sections.changes import change_sentences
@@ -182,7 +181,7 @@ def report(
         out,
         image_folders=folders,
         reasoning=categories,
-        rationales=example_rationales(files, all_scenes),
+        response_files=files,
         pages=pages,
         before=earlier,
         figures=figure_options,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 
 from spotball_core.pages.figures import PAGE_ONLY, FigureOptions
+from spotball_core.reasoning.rationales import example_rationales
 from spotball_core.reasoning.records import ReasoningReport
 from spotball_core.report.numbers.analyze import analyze
-from spotball_core.report.numbers.gallery import MOST, CaseKey
+from spotball_core.report.numbers.gallery import MOST
 from spotball_core.report.numbers.records import PageReport
 from spotball_core.report.write import check_report, write_page
 from spotball_core.scoring.groups import Scoring
@@ -25,7 +26,7 @@ def write_report(
     *,
     image_folders: Sequence[str | Path] = (),
     reasoning: ReasoningReport | None = None,
-    rationales: Mapping[CaseKey, Sequence[str]] | None = None,
+    response_files: Sequence[str | Path] = (),
     pages: bool = False,
     before: Scoring | None = None,
     figures: FigureOptions = PAGE_ONLY,
@@ -39,7 +40,7 @@ def write_report(
         out: the folder.
         image_folders: folders that may contain the scenes' image files; their paths are relative to one of these.
         reasoning: categories of rationales, for an additional section; None for no section.
-        rationales: some of each group's rationales for an image, from `example_rationales`.
+        response_files: files of the responses; the rationales that they hold are shown with the images.
         pages: whether images are on separate pages, in images/, so that all images of a large dataset can be shown.
         before: an earlier run, for a section that states what changed since; see `run_changes`. None for no section.
         figures: which figures are written in addition to those of the page.
@@ -58,7 +59,9 @@ def write_report(
     """
     check_report(out)
     with Workers(jobs if len(scoring.groups) >= LEAST_GROUPS else 1) as workers:
-        import_module("matplotlib.figure")  # Import it while the processes start.
+        # Do this while the processes start.
+        import_module("matplotlib.figure")
+        rationales = example_rationales(response_files, scoring.arrays.scenes)
         report = analyze(
             scoring,
             reasoning=reasoning,

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 HIDDEN = "markdown-exec: hide"
@@ -23,7 +23,9 @@ REASON = re.compile(r"\b(needs?|requires?|replace|instead|your own|for people|re
 _FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,})(?P<language>\w*)(?P<options>[^\n`]*)$")
 _SAVE = re.compile(r"\bSave (?:it|them|this(?: \w+)?|the \w+) as `([^`]+\.\w+)`")
 _OPTION = re.compile(r'(\w+)="([^"]*)"')
-_COMMAND = re.compile(r"^(?:\$ )?(?:spotball|export|pip|python|curl)\b", re.MULTILINE)
+_PROGRAMS = "spotball|export|pip|python3?|curl|cd|inspect|docker|systemctl|vllm|ollama|yolo"
+_COMMAND = re.compile(rf"^(?:\$ )?(?:{_PROGRAMS})\b", re.MULTILINE)
+_PUBLISHED = re.compile(r"pip install (?!(?:--editable )?\.)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +64,11 @@ class Block:
 
     @property
     def commands(self) -> str:
-        """The commands of a block for the shell, without the installation of packages."""
+        """The commands of a block for the shell, without the installation of published packages."""
         lines = self.visible_text.splitlines()
         if self.language == "console":
             lines = [line[2:] for line in lines if line.startswith("$ ")]
-        return "\n".join(line for line in lines if not line.startswith("pip install "))
+        return "\n".join(line for line in lines if not _PUBLISHED.match(line))
 
     @property
     def visible_text(self) -> str:
@@ -99,13 +101,15 @@ def blocks(text: str) -> Iterator[Block]:
         number += 1
 
 
-def unexplained(text: str) -> list[Block]:
-    """Return the blocks of commands that are not run and whose paragraph before does not say why."""
+def not_run(text: str) -> list[Block]:
+    """Return the visible blocks of commands that a page shows as `text`, since they cannot run."""
     return [
         block
         for block in blocks(text)
-        if block.language == "text"
-        and block.is_visible
-        and _COMMAND.search(block.text)
-        and not REASON.search(block.before)
+        if block.language == "text" and block.is_visible and _COMMAND.search(block.text)
     ]
+
+
+def unexplained(blocks: Iterable[Block]) -> list[Block]:
+    """Return the blocks whose paragraph before does not say what they need."""
+    return [block for block in blocks if not REASON.search(block.before)]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable
+import tomllib
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from queue import Empty, Queue
 from types import TracebackType
@@ -19,6 +21,9 @@ PACKAGES = ("spotball_core", "spotball_adapters", "spotball_gen")
 
 SERVERS = re.compile(r"^spotball (?:study serve|gen review)\b(?!.* --status)", re.MULTILINE)
 """Commands that run until the reader ends them."""
+
+LOCAL_PIP = re.compile(r"^pip install (?:--editable )?(\.\S*)$", re.MULTILINE)
+"""Installs the reader's own package from a folder. Other packages are installed already."""
 
 READY_SECONDS = 120
 
@@ -62,12 +67,14 @@ class Reader:
     Args:
         folder: empty.
         state: another folder, for what the reader's terminal remembers.
+        environment: additional environment variables, such as the addresses of services.
     """
 
-    def __init__(self, folder: Path, state: Path) -> None:
+    def __init__(self, folder: Path, state: Path, environment: Mapping[str, str] | None = None) -> None:
         self._folder, self._state = folder, state
-        modules = state / "modules"
+        modules, self._installed = state / "modules", state / "installed"
         modules.mkdir()
+        self._installed.mkdir()
         for name in PACKAGES:
             (modules / name).symlink_to(ROOT / name)
         (modules / "sitecustomize.py").write_text(_ISOLATE, encoding="utf-8")
@@ -75,10 +82,11 @@ class Reader:
         self._environment = {
             **os.environ,
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-            "PYTHONPATH": str(modules),
+            "PYTHONPATH": f"{modules}{os.pathsep}{self._installed}",
             "COLUMNS": "100",
             # As on a machine without a display.
             "BROWSER": "true",
+            **(environment or {}),
         }
         self._python: subprocess.Popen[str] | None = None
         self._servers: list[tuple[Block, subprocess.Popen[str]]] = []
@@ -100,7 +108,11 @@ class Reader:
             raise NotLiteralError(f"line {ended[0].line}: the server ended by itself")
 
     def read(self, blocks: Iterable[Block]) -> None:
-        """Do what visible blocks say; NotLiteralError at the first that fails."""
+        """Do what visible blocks say.
+
+        Raises:
+            NotLiteralError: at the first block that fails.
+        """
         for block in blocks:
             if not block.is_visible:
                 continue
@@ -120,7 +132,27 @@ class Reader:
             line = commands[server.start() :].partition("\n")[0]
             self._serve(block, line)
             commands = commands.replace(line, "")
-        self._run(block, commands)
+        for installation in LOCAL_PIP.finditer(commands):
+            self._install(block, installation[1])
+        self._run(block, LOCAL_PIP.sub("", commands))
+
+    def _install(self, block: Block, folder: str) -> None:
+        """Install a folder with a pyproject.toml as pip would, which needs a network to get its tools."""
+        package = Path((self._state / "folder").read_text(encoding="utf-8").strip(), folder)
+        if not (package / "pyproject.toml").is_file():
+            raise NotLiteralError(f"line {block.line}: {folder} has no pyproject.toml")
+        described = tomllib.loads((package / "pyproject.toml").read_text(encoding="utf-8"))
+        project = described["project"]
+        for module in described["tool"]["setuptools"]["py-modules"]:
+            shutil.copy(package / f"{module}.py", self._installed)
+        info = self._installed / f"{project['name']}-{project['version']}.dist-info"
+        info.mkdir()
+        metadata = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+        (info / "METADATA").write_text(metadata, encoding="utf-8")
+        lines = []
+        for group, entries in project["entry-points"].items():
+            lines += [f"[{group}]", *(f"{name} = {target}" for name, target in entries.items())]
+        (info / "entry_points.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def _run(self, block: Block, commands: str) -> None:
         script = _SHELL.format(state=self._state, commands=commands)

@@ -104,9 +104,7 @@ def blocks(text: str) -> Iterator[Block]:
 def not_run(text: str) -> list[Block]:
     """Return the visible blocks of commands that a page shows as `text`, since they cannot run."""
     return [
-        block
-        for block in blocks(text)
-        if block.language == "text" and block.is_visible and _COMMAND.search(block.text)
+        block for block in blocks(text) if block.language == "text" and block.is_visible and _COMMAND.search(block.text)
     ]
 
 

@@ -1,7 +1,7 @@
 """Hooks of the documentation's build: pages made from the code, formulas as MathML, and a folder to run commands in.
 
-Pages show commands by running them (markdown-exec). The commands run in a new folder that contains the demo dataset.
-Each notebook runs in a folder of its own.
+Pages show commands by running them (markdown-exec). The commands of each page run in its own new folder, which contains
+the dataset that `spotball demo --out demo` writes. Each notebook also runs in its own folder.
 """
 
 from __future__ import annotations
@@ -55,18 +55,18 @@ _SEARCH_BOOSTS = {
 
 
 def on_startup(**_: Any) -> None:
-    """Create the folder that the pages' commands run in, and put our command first in the PATH."""
-    work = tempfile.mkdtemp(prefix="spotball-docs-")
-    os.environ["DOCS_WORK"] = work
+    """Create the dataset for the pages' commands, and put our command first in the PATH."""
+    folder = tempfile.mkdtemp(prefix="spotball-docs-")
+    os.environ["SPOTBALL_DOCS_FOLDERS"] = folder
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     os.environ["COLUMNS"] = "100"
     os.environ["SPOTBALL_DOCS_ROOT"] = str(ROOT)
-    subprocess.run(["spotball", "demo", "--out", "demo", "--quiet"], cwd=work, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["spotball", "demo", "--out", "demo", "--quiet"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
 
 
 def on_shutdown(**_: Any) -> None:
-    """Delete the folder, which contains the videos and datasets that the pages made."""
-    shutil.rmtree(os.environ["DOCS_WORK"], ignore_errors=True)
+    """Delete the folders, which contain the videos and datasets that the pages made."""
+    shutil.rmtree(os.environ["SPOTBALL_DOCS_FOLDERS"], ignore_errors=True)
 
 
 def on_files(files: Any, config: Any) -> Any:
@@ -78,7 +78,7 @@ def on_files(files: Any, config: Any) -> Any:
         "contributing.md": (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").replace("](docs/", "]("),
     }
     for notebook in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        work = Path(os.environ["DOCS_WORK"], "notebooks", notebook.stem)
+        work = Path(os.environ["SPOTBALL_DOCS_FOLDERS"], "notebooks", notebook.stem)
         work.mkdir(parents=True)
         pages[f"notebooks/{notebook.stem}.md"] = notebook_page(notebook, work)
     for path, content in pages.items():
@@ -86,11 +86,17 @@ def on_files(files: Any, config: Any) -> Any:
     return files
 
 
-def on_page_markdown(markdown: str, **_: Any) -> None:
-    """Save the listings of a page that have the name of a file, as its readers do; its commands use them."""
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> None:
+    """Create the folder of a page, and save the listings that have the name of a file, as the page's readers do."""
+    if "DOCS_WORK" not in markdown:
+        return
+    folders = Path(os.environ["SPOTBALL_DOCS_FOLDERS"])
+    work = folders / "pages" / Path(page.file.src_uri).with_suffix("")
+    shutil.copytree(folders / "demo", work / "demo")
+    os.environ["DOCS_WORK"] = str(work)
     for block in blocks(markdown):
         if block.file is not None and block.is_visible:
-            path = Path(os.environ["DOCS_WORK"], block.file)
+            path = work / block.file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(block.visible_text + "\n", encoding="utf-8")
 

@@ -13,7 +13,7 @@ PAGE = ROOT / "docs" / "how-to" / "own-provider.md"
 
 def listing(language: str) -> str:
     """The page's first listing in a language."""
-    found = re.search(rf"```{language}\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    found = re.search(rf"```{language}(?: title=\S+)?\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert found, language
     return found[1]
 

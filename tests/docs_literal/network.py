@@ -1,8 +1,8 @@
 """A proxy that answers for the model services which pages name: the commands of a page stay unchanged.
 
 HTTP_PROXY and HTTPS_PROXY direct a command to the proxy. The proxy answers for each host itself, by the protocols of
-`tests.adapters`, with a certificate that SSL_CERT_FILE makes trusted. HF_ENDPOINT names a server for the Hugging Face Hub. Nothing
-reaches a network.
+`tests.adapters`, with a certificate that SSL_CERT_FILE makes trusted. HF_ENDPOINT names a server for the Hugging Face
+Hub. Nothing reaches a network.
 """
 
 from __future__ import annotations

@@ -118,6 +118,7 @@ class Reader:
                 continue
             if block.file is not None:
                 path = Path((self._state / "folder").read_text(encoding="utf-8").strip(), block.file)
+                path.parent.mkdir(exist_ok=True)
                 path.write_text(block.visible_text + "\n", encoding="utf-8")
                 if block.is_run:
                     self._run(block, f"python {block.file}")

@@ -15,7 +15,7 @@ PAGE = (ROOT / "docs/how-to/own-stage.md").read_text(encoding="utf-8")
 
 
 def shown(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+    return re.findall(rf"```{language}(?: title=\S+)?\n(.*?)```", PAGE, re.DOTALL)
 
 
 def packages(folder: Path) -> Path:

@@ -385,7 +385,8 @@ else:
 
 def test_the_commands_of_the_documentation_run(data: Path, tmp_path: Path) -> None:
     page = (ROOT / "docs" / "how-to" / "inspect.md").read_text(encoding="utf-8")
-    script = "set -e\n" + "\n".join(re.findall(r"```bash\n(.*?)```", page, re.DOTALL))
+    _demo, *commands = re.findall(r"```bash\n(.*?)```", page, re.DOTALL)
+    script = "set -e\n" + "\n".join(commands)
     (tmp_path / "dataset").symlink_to(data)
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "sitecustomize.py").write_text(WORDS)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.adapters.own_provider import install, listing
+from tests.adapters.own_provider import PAGE, install, listing
 from tests.adapters.run_process import dataset, here, rows, said
 from tests.adapters.server import serve
 from tests.adapters.speaks_anthropic import AnthropicProtocol
@@ -96,7 +96,8 @@ def test_a_provider_in_30_lines(tmp_path: Path) -> None:
     # The cell C7: the third row of 60 pixels, the seventh column of 64.
     pixels[120:180, 384:448] = 255
     Image.fromarray(pixels).save(data / "images" / "soccer" / "1.png")
-    arguments = [str(data) if part == "dataset" else part for part in shlex.split(listing("text"))[1:]]
+    (shown,) = re.findall("^spotball (run .*)", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    arguments = [str(data) if part == "dataset" else part for part in shlex.split(shown)]
     command = [sys.executable, "-m", "spotball_core", *arguments, "--out", str(tmp_path / "out")]
     environment = {**os.environ, "PYTHONPATH": str(package)}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)

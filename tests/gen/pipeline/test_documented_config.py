@@ -6,6 +6,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from scripts.docs_blocks import blocks
 from spotball_gen.pipeline.config import read_config
 from spotball_gen.pipeline.quotas import Targets
@@ -31,7 +33,11 @@ def test_the_configuration_and_targets_of_generate(tmp_path: Path) -> None:
 def test_the_tables_of_generation_models() -> None:
     (listing,) = listings("generation-models.md")
     tables: dict[str, dict[str, Any]] = tomllib.loads(listing)
-    kinds = {"filter": ClipSettings, "detect": YoloV8OnnxSettings, "inpaint": StableDiffusionSettings}
+    kinds: dict[str, type[BaseModel]] = {
+        "filter": ClipSettings,
+        "detect": YoloV8OnnxSettings,
+        "inpaint": StableDiffusionSettings,
+    }
     assert tables.keys() == kinds.keys()
     for stage, settings in kinds.items():
         settings.model_validate({key: value for key, value in tables[stage].items() if key != "kind"})

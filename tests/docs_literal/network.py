@@ -15,7 +15,7 @@ import ssl
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -119,8 +119,10 @@ def _proxy(plain: int, encrypted: int) -> Iterator[str]:
                 back.join()
 
         def _copy_back(self, server: socket.socket) -> None:
-            while part := server.recv(2**16):
-                self.wfile.write(part)
+            # Either side may close its connection at any time.
+            with suppress(OSError):
+                while part := server.recv(2**16):
+                    self.wfile.write(part)
 
     class Proxy(socketserver.ThreadingTCPServer):
         daemon_threads = True

@@ -201,6 +201,14 @@ class TestReader:
     def test_an_expected_exit_status(self, tmp_path: Path) -> None:
         follow(fenced('console exec="on" source="console" returncode="3"', "$ exit 3"), tmp_path)
 
+    def test_services_answer_instead_of_a_network(self, tmp_path: Path, services: dict[str, str]) -> None:
+        addresses = ("https://api.openai.com/v1/nothing", "http://localhost:8000/v1/nothing")
+        lines = ["import httpx", *(f"assert httpx.post('{url}').status_code == 404" for url in addresses)]
+        follow(fenced("python", "\n".join(lines)), tmp_path / "known", environment=services)
+        other = "\n".join(lines).replace("openai", "other")
+        with pytest.raises(NotLiteralError, match="CERTIFICATE_VERIFY_FAILED"):
+            follow(fenced("python", other), tmp_path / "other", environment=services)
+
     @pytest.mark.slow
     def test_a_server_runs_until_the_end(self, tmp_path: Path) -> None:
         follow(fenced("bash", "spotball study serve --demo") + fenced("bash", "true"), tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,6 +31,23 @@ _NEAR = 0.5
 """Maximum distance in seconds between a requested time and its frame."""
 
 
+class _Converter(threading.local):
+    """Convert the pixels of a video's frames.
+
+    A new converter for each frame would allocate several megabytes, and threads cannot share one.
+    """
+
+    def __init__(self) -> None:
+        from av.video.reformatter import VideoReformatter
+
+        self._reformatter = VideoReformatter()
+
+    def to_ndarray(self, frame: Any, pixel_format: str) -> NDArray[np.uint8]:
+        """Return a frame's pixels in one of FFmpeg's pixel formats."""
+        pixels: Any = self._reformatter.reformat(frame, format=pixel_format).to_ndarray()
+        return np.asarray(pixels, dtype=np.uint8)
+
+
 @dataclass(frozen=True, slots=True)
 class DecodedFrame:
     """A decoded frame. Pixels are converted on access.
@@ -42,6 +60,7 @@ class DecodedFrame:
     time: float
     quarter_turns: int
     _frame: Any
+    _converter: _Converter
 
     @property
     def size(self) -> tuple[int, int]:
@@ -51,19 +70,19 @@ class DecodedFrame:
 
     def bgr(self) -> NDArray[np.uint8]:
         """Return the pixels in BGR, shape (height, width, 3)."""
-        return self._upright(self._frame.to_ndarray(format="bgr24"))
+        return self._upright(self._converter.to_ndarray(self._frame, "bgr24"))
 
     def luma(self) -> NDArray[np.uint8]:
         """Return the luma of each pixel, shape (height, width), read-only."""
         if self._frame.format.name in _PLANAR:
             return self._upright(self._plane(self._frame.planes, 0))
-        return self._upright(self._frame.to_ndarray(format="gray"))
+        return self._upright(self._converter.to_ndarray(self._frame, "gray"))
 
     def thumbnail(self) -> NDArray[np.uint8]:
         """Return a BGR image of about 64 x 36 sampled pixels. It is not rotated."""
         cv2 = opencv()
         if self._frame.format.name not in _PLANAR:
-            pixels: NDArray[np.uint8] = self._frame.to_ndarray(format="bgr24")
+            pixels: NDArray[np.uint8] = self._converter.to_ndarray(self._frame, "bgr24")
             return np.ascontiguousarray(pixels[:: max(pixels.shape[0] // 36, 1), :: max(pixels.shape[1] // 64, 1)])
         across, down = _PLANAR[self._frame.format.name]
         planes = self._frame.planes
@@ -98,6 +117,7 @@ class VideoFile:
     def __init__(self, container: Any, stream: Any) -> None:
         self._container, self._stream = container, stream
         self._origin: float | None = None
+        self._converter = _Converter()
 
     @property
     def rate(self) -> float:
@@ -125,7 +145,7 @@ class VideoFile:
         for time, frame in self._decoded():
             if self._origin is None:
                 self._origin = time
-            yield DecodedFrame(time - self._origin, _quarter_turns(frame), frame)
+            yield DecodedFrame(time - self._origin, _quarter_turns(frame), frame, self._converter)
 
     def frames_from(self, time: float) -> Iterator[DecodedFrame]:
         """Yield the frames from the last key frame at or before a time.

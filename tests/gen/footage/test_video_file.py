@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import wave
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 
@@ -151,3 +152,22 @@ except OSError:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
     assert (done.stdout, done.stderr) == ("refused\n", "")
+
+
+@pytest.mark.parametrize("pixels", ["yuv420p", "yuv444p", "gray10le"])
+def test_frames_converted_by_several_threads(tmp_path: Path, pixels: str) -> None:
+    with av.open(str(tmp_path / "a.mkv"), "w") as container:
+        stream = container.add_stream("ffv1", rate=RATE)
+        stream.width, stream.height, stream.pix_fmt = 320, 192, pixels
+        for number in range(40):
+            color: NDArray[np.uint8] = np.kron(textured(number, width=40, height=24), np.ones((8, 8, 1))).astype(
+                np.uint8
+            )
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(color, format="rgb24")))
+        container.mux(stream.encode(None))
+    with av.open(str(tmp_path / "a.mkv")) as container:
+        plain = [frame.to_ndarray(format="bgr24") for frame in container.decode(video=0)]
+    with open_video(str(tmp_path / "a.mkv")) as video, ThreadPoolExecutor(max_workers=4) as pool:
+        converted = list(pool.map(lambda frame: frame.bgr(), video.frames()))
+    assert len(converted) == 40
+    assert all(np.array_equal(one, other) for one, other in zip(converted, plain, strict=True))

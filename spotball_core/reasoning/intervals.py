@@ -128,7 +128,7 @@ def stratified_difference(
 
 
 def _weighted(n_a: FloatArray, n_b: FloatArray, sum_a: FloatArray, sum_b: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return both weighted means, shape (m,), from tables (m, n_strata); NaN if no stratum has both kinds."""
+    """Return both weighted means, shape (m,), from tables (m, n_strata); NaN if no stratum has both categories."""
     has_both = (n_a > 0) & (n_b > 0)
     safe_a, safe_b = np.where(has_both, n_a, 1.0), np.where(has_both, n_b, 1.0)
     weight = np.where(has_both, safe_a * safe_b / (safe_a + safe_b), 0.0)

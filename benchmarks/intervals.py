@@ -141,7 +141,7 @@ def main() -> None:
         ]
         for resamples in (1_000, 10_000, 100_000):
             peaks[resamples] = process([*command, str(resamples)]).megabytes
-            note = "spotball score on counts, in its own process"
+            note = "spotball score on a file of counts, in its own process"
             figure(f"peak memory at {resamples:,} resamples", peaks[resamples], "MB", note=note)
     figure(
         "growth of memory from 10,000 to 100,000 resamples",

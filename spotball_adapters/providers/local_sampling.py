@@ -36,7 +36,7 @@ class SampledReply:
 
 
 def is_no_memory(error: RuntimeError) -> bool:
-    """Return whether a device ran out of memory. CUDA has its own error class; other devices say it in the message."""
+    """Return whether a device ran out of memory. Only CUDA has an error class for it, so the message is checked."""
     return any(words in str(error).lower() for words in _NO_MEMORY)
 
 

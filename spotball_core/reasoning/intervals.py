@@ -88,14 +88,14 @@ def stratified_difference(
 
     Args:
         value: the values to compare, shape (n,); NaN is excluded.
-        is_a: which rationales are of the first kind.
-        is_b: which rationales are of the second kind.
+        is_a: which rationales are in the first category.
+        is_b: which rationales are in the second category.
         stratum: each rationale's stratum, from 0.
         image: each rationale's image, from 0.
         draws: draws of images.
 
     Returns:
-        The comparison; None if no stratum has both kinds.
+        The comparison; None if no stratum has both categories.
     """
     used = np.isfinite(value) & (is_a | is_b)
     value, is_a, stratum, image = value[used], is_a[used], stratum[used], image[used]

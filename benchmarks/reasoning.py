@@ -93,7 +93,7 @@ def main() -> None:
     if given.case:
         case(given.n, given.case, given.out)
         return
-    for what, unique in (("distinct texts", given.n), ("each text ten times", given.n // 10)):
+    for what, unique in (("with distinct texts", given.n), ("with each text occurring ten times", given.n // 10)):
         seconds, megabytes = [], []
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder, "seconds")

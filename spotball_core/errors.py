@@ -18,10 +18,10 @@ SHOWN_VALUES = 3
 """Maximum number of different values shown per problem."""
 
 NO_ROWS = "Add a row for each answer, or remove the file"
-"""What to do about a file without rows."""
+"""Advice for a file without rows."""
 
 UTF_8 = "Save the file as UTF-8 and retry"
-"""What to do about a text file in another encoding."""
+"""Advice for a text file in another encoding."""
 
 
 class SpotballError(Exception):

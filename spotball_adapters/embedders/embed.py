@@ -21,7 +21,7 @@ from spotball_core.typing import BoolArray
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbedOptions(RetryPolicy):
-    """How to embed, and how to retry.
+    """Settings for embedding and for retries.
 
     Attributes:
         longest: maximum bytes of a text that are sent. Longer texts are cut off and counted.
@@ -73,7 +73,7 @@ OnEmbedded = Callable[[int, int, int], None]
 
 
 def outlook(texts: Sequence[str], embedder: Embedder, cache: Path, *, longest: int = LONGEST) -> Outlook:
-    """Return what embedding the texts would send. Nothing is embedded or written.
+    """Return a forecast of the texts that embedding would send. Nothing is embedded or written.
 
     Raises:
         StoreError: if the cache cannot be read, is damaged, or is not a cache.

@@ -25,7 +25,7 @@ Api = Literal["chat", "responses"]
 """The API of an OpenAI-compatible server: chat completions or the Responses API."""
 
 Finish = Literal["stop", "length", "filtered", "refused", "other"]
-"""Why a reply ended: complete, cut off at the length limit, filtered, declined by the model, or another reason."""
+"""End of a reply: complete, cut off at the length limit, filtered, declined by the model, or for another reason."""
 
 
 class RunItem(Protocol):
@@ -167,7 +167,7 @@ class Provider(Protocol):
         ...
 
     def image_tokens(self, width: int, height: int) -> int | None:
-        """Return how many tokens an image of this size in pixels costs, or None if no rule is published."""
+        """Return the number of tokens of an image with this size in pixels, or None if no rule is published."""
         ...
 
     def versions(self) -> Mapping[str, str]:
@@ -204,7 +204,7 @@ class Ready(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How to reach a model.
+    """Address and settings of a model.
 
     Attributes:
         model: the model's name.

@@ -41,7 +41,7 @@ held.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(RetryPolicy):
-    """How to send requests and retry them. These options do not change answers.
+    """Settings for sending and retrying requests. These options do not change answers.
 
     Attributes:
         concurrency: maximum number of simultaneous requests.
@@ -140,7 +140,7 @@ class Runner(Generic[ItemT]):
         self._settings, self._options = settings, options
         self.tally = RunTally(total=sum(len(ask.samples) for ask in plan.asks(provider.max_samples)))
         self.why: str | None = None
-        """Why the run stopped early, in a few words."""
+        """The reason why the run stopped early, in a few words."""
         self.error: BaseException | None = None
         """The error that stopped the run, if one did."""
         self._failed_in_row = self._refused_in_row = self._replies_counted = self._held_bytes = 0

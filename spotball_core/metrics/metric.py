@@ -188,7 +188,7 @@ class Statistic:
 
 
 class Aggregate(Protocol):
-    """How a metric combines many images into one value."""
+    """Method of a metric to combine many images into one value."""
 
     @property
     def over(self) -> Over:
@@ -368,7 +368,7 @@ class Metric:
 
     @property
     def over(self) -> Over:
-        """How images are combined into one number.
+        """Method to combine images into one number.
 
         "images" is the mean of the images' values, "responses" weights each image by its number of responses, and
         "pool" is the metric of the guesses pooled over images.

@@ -368,7 +368,7 @@ def window_mask(grid: Grid, window: Window | None = None) -> BoolArray:
 
 
 def truth_mass(truth: Truth, grid: Grid) -> FloatArray:
-    """Return how often each cell holds the ball: numbers unchanged, other forms as one image's truth."""
+    """Return the number of images with the ball in each cell. Other forms than numbers are one image's truth."""
     truth = values_of(truth, grid)  # type: ignore[assignment]
     named = isinstance(truth, str) or is_scene(truth) or is_ground_truth(truth) or are_labels(truth)
     return truth_of(truth, grid).astype(float) if named else checked_mass(truth, grid)

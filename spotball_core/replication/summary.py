@@ -17,7 +17,7 @@ MORE = "More: --full for every value with its note; --format markdown or json fo
 
 @dataclass(frozen=True)
 class PlaceCounts:
-    """How many values of one place have which status.
+    """Number of values with each status, for one place in the paper.
 
     Attributes:
         title: of the place.

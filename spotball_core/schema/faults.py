@@ -47,7 +47,7 @@ def problems_of_record(
 
 
 def expected_of(detail: ErrorDetails) -> str:
-    """Return what pydantic expected, to follow the word "expected".
+    """Return the expectation of a pydantic error, as words that follow "expected".
 
     Examples:
         >>> expected_of({"type": "greater_than", "msg": "Input should be greater than 0", "loc": (), "input": 0})

@@ -122,7 +122,7 @@ def _short(value: object) -> str:
 
 
 class Ceiling(Record):
-    """How close a respondent can get to one sport's people. Distances are Wasserstein distances in the policy's unit.
+    """The noise ceiling of one sport. Distances are Wasserstein distances in the policy's unit.
 
     Attributes:
         sport: the sport.

@@ -22,7 +22,7 @@ CONTROL_EVERY = 10
 
 @dataclass(frozen=True, slots=True)
 class _Sport:
-    """How a sport's scenes are made. Areas are in square pixels of a 640 x 360 image.
+    """Settings of a sport's synthetic scenes. Areas are in square pixels of a 640 x 360 image.
 
     Attributes:
         players: mean number of players (table 1 of the paper).

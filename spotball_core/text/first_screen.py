@@ -91,7 +91,7 @@ def first_screen(
 
 
 def _width(head: str, cells: Iterable[str]) -> int:
-    """Return how wide a column has to be so that nothing in it is cut."""
+    """Return the width of a column in which no text is cut off."""
     from rich.cells import cell_len
 
     return max(cell_len(text) for text in (*head.split("\n"), *cells))

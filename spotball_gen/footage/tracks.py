@@ -21,7 +21,7 @@ _SMOOTHED = 0.35
 
 @dataclass(frozen=True, slots=True)
 class MotionModel:
-    """How a ball may move. Lengths are in pixels of the image.
+    """Limits of a ball's motion. Lengths are in pixels of the image.
 
     Attributes:
         speed: standard deviation of the speed in each direction, in pixels per second.

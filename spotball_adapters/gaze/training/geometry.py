@@ -154,5 +154,5 @@ class Camera:
         return np.asarray(0.5 + np.asarray(self.shift) + right_up * [1, -1] * (self.zoom / ACROSS))
 
     def nearness(self, points: ArrayLike) -> FloatArray:
-        """Return how near points are to the camera, shape (...)."""
+        """Return the nearness of points to the camera, shape (...)."""
         return np.asarray(np.asarray(points, dtype=float) @ self.axes[2])

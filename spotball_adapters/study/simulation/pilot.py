@@ -36,7 +36,7 @@ NO_LIMIT = 10**9
 
 @dataclass(frozen=True, slots=True)
 class SimulatedPilot:
-    """What simulated participants did.
+    """Results of a pilot with simulated participants.
 
     Attributes:
         folder: with the pilot's data.

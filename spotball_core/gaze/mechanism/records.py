@@ -28,7 +28,7 @@ class Estimate(Record):
 
 
 class PromptVariation(Record):
-    """How a share varies over prompts.
+    """The distribution of a share over prompts.
 
     Attributes:
         spread: standard deviation over prompts of its log odds.

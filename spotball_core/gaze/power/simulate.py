@@ -100,7 +100,7 @@ POPULATIONS: Final = (
 
 
 class Rate(Record):
-    """How often a test answers yes.
+    """Share of respondents for which a test answers yes.
 
     Attributes:
         yes: number of respondents with a positive verdict.

@@ -139,7 +139,7 @@ class Crowd(Record):
 
 
 class SportNumbers(Record):
-    """What the page shows of a sport in addition to its groups' scores.
+    """Numbers of a sport on the page, in addition to its groups' scores.
 
     Attributes:
         n_images: number of images on which a group is scored.

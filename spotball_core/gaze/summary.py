@@ -19,7 +19,7 @@ _LONGEST = 24
 
 
 def headline(report: GazeReport) -> str:
-    """State in one sentence of which types the respondents are; of a single one, also what the cue model says."""
+    """State the types of the respondents in one sentence. For a single respondent, also state the cue model's result."""
     if len(report.respondents) == 1:
         (only,) = report.respondents
         return f"{shortened(only.respondent, _LONGEST)}: {only.summary}"

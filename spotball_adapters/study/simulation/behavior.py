@@ -1,4 +1,4 @@
-"""Behavior of simulated participants: what each does, and after how many seconds. It is not a model of people."""
+"""Behavior of simulated participants: their actions, and the seconds before each action. It is not a model of people."""
 
 from __future__ import annotations
 

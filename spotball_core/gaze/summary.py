@@ -19,7 +19,7 @@ _LONGEST = 24
 
 
 def headline(report: GazeReport) -> str:
-    """State the types of the respondents in one sentence. For a single respondent, also state the cue model's result."""
+    """State the types of the respondents in one sentence. For one respondent, add the cue model's result."""
     if len(report.respondents) == 1:
         (only,) = report.respondents
         return f"{shortened(only.respondent, _LONGEST)}: {only.summary}"

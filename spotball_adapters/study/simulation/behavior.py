@@ -1,4 +1,4 @@
-"""Behavior of simulated participants: their actions, and the seconds before each action. It is not a model of people."""
+"""Behavior of simulated participants: their actions and when they act. It is not a model of people."""
 
 from __future__ import annotations
 

@@ -296,7 +296,7 @@ def _unanswered(ended: RunResult[Any]) -> str:
     parts = []
     if ended.refused and not ended.excluded:
         listed = "; ".join(_listed(ended.refused))
-        parts.append(f"the provider refuses {listed}. Add --skip-refused to exclude these images")
+        parts.append(f"the provider refuses {listed}. Add --skip-refused to exclude what it refuses")
     if given_up := ended.tally.given_up:
         image, fault = next(reversed(given_up.items()))
         more = f" and {len(given_up) - 1:,} more images" if len(given_up) > 1 else ""

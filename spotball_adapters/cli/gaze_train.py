@@ -171,7 +171,7 @@ def train(
         show(report.model_dump_json(indent=1))
     else:
         show(results.to_markdown(report) if format == "markdown" else results.to_text(report), end="")
-    tell(f"wrote {out / experiment.TRIALS}: run `spotball gaze analyze` to see what each run follows")
+    tell(f"wrote {out / experiment.TRIALS}: spotball gaze analyze tells what each run follows")
 
 
 def _settings(
@@ -180,8 +180,7 @@ def _settings(
     from spotball_adapters.gaze.training.settings import Schedule, TrainingSettings
 
     if not 0 <= last_rate <= rate or not rate > 0:
-        found = f"found --rate {rate:g} and --last-rate {last_rate:g}"
-        raise OptionError(f"{found}, expected --rate above 0 and --last-rate between 0 and --rate")
+        raise OptionError(f"--rate is above 0 and --last-rate from 0 to it, found {rate:g} and {last_rate:g}")
     schedule = Schedule(epochs=epochs, batch=batch, rate=rate, last_rate=last_rate)
     return TrainingSettings(model="two-paths", pictures=pictures, size=size, schedule=schedule, seeds=seeds, seed=seed)
 

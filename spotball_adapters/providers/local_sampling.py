@@ -86,7 +86,7 @@ def drawn(
         inputs: one prompt, as model inputs.
         config: the generation config.
         seeds: one seed per reply, each below 2**64, or None for a random seed.
-        width: how many replies to generate at a time.
+        width: number of replies to generate at a time.
         stopped: called before each token. Once it returns True, replies end where they are.
 
     Returns:

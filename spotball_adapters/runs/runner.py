@@ -69,10 +69,10 @@ class RunTally:
 
     Attributes:
         total: replies that were missing at the start.
-        done: how many of them have been stored.
+        done: number of them that have been stored.
         lost: replies that arrived but could not be stored.
         requests: sent requests, including failed ones and those that a provider repeated for fewer samples.
-        faults: how many of the requests failed.
+        faults: number of failed requests.
         input_tokens: input tokens that the provider reported.
         output_tokens: output tokens that the provider reported.
         last_fault: the message of the last failure.

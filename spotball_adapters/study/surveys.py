@@ -73,7 +73,7 @@ class Quiz(Record):
 
     Attributes:
         attempts: number of attempts.
-        failure: what follows the last attempt: the instructions and new attempts, or the end of the participation.
+        failure: the step after the last attempt: the instructions and new attempts, or the end of the participation.
         text: text above the questions.
     """
 

@@ -37,7 +37,7 @@ def to_summary(report: GazeReport, *, to_terminal: bool = False) -> str:
     """Write the headline, one row per respondent, the warnings, where the rest is, and the signature.
 
     Args:
-        report: of the analysis.
+        report: the report of the analysis.
         to_terminal: whether the text may be as wide as the terminal that standard output is.
     """
     against = {result.respondent: result for result in report.fleet.against_chance.respondents}

@@ -20,7 +20,7 @@ class PlaceCounts:
     """Number of values with each status, for one place in the paper.
 
     Attributes:
-        title: of the place.
+        title: title of the place in the paper.
         match: values that are reproduced to their printed precision.
         explained: values that differ for a known reason.
         unexplained: values that differ for no known reason.

@@ -32,7 +32,7 @@ def problems_of_record(
     """Return a problem for each error of a record.
 
     Args:
-        error: what pydantic raised.
+        error: the error that pydantic raised.
         file: the file.
         line: the line of the record, from 1.
         model: the type of the record, whose field names are suggested for unknown keys.

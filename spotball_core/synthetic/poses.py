@@ -56,7 +56,7 @@ def synthetic_poses(
 
     Args:
         scenes: scenes from `synthetic_scenes`, with players and the ball's bounding box.
-        noise: how far people deviate from turning toward the ball (default: `PoseNoise()`).
+        noise: deviations from the direction to the ball (default: `PoseNoise()`).
         seed: an integer of at least 0, or a Generator, from which one number is drawn.
 
     Raises:

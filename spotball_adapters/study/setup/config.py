@@ -134,7 +134,7 @@ class CompletionConfig(Record):
     """The address to which participants return at the end, or their completion code. Neither is sent before the end.
 
     Attributes:
-        screened_url: where participants go who fail the comprehension quiz.
+        screened_url: the address for participants who fail the comprehension quiz.
         screened_code: the code for participants who fail the comprehension quiz.
     """
 
@@ -191,7 +191,7 @@ class RecordConfig(Record):
 
     Attributes:
         device: type of device, browser, operating system and language.
-        focus: how often and how long the page is hidden or without focus.
+        focus: number and duration of the times in which the page is hidden or without focus.
         mouse: the mouse path over each image. The consent page announces it.
     """
 

@@ -126,7 +126,7 @@ class Behavior:
         """Yield everything that a participant does after the consent.
 
         Args:
-            trials: what the participant is shown, practice first.
+            trials: the trials that the participant is shown, practice first.
         """
         answers: dict[str, Answer] = {}
         yield from self._questionnaires(person, "before", answers)

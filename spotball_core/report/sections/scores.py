@@ -63,7 +63,7 @@ def alignment(view: PageView) -> Section:
 
 
 def no_ceiling(view: PageView) -> str:
-    """State the reason for a missing noise ceiling."""
+    """State why there is no noise ceiling."""
     return f"the responses of {view.reference} do not name two or more participants."
 
 

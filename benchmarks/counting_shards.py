@@ -1,11 +1,10 @@
-"""Claim: only counting depends on the number of rows, and it can be divided among machines: one core counts at least 2
-million rows of Parquet per second, and adds the counts of 1,000 shards in less than two minutes.
+"""Claim: one core counts at least 2 million rows of Parquet per second, and adds the counts of 1,000 shards in less
+than two minutes. Only counting depends on the number of rows, and it can be divided among machines.
 
-Each count is a complete `spotball count` on one thread, including its start. Times are in CPU seconds of one core, so
-other load on the machine has little effect. With Ray Data (extra `ray`), 10 million rows are counted by a running
-cluster of two workers and by a cluster that is started for the count. Both are compared in wall-clock time with two
-cores of this process. All counts are identical byte for byte. The data is synthetic. docs/how-to/many-machines.md
-computes from these figures how long a trillion rows would take.
+Each count is a complete `spotball count` on one thread, including its start, in CPU seconds of one core. With Ray Data
+(extra `ray`), 10 million rows are counted on a running cluster of two workers, and on a cluster that is started for the
+count. Both are compared in wall-clock time with two cores without Ray. All counts are identical byte for byte.
+docs/how-to/many-machines.md computes from these figures how long a trillion rows would take.
 """
 
 from __future__ import annotations
@@ -69,8 +68,8 @@ def one_core(folder: Path) -> None:
         seconds = core_seconds(count(folder, "rows.counts", [file]))
         goal = 2.0 if format == "Parquet" else None
         note = f"{n:,} rows in {seconds:.1f} s"
-        figure(f"{format}, of one core", n / seconds / 1e6, "million rows/s", at_least=goal, note=note)
-        figure(f"{format}, size", file.stat().st_size / n, "bytes/row")
+        figure(f"{format}: counting on one core", n / seconds / 1e6, "million rows/s", at_least=goal, note=note)
+        figure(f"{format}: file size", file.stat().st_size / n, "bytes/row")
         if format != "Parquet":
             file.unlink()
 
@@ -80,13 +79,18 @@ def shards(folder: Path) -> None:
     process(count(folder, "shard.counts", [folder / "rows.parquet"]))
     shard = folder / "shard.counts"
     n = len(pl.read_parquet(shard))
-    figure("file of counts", shard.stat().st_size / 1e3, "kB", note=f"{n:,} counts, for any number of rows")
+    figure(
+        "size of a file with counts",
+        shard.stat().st_size / 1e3,
+        "kB",
+        note=f"{n:,} counts, independent of the number of rows",
+    )
     files = [folder / f"{i}.counts" for i in range(N_SHARDS)]
     for file in files:
         shutil.copy(shard, file)
     seconds = core_seconds(count(folder, "sum.counts", files), rounds=1)
     assert pl.read_parquet(folder / "sum.counts")["n"].sum() == N_SHARDS * ROWS["Parquet"]
-    figure("adding 1,000 shards, of one core", seconds, "s", below=120, note=f"{n:,} counts each")
+    figure("adding the counts of 1,000 shards on one core", seconds, "s", below=120, note=f"{n:,} counts per shard")
 
 
 def on_ray(folder: Path) -> None:
@@ -100,17 +104,17 @@ def on_ray(folder: Path) -> None:
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     cluster.add_node(num_cpus=1)
     commands = {
-        "in this process": count(folder, "0.counts", files),
+        "without Ray": count(folder, "0.counts", files),
         "on a running Ray cluster": count(
             folder, "1.counts", files, "--engine", "ray", "--ray-address", cluster.address
         ),
-        "on a Ray cluster started for it": count(folder, "2.counts", files, "--engine", "ray"),
+        "on a Ray cluster, with its start": count(folder, "2.counts", files, "--engine", "ray"),
     }
     used = processes_in_turn(commands, ROUNDS)
     cluster.shutdown()
     assert len({(folder / f"{i}.counts").read_bytes() for i in range(len(commands))}) == 1
     for name, usage in used.items():
-        figure(f"10 million rows {name}", usage.seconds, "s", note="two cores, wall-clock time")
+        figure(f"counting 10 million rows {name}", usage.seconds, "s", note="wall-clock time on two cores")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Claim: `spotball cues explain` fits the models of 37 conditions of 156 images in less than a minute on two cores.
+"""Claim: `spotball cues explain` fits the models of 37 conditions on 156 images in less than a minute on two cores.
 
-The data is synthetic: 156 scenes with synthetic poses, 50 synthetic participants and 4 synthetic models with 3 prompts
-each. All nine cues are used. Each condition is fitted with all subsets of seven groups of cues, with each image held
-out in turn. The command uses one process per core.
+The 156 scenes have poses. One condition is the 50 participants. The other 36 are 4 models with 3 prompts in each of 3
+sports. Each condition is fitted with all subsets of the seven groups of cues, which contain all nine cues. Each image
+is held out in turn. The command uses one process per core.
 """
 
 from __future__ import annotations

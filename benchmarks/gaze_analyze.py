@@ -1,8 +1,8 @@
 """Claim: `spotball gaze analyze` runs the whole battery, the cue model, the other checks and the report for ten
 respondents with 21,760 trials each in less than 60 seconds on two cores.
 
-The respondents are synthetic. Their design is synthetic too and has the size of the main study, with 16 prompts. The
-respondents follow the eyes, the head, a position between them, or one of the two at random, or they guess.
+The synthetic photos have the size and design of the paper's main study, with 16 prompts. The synthetic respondents
+follow the eyes, the head, a position between them, or one of the two at random, or they guess.
 """
 
 from __future__ import annotations

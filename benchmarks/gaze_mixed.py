@@ -2,10 +2,10 @@
 trials is at least 10 times faster than with lme4's glmer, with the same result. All fits that the tests of ten
 respondents need, including the choice of their random structure, take less than 3 minutes.
 
-The responses are synthetic, for 1,360 stimuli with 16 prompts each. glmer has its default settings. If Rscript and lme4
+The synthetic responses are to 1,360 stimuli with 16 prompts each. glmer has its default settings. If Rscript and lme4
 are available, glmer is timed in the same run, and its coefficients agree to 1e-3. Otherwise, stored times of glmer are
-used; the note names the machine and the day on which they were measured. The benchmark assumes 15 models per
-respondent. Each model starts with three groups. One of them has no variance and is dropped, so each model is fitted
+used, and the details name the machine and day of their measurement. The benchmark assumes 15 models per respondent.
+Each model starts with three random intercepts. One of them has no variance and is dropped, so each model is fitted
 twice.
 """
 
@@ -31,7 +31,7 @@ STIMULI, PROMPTS, OBJECTS = 1360, 16, 13
 MODELS, RESPONDENTS = 15, 10
 ROUNDS = 5
 
-GLMER = {"right or wrong, two groups": 7.6, "shares and an offset, three groups": 11.0}
+GLMER = {"binary outcome, two random intercepts": 7.6, "shares with an offset, three random intercepts": 11.0}
 """Seconds of one core that glmer took on the machine and date below, the minimum of two runs."""
 GLMER_WHERE = "AMD EPYC, R 4.2.2, lme4 1.1-31 of Debian 12, 2026-11-22"
 
@@ -159,8 +159,8 @@ def main() -> None:
         assert chosen.groups == ("stimulus", "prompt"), chosen.dropped
         marginal_means(chosen.fit, ["view"])
     seconds = (time.perf_counter() - start) * RESPONDENTS
-    note = f"{MODELS} models of one respondent, times {RESPONDENTS}"
-    figure("models of ten respondents, one after the other", seconds, "s", below=180, note=note)
+    note = f"{MODELS} models of one respondent were measured; their time is multiplied by {RESPONDENTS}"
+    figure("fitting all models of ten respondents, one after the other", seconds, "s", below=180, note=note)
 
 
 if __name__ == "__main__":

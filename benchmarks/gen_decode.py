@@ -2,8 +2,8 @@
 ledger), takes at most 1.3 times as long as a loop that only decodes the video.
 
 The video is a synthetic match with 1280x720 pixels at 30 frames per second, in H.264. The goal applies to the version
-with camera grain, at 2.5 Mbit/s. Services use this rate for footage of this size with much motion (LiveKit's preset;
-others use 3). The version without grain has flat colors, needs a third of this rate and decodes more than twice as
+with camera grain at 2.5 Mbit/s, a usual rate for footage of this size with much motion (LiveKit's preset; other
+services use 3). The version without grain has flat colors, needs a third of this rate and decodes more than twice as
 fast. Both loops use FFmpeg's default number of decoding threads.
 """
 
@@ -109,7 +109,7 @@ def _made() -> tuple[tuple[Any, StageSettings], ...]:
 
 def main() -> None:
     """Print the figures."""
-    for kind, grain in (("with grain", True), ("as drawn", False)):
+    for kind, grain in (("with grain", True), ("without grain", False)):
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             path = folder / "match.mp4"
@@ -123,23 +123,23 @@ def main() -> None:
             times = in_turn(ways, ROUNDS)
             rate = path.stat().st_size * 8 / SECONDS / 1e6
         frames = SECONDS * RATE
-        for way, said in (("bare", "decoding alone"), ("every picture", "an image of every frame")):
+        for way, said in (("bare", "decoding only"), ("every picture", "converting every frame to an image")):
             figure(f"{kind}: {said}", frames / times[way], "frames/s", note=f"{WIDTH}x{HEIGHT}, {rate:.1f} Mbit/s")
         figure(
-            f"{kind}: one frame per second, with the ledger",
+            f"{kind}: extracting one frame per second, with the ledger",
             frames / times["engine"],
             "frames/s",
             note=f"{SECONDS} items",
         )
         goal = 1.3 if grain else None
         figure(
-            f"{kind}: one frame per second relative to decoding alone",
+            f"{kind}: extracting one frame per second relative to decoding only",
             times["engine"] / times["bare"],
             "times",
             below=goal,
         )
         over = times["every picture"] / times["bare"]
-        figure(f"{kind}: an image of every frame relative to decoding alone", over, "times")
+        figure(f"{kind}: converting every frame to an image relative to decoding only", over, "times")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 """Claim: on one core, all stages that need no weights together take less than twice as long per item as decoding the
 second of video that the item comes from. `track` is excluded because it decodes again.
 
-These are CPU times on one core, so other load on the machine has little effect. The decoded video is H.264 with
-1280x720 pixels at 30 frames per second. The items are 640x360 pixels, come from a synthetic match and pass every stage,
-so each stage does all of its work. `detect` is the kind `color`, which finds only synthetic balls; no detector with
-weights is included. `track` reads the frames around each item from the video, and links detections that take no time.
-Frames are written as PNG and recorded in the ledger, as are the results of stages. The benchmark writes
-docs/assets/gen-stages.json, from which the documentation computes the time for a million items.
+Times are CPU times on one core. The decoded video is H.264 with 1280x720 pixels at 30 frames per second. The items have
+640x360 pixels, come from a synthetic match and pass every stage, so each stage does all of its work. `detect` has the
+kind `color`, which finds only synthetic balls; no detector with weights is included. `track` reads the frames around
+each item from the video; its detections are given and take no time. Frames are written as PNG. The frames and the
+results of stages are recorded in the ledger. The benchmark writes docs/assets/gen-stages.json, from which the
+documentation computes the time for a million items.
 """
 
 from __future__ import annotations
@@ -168,12 +168,12 @@ def main() -> None:
         sizes = [PictureFile.write(folder / "frame.png", item.image).path.stat().st_size for item in items]
         size = (sum(sizes) + sum(path.stat().st_size for path in pictures)) / len(items)
     for stage, took in each.items():
-        figure(f"stage {stage}", took * 1000, "ms", note="on one core, per item")
+        figure(f"stage {stage}", took * 1000, "ms", note="per item")
     whole = sum(each.values()) - each["track"]
-    figure("all stages but track", whole * 1000, "ms", note="on one core, per item")
+    figure("all stages but track", whole * 1000, "ms", note="per item")
     figure("all stages but track relative to decoding", whole / decoding, "times", below=2)
     search = searched()
-    figure("near duplicates", search * 1e6, "us", note=f"of one core, a frame among {KNOWN:,}")
+    figure("search for near duplicates", search * 1e6, "us", note=f"per frame, among {KNOWN:,} other frames")
     record = {
         "setting": asdict(setting),
         "decoding": decoding,

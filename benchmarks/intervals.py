@@ -2,10 +2,10 @@
 10 seconds. This is at least 100 times faster than `scipy.stats.bootstrap` with the metric functions. Memory does not
 grow with the number of resamples beyond one block.
 
-The counts are synthetic: 156 scenes of three sports, 50 of each scored, with people and 12 conditions of models in each
-sport. People are scored by sport, so there are 39 groups. SciPy resamples images and calls the function of each metric.
-SciPy's time is proportional to conditions and resamples, so it is measured on three conditions with 100 resamples and
-extrapolated. Both find the same values to 1e-9.
+The 156 synthetic scenes are of three sports; 50 scenes of each sport are scored. One condition is people, and the other
+36 are 4 models with 3 prompts in each sport. People are scored in each sport separately, so there are 39 groups. SciPy
+resamples images and calls the function of each metric. SciPy's time is proportional to conditions and resamples, so it
+is measured on three conditions with 100 resamples and extrapolated. Both find the same values to 1e-9.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def main() -> None:
     measured = sum(len(statistics) for statistics, _ in slices)
     scale = wanted / measured * RESAMPLES / SLICE
     figure(
-        "all intervals, 10,000 resamples",
+        "all intervals with 10,000 resamples",
         times["spotball"],
         "s",
         below=10,
@@ -119,7 +119,7 @@ def main() -> None:
     )
     note = f"vectorized=True, one call for all {SLICE} resamples: {times['vectorized'] * scale / 60:.1f} minutes"
     figure(
-        "speedup over scipy.stats.bootstrap, vectorized",
+        "speedup over vectorized scipy.stats.bootstrap",
         times["vectorized"] * scale / times["spotball"],
         "times",
         note=note,
@@ -141,14 +141,14 @@ def main() -> None:
         ]
         for resamples in (1_000, 10_000, 100_000):
             peaks[resamples] = process([*command, str(resamples)]).megabytes
-            note = "spotball score on counts, in its own process"
+            note = "spotball score on a file of counts, in its own process"
             figure(f"peak memory at {resamples:,} resamples", peaks[resamples], "MB", note=note)
     figure(
         "growth of memory from 10,000 to 100,000 resamples",
         peaks[100_000] - peaks[10_000],
         "MB",
         below=BLOCK_MB,
-        note="one block",
+        note="the goal is the size of one block of resamples",
     )
 
 

@@ -11,12 +11,12 @@ from results import NOISE, Result, amount, moved, summary, verdict
 HEAD = f"""# Benchmarks
 
 `make bench` runs the files in `benchmarks/` and writes this page. Each file tests one claim and measures the usual
-alternatives in the same run. Compared methods take turns. All data is synthetic. Trust ratios more than times, because
-times depend on the machine.
+alternatives in the same run. Runs of compared methods alternate. All data is synthetic. Trust ratios more than times,
+because times depend on the machine. CPU times do not include the time in which other processes use the core.
 
-The column *Last kept* shows the stored figure of an earlier run. A figure that differs from it by more than
-{NOISE:.0%} is marked *better*, *worse* or *moved* (no goal states which direction is better). `make bench KEEP=1`
-stores the new figures. [Where the time goes](performance.md) shows the parts of whole commands.
+The column *Earlier run* shows the stored figure of an earlier run. If the new figure differs by more than {NOISE:.0%},
+it is marked *better* or *worse*, or *moved* if no goal states which direction is better. `make bench KEEP=1` stores the
+new figures. [Where the time goes](performance.md) shows the parts of whole commands.
 """
 
 
@@ -55,7 +55,7 @@ def _section(result: Result, kept: Mapping[str, Result]) -> list[str]:
         lines += ["", f"**This benchmark FAILED after {result.seconds:.0f} s. Its figures are missing or incomplete.**"]
     if not result.figures:
         return lines
-    lines += ["", "| Figure | Value | Goal | Last kept | Details |", "| --- | ---: | --- | --- | --- |"]
+    lines += ["", "| Figure | Value | Goal | Earlier run | Details |", "| --- | ---: | --- | --- | --- |"]
     for move in moved(result, kept):
         figure, before = move.now, move.before
         said = "**MISSED**" if figure.met is False else verdict(figure)

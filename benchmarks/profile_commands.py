@@ -32,7 +32,7 @@ PLACES = {
     "resampling": ("/stats/bootstrap.py", "/scoring/estimates.py:_resampled"),
     "threshold fit": ("/cues/thresholds.py", "/replication/thresholds.py"),
     "drawing": ("/matplotlib/", "/spotball_core/plots/", "/report/charts/", "/pages/figures.py"),
-    "page and pictures": ("/spotball_core/pages/", "/report/gallery.py", "/report/sections/", "<template>", "/jinja2/"),
+    "page and images": ("/spotball_core/pages/", "/report/gallery.py", "/report/sections/", "<template>", "/jinja2/"),
     "tables": ("/text/tables.py", "/rich/"),
     "reading": (
         "/spotball_core/io/",
@@ -48,11 +48,11 @@ AROUND = "interpreter"
 
 READ = "import polars, sys; polars.scan_ndjson(f'{sys.argv[1]}/responses*.jsonl').collect()"
 FLOORS = {
-    "an interpreter that does nothing": "pass",
+    "start of Python": "pass",
     "import numpy, polars, pydantic, typer": "import numpy, polars, pydantic, typer",
     "import ot": "import ot",
     "import matplotlib.figure, jinja2": "import matplotlib.figure, jinja2",
-    "Polars reads the responses that score reads": READ,
+    "reading the same responses with Polars": READ,
 }
 """Statements for a fresh interpreter, which receives the study's folder as argument."""
 
@@ -167,7 +167,7 @@ def main() -> None:
             for name, code in FLOORS.items()
         }
         pairs, seconds = solver_alone(study)
-    floors[f"POT's solver alone, on the {pairs:,} pairs that score compares"] = seconds
+    floors[f"POT's solver for the {pairs:,} pairs that `score` compares"] = seconds
     record = {"setting": asdict(setting), "commands": found, "floors": floors}
     OUT.parent.mkdir(parents=True, exist_ok=True)
     OUT.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

@@ -2,7 +2,7 @@
 million rows take less than 2 GB, and at most a quarter more memory than 10 million rows.
 
 Each size is counted in its own process, with all columns of responses. The time includes the start of Python, and the
-memory is the peak of the process. The data is synthetic. `--plot FILE` plots both against the number of rows.
+memory is the peak of the process.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 The time includes everything that `analyze` does: cosines with 24 templates and 12 neutral sentences in 384 dimensions,
 categories by both statistics, 1,000 resamples of the images, 1,000 random labelings, leave-one-template-out, keywords
-and contrasts. The texts and the embeddings are synthetic: 156 scenes, people and 4 models with 3 prompts, and noise as
-embeddings. Each case runs in its own process. The memory includes the embeddings in single precision.
+and contrasts. The synthetic rationales are by people and by 4 models with 3 prompts, on 156 scenes. Their embeddings
+are random noise. Each case runs in its own process. The memory includes the embeddings in single precision.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def main() -> None:
     if given.case:
         case(given.n, given.case, given.out)
         return
-    for what, unique in (("distinct texts", given.n), ("one text in ten distinct", given.n // 10)):
+    for what, unique in (("with distinct texts", given.n), ("with each text occurring ten times", given.n // 10)):
         seconds, megabytes = [], []
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder, "seconds")

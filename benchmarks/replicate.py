@@ -1,7 +1,7 @@
 """Claim: `spotball replicate` on data of the full release's size takes less than a minute on two cores.
 
-The data is synthetic: 156 images of three sports, 50 people, and four models with three prompts. These are 37
-conditions of people and models by sport, and 97,000 responses with free text like that of the real files.
+The 156 synthetic images are of three sports. The 97,000 responses are from 50 people and from four models with three
+prompts each, with free text like that of the real files.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def main() -> None:
         command = [sys.executable, "-m", "spotball_core", "replicate", folder, "--format", "json", "--quiet"]
         # Status 1 means that published figures are not reproduced, which is expected with synthetic answers.
         used = processes_in_turn({"replicate": command}, ROUNDS, accept=(0, 1))["replicate"]
-    figure("spotball replicate", used.seconds, "s", below=60, note=f"{n:,} answers; median of {ROUNDS} runs")
+    figure("spotball replicate", used.seconds, "s", below=60, note=f"{n:,} responses; median of {ROUNDS} runs")
     figure("peak memory", used.megabytes, "MB")
 
 

@@ -1,8 +1,7 @@
 """Claim: `spotball report` on data of the full release's size takes less than a minute on two cores.
 
-The data is synthetic: 156 scenes with images, 50 participants and 4 models with 3 prompts each. These are 37
-conditions: people, and 12 of models in each of 3 sports. The command uses one process per core. Peak memory is that of
-its largest process.
+The 156 synthetic scenes have images. The responses are from 50 participants and from 4 models with 3 prompts each. The
+command uses one process per core. Peak memory is that of its largest process.
 """
 
 from __future__ import annotations

@@ -179,7 +179,7 @@ def show(results: Sequence[Result], kept: Mapping[str, Result]) -> None:
     from rich.table import Table
 
     console = Console()
-    table = Table("benchmark", "figure", "kept", "now", "ratio", "", "goal", title="Beside the figures last kept")
+    table = Table("benchmark", "figure", "stored", "now", "ratio", "", "goal", title="Compared with the stored figures")
     for result in results:
         for move in moved(result, kept):
             figure, before = move.now, move.before
@@ -197,5 +197,5 @@ def show(results: Sequence[Result], kept: Mapping[str, Result]) -> None:
     console.print(table)
     others = {kept[result.name].setting.machine for result in results if result.name in kept}
     for machine in sorted(others - {result.setting.machine for result in results}):
-        console.print(f"Kept figures are of another machine, whose times do not compare: {machine}", markup=False)
+        console.print(f"Stored figures are from another machine, so do not compare times: {machine}", markup=False)
     console.print("\n".join(summary(results)), markup=False)

@@ -77,7 +77,7 @@ def run(benchmark: Benchmark, setting: Setting, docs: Path = DOCS) -> Result:
     names = [figure.name for figure in figures]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        print(f"{benchmark.name} gives several figures one name: {', '.join(twice)}", file=sys.stderr)
+        print(f"{benchmark.name}: several figures have the same name: {', '.join(twice)}", file=sys.stderr)
     finished = done.returncode == 0 and not twice
     return Result(benchmark.name, benchmark.text, seconds, figures, setting, finished)
 
@@ -110,11 +110,11 @@ def main(arguments: Sequence[str] | None = None, *, folder: Path = HERE, docs: P
     """Print claims and figures as they are measured, then the changes. Return 1 if a benchmark failed."""
     known = benchmarks(folder)
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"only these of {', '.join(known)}")
-    parser.add_argument("--keep", action="store_true", help="later runs are compared with the figures of this one")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"benchmarks (default: all): {', '.join(known)}")
+    parser.add_argument("--keep", action="store_true", help="store the figures, to compare later runs with them")
     options = parser.parse_args(arguments)
     if strangers := set(options.names) - set(known):
-        parser.error(f"there is no {', '.join(sorted(strangers))}, only {', '.join(known)}")
+        parser.error(f"unknown benchmarks: {', '.join(sorted(strangers))}. Choose from {', '.join(known)}")
 
     kept = read_kept(folder / KEPT)
     setting = here_and_now()
@@ -134,7 +134,7 @@ def main(arguments: Sequence[str] | None = None, *, folder: Path = HERE, docs: P
         print(f"wrote {page}")
     if options.keep:
         write_kept(kept, results, folder / KEPT)
-        print(f"kept in {folder / KEPT}")
+        print(f"stored the figures in {folder / KEPT}")
     return 0 if all(result.finished for result in results) else 1
 
 

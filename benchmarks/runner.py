@@ -2,8 +2,8 @@
 loop with the same concurrency, although it writes each reply to disk before it counts, sends images, applies rate
 limits and retries. The runner's memory for 100,000 requests is the same as for 10,000.
 
-The images are synthetic and as large as photos. The server is a separate process on the local machine. It reads each
-request to its end and sends the same response to all.
+The synthetic images have the file size of photos. The server is a separate process on the same machine. It reads each
+request completely and sends the same response to all. Runs of the runner and of httpx alternate.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ def measure_all() -> None:
         for concurrency, requests, goal in ((CONCURRENCY, 3_000, 0.9), (BUSY, 6_000, None)):
             found = throughputs(folder, requests, concurrency)
             for way, (rate, each) in found.items():
-                note = f"{each:.2f} ms of CPU each; best of {ROUNDS} rounds in turn"
+                note = f"{each:.2f} ms of CPU time per request; best of {ROUNDS} runs"
                 figure(f"{way}, {concurrency} concurrent requests", rate, "requests/s", note=note)
             ratio = found["runner"][0] / found["httpx"][0]
             figure(f"runner relative to httpx, {concurrency} concurrent requests", ratio, "times", at_least=goal)

@@ -5,9 +5,8 @@ fast as pandas row by row.
 `read_counts` also checks each record, image and response. If the file has samples, it checks that no sample occurs
 twice. The alternatives do not check this; for Parquet, they do not even read the column. Polars is therefore also timed
 with the same check, which is a second group-by over samples. All methods read each format twice: without samples, and
-with all columns of responses. The data is synthetic, and the files are still in the memory of the operating system.
-pandas reads 100,000 rows of the same columns in the same format with a loop over rows, as in the published analysis,
-and its time is extrapolated.
+with all columns of responses. The operating system still has the files in memory. pandas reads 100,000 rows of the same
+columns in the same format with a loop over rows, as in the published analysis, and its time is extrapolated.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def as_markdown(notebook: Any, name: str) -> str:
     title, *cells = notebook.cells
     parts = [
         title.source,
-        f"*This page is the notebook `notebooks/{name}` of the repository, run when the page was made.*",
+        f"*This page is the notebook `notebooks/{name}` of the repository, run when the page was built.*",
     ]
     for cell in cells:
         if cell.cell_type == "markdown":

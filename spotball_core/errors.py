@@ -18,10 +18,10 @@ SHOWN_VALUES = 3
 """Maximum number of different values shown per problem."""
 
 NO_ROWS = "Add a row for each answer, or remove the file"
-"""What to do about a file without rows."""
+"""Advice for a file without rows."""
 
 UTF_8 = "Save the file as UTF-8 and retry"
-"""What to do about a text file in another encoding."""
+"""Advice for a text file in another encoding."""
 
 
 class SpotballError(Exception):
@@ -64,10 +64,10 @@ class Problem:
         line: the first line with the problem; None if it concerns the whole file.
         field: the column or key.
         found: the value found; the first values if they differ.
-        expected: what was expected.
+        expected: the expected value.
         count: number of lines with the problem.
         lines: the first of these lines, if there are several.
-        fix: what to do, as a sentence; empty if `expected` says it.
+        fix: advice to the user, as a sentence; empty if `expected` is enough.
     """
 
     file: str

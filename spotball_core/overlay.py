@@ -56,7 +56,7 @@ _PAPER, _INK = (24, 24, 24), (255, 255, 255)
 
 @dataclass(frozen=True, slots=True)
 class GridLayout:
-    """How a grid is drawn on an image.
+    """Layout of a grid drawing on an image.
 
     Attributes:
         scale: factor by which the image is enlarged.
@@ -73,7 +73,7 @@ class GridLayout:
 
 @lru_cache(maxsize=64)
 def layout(grid: Grid) -> GridLayout:
-    """Return how a grid is drawn on its image.
+    """Return the layout of a grid drawing on its image.
 
     Raises:
         GridError: if the cells are so small that the image would exceed 8000 pixels per side, or the image already

@@ -53,7 +53,7 @@ class Exported:
 
 @dataclass(frozen=True)
 class Job:
-    """What to export in batches.
+    """Settings of an export in batches.
 
     Attributes:
         dataset: the dataset's folder.
@@ -183,7 +183,7 @@ def _drawn(job: Job, out: Path, keys: set[tuple[str, str]], on_progress: OnProgr
 
 
 def _unanswered(out: Path, plan: SamplePlan[Scene]) -> int:
-    """Return how many requests of earlier batches lack a reply."""
+    """Return the number of requests of earlier batches without a reply."""
     lacking = 0
     for batch in batches(out):
         for request in read_asked(batch):

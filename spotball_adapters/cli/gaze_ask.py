@@ -43,7 +43,7 @@ def ask(
     stimuli: Annotated[
         Path,
         typer.Argument(
-            metavar="STIMULI", help="CSV file of photos: the file of the study, or one with the same columns."
+            metavar="STIMULI", help="CSV file of photos, with the columns of the gaze study's stimuli file."
         ),
     ],
     images: Annotated[

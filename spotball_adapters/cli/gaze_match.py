@@ -125,7 +125,7 @@ def summary(matched: MatchedReplies) -> str | None:
     unmatched = f", {lost:,} unmatched{_counts(matched.problems)}, which count as wrong" if lost else ""
     text = f"{matched.trials}: {matched.replies:,} replies, {ways}{unmatched}"
     if matched.queued:
-        text += f"\n{matched.trials.with_name('manual.csv')}: {matched.queued:,} replies to decide by hand"
+        text += f"\n{matched.trials.with_name('manual.csv')}: {matched.queued:,} replies to match by hand"
     return text
 
 

@@ -15,7 +15,7 @@ from spotball_core.service.progress import counted
 
 StimuliFile = Annotated[
     Path,
-    typer.Argument(metavar="STIMULI", help="CSV file of photos, with the columns of the study's file."),
+    typer.Argument(metavar="STIMULI", help="CSV file of photos, with the columns of the gaze study's stimuli file."),
 ]
 
 

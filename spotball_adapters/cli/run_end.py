@@ -63,7 +63,7 @@ def gaze_end(ended: RunResult[MatchedReplies]) -> str | None:
     lines = [sent(ended.tally), f"Trials: {matched.trials}"]
     if matched.queued:
         manual = matched.trials.with_name("manual.csv")
-        lines.append(f"To decide by hand: {manual} ({plural(matched.queued, 'trial')})")
+        lines.append(f"To match by hand: {manual} ({plural(matched.queued, 'trial')})")
     lines.append(f"To analyze them: spotball gaze analyze {quote(str(matched.trials))}")
     return first_screen(
         f"{completed(ended.tally)}; {result}.",

@@ -66,8 +66,8 @@ def export(
         typer.Option(
             metavar="FORM",
             rich_help_panel="Output",
-            help="Format: jsonl, csv, parquet, release (published layout) or psych-ds. Default: by "
-            "the ending of --out; in folders jsonl, or csv with --task choice.",
+            help="Format: jsonl, csv, parquet, release (published layout) or psych-ds. Default: the "
+            "ending of --out. For a folder: jsonl, or csv if the study has --task choice.",
         ),
     ] = None,
     respondent: Annotated[

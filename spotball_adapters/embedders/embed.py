@@ -21,7 +21,7 @@ from spotball_core.typing import BoolArray
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbedOptions(RetryPolicy):
-    """How to embed, and how to retry.
+    """Settings for embedding and for retries.
 
     Attributes:
         longest: maximum bytes of a text that are sent. Longer texts are cut off and counted.
@@ -41,8 +41,8 @@ class Embedded:
     Attributes:
         vectors: shape (n, d); zeros for texts that are empty after cleaning.
         cut: shape (n,); True for texts of which only the beginning was read.
-        n_different: how many different texts there are.
-        n_new: how many of the different texts were not in the cache.
+        n_different: number of different texts.
+        n_new: number of different texts that were not in the cache.
     """
 
     vectors: Vectors
@@ -56,9 +56,9 @@ class Outlook:
     """Forecast of what an embedding job would send.
 
     Attributes:
-        n_different: how many different texts there are.
-        n_cached: how many of them are in the cache.
-        n_cut: how many texts would be cut off.
+        n_different: number of different texts.
+        n_cached: number of different texts in the cache.
+        n_cut: number of texts that would be cut off.
         n_bytes: bytes to send for the texts that are not in the cache.
     """
 
@@ -73,7 +73,7 @@ OnEmbedded = Callable[[int, int, int], None]
 
 
 def outlook(texts: Sequence[str], embedder: Embedder, cache: Path, *, longest: int = LONGEST) -> Outlook:
-    """Return what embedding the texts would send. Nothing is embedded or written.
+    """Return a forecast of the texts that embedding would send. Nothing is embedded or written.
 
     Raises:
         StoreError: if the cache cannot be read, is damaged, or is not a cache.

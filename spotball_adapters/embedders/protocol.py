@@ -74,7 +74,7 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EmbedderAccess:
-    """How to reach an embedding model.
+    """Address and settings of an embedding model.
 
     Attributes:
         model: the model's name, or None for the embedder's default.

@@ -52,7 +52,7 @@ class ReasoningJob:
         return [*(self.rationales.texts[place] for place in self.used), *self.templates.texts]
 
     def outlook(self) -> Outlook:
-        """Return what embedding would send."""
+        """Return a forecast of the texts that embedding would send."""
         return outlook(self.texts, self.embedder, self.cache, longest=self.options.longest)
 
     def run(

@@ -17,7 +17,7 @@ from spotball_adapters.providers.protocol import Finish
 from spotball_adapters.replies.plain_text import plain, without_thinking
 
 How = Literal["letter", "name", "judge", "manual"]
-"""How a reply was matched: by its letter, by the name, by a judge model, or manually by a person."""
+"""Method by which a reply was matched: its letter, the name, a judge model, or a person."""
 
 Problem = Literal[
     "empty",

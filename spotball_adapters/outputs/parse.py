@@ -40,7 +40,7 @@ class ParsedFiles:
             `problem`, and the beginning of the `reply`.
         layouts: the recognized format and the number of replies, by file.
         failed: requests without a reply, counted by reason. They are not among the responses.
-        missing: how many scenes of the dataset (controls excluded) have no reply.
+        missing: number of scenes of the dataset without a reply (controls excluded).
     """
 
     reading: ParsedReplies

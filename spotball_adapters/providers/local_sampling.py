@@ -36,7 +36,7 @@ class SampledReply:
 
 
 def is_no_memory(error: RuntimeError) -> bool:
-    """Return whether a device ran out of memory. CUDA has its own error class; other devices say it in the message."""
+    """Return whether a device ran out of memory. Only CUDA has an error class for it, so the message is checked."""
     return any(words in str(error).lower() for words in _NO_MEMORY)
 
 
@@ -86,7 +86,7 @@ def drawn(
         inputs: one prompt, as model inputs.
         config: the generation config.
         seeds: one seed per reply, each below 2**64, or None for a random seed.
-        width: how many replies to generate at a time.
+        width: number of replies to generate at a time.
         stopped: called before each token. Once it returns True, replies end where they are.
 
     Returns:

@@ -25,7 +25,7 @@ Api = Literal["chat", "responses"]
 """The API of an OpenAI-compatible server: chat completions or the Responses API."""
 
 Finish = Literal["stop", "length", "filtered", "refused", "other"]
-"""Why a reply ended: complete, cut off at the length limit, filtered, declined by the model, or another reason."""
+"""End of a reply: complete, cut off at the length limit, filtered, declined by the model, or for another reason."""
 
 
 class RunItem(Protocol):
@@ -133,7 +133,7 @@ class Answer:
         model: the model version that the provider reports, or None if it reports none.
         input_tokens: tokens of the whole request, or None if the provider does not count them.
         output_tokens: tokens of all replies together, or None if the provider does not count them.
-        requests: how many HTTP requests were sent. It is 2 if the server rejected the first and answered a modified
+        requests: number of HTTP requests sent. It is 2 if the server rejected the first and answered a modified
             one, for example with fewer samples.
     """
 
@@ -150,7 +150,7 @@ class Provider(Protocol):
     Attributes:
         name: the provider's name for `--provider`.
         model: the model's name for `--model`.
-        max_samples: how many samples one request can ask for. It may decrease during a run, when a server's answers
+        max_samples: maximum number of samples per request. It may decrease during a run, when a server's answers
             show a lower limit.
     """
 
@@ -167,7 +167,7 @@ class Provider(Protocol):
         ...
 
     def image_tokens(self, width: int, height: int) -> int | None:
-        """Return how many tokens an image of this size in pixels costs, or None if no rule is published."""
+        """Return the number of tokens of an image with this size in pixels, or None if no rule is published."""
         ...
 
     def versions(self) -> Mapping[str, str]:
@@ -204,7 +204,7 @@ class Ready(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How to reach a model.
+    """Address and settings of a model.
 
     Attributes:
         model: the model's name.
@@ -234,7 +234,7 @@ class ProviderError(SpotballError):
     """A request failed. The message contains no secret, even if the server's response does.
 
     Attributes:
-        requests: how many HTTP requests were sent, all of which failed.
+        requests: number of HTTP requests sent, all of which failed.
     """
 
     requests: int = 1

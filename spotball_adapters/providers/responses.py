@@ -15,7 +15,7 @@ ENCODINGS = ("gzip", "deflate")
 """Accepted compression of responses. A chunk of at most 64 KB expands to at most about 68 MB."""
 
 _MOST_OF_ERROR = 100_000
-"""How many bytes of an error response are read."""
+"""Maximum number of bytes that are read of an error response."""
 
 _PASSING = frozenset({408, 409, 425, 429})
 # Codes of permanent errors that come with a temporary status: the account has no money left.

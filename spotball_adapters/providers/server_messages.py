@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 MAX_MESSAGE = 300
-"""How many characters of a server's message an error repeats."""
+"""Maximum number of characters of a server's message that an error repeats."""
 
 
 def shortened(text: str, most: int = MAX_MESSAGE) -> str:

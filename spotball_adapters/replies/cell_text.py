@@ -162,7 +162,7 @@ def _mentioned(text: str, grid: Grid) -> Iterator[str | None]:
 
 
 def _contested(cell: str | None, tail: str, grid: Grid) -> Unread | None:
-    """Return why a cell is not the only one, judging by the text after it, or None if it is."""
+    """Return the reason why the text after a cell offers other cells too, or None if it does not."""
     if (span := _SPAN.match(tail)) and _continues(tail, span):
         return "a range"
     if _OR.match(tail) or ((also := _ALSO.match(tail)) and _continues(tail, also)):

@@ -10,7 +10,7 @@ from spotball_adapters.replies.tokens import Tokens
 
 
 class Weight(IntEnum):
-    """How clearly a mention of a cell is an answer."""
+    """Strength of the evidence that a mention of a cell is the answer."""
 
     REJECTED = -1
     ASIDE = 0
@@ -129,7 +129,7 @@ def is_heading(roles: str) -> bool:
 
 
 def weigh(sentence: Sentence, number: int, after: str, *, loose: bool) -> Weight:
-    """Return how clearly the cell at a token is an answer.
+    """Return the strength of the evidence that the cell at a token is the answer.
 
     Args:
         sentence: the cell's sentence.

@@ -43,8 +43,8 @@ class RunResult(Generic[T]):
     Attributes:
         why: why it stopped early, or None if it finished.
         error: the error that stopped it, if one did.
-        left: how many replies are still missing.
-        excluded: how many replies are missing because the provider refuses the images. They are not counted in `left`.
+        left: number of replies that are still missing.
+        excluded: number of replies that are missing because the provider refuses the images; not counted in `left`.
         refused: the provider's message for each image and prompt that it refused, in this or an earlier session.
         output: the result of `make` for all stored replies.
     """

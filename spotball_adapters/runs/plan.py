@@ -145,7 +145,7 @@ class SamplePlan(Generic[ItemT]):
 def limited(
     items: Sequence[ItemT], limit: int | None, kind: Callable[[ItemT], Hashable] = lambda item: item.key[0]
 ) -> tuple[ItemT, ...]:
-    """Return the first `limit` items, taking sports (or kinds) in turn; all items without a limit.
+    """Return the first `limit` items, alternating between sports (or kinds). Without a limit, return all items.
 
     Examples:
         >>> from spotball_core.synthetic.scenes import synthetic_scenes

@@ -40,9 +40,9 @@ class ParsedReplies:
 
     Attributes:
         rows: a table with the columns of responses.
-        problems: how many replies are unparsed for each reason, the most frequent first.
+        problems: number of unparsed replies for each reason, the most frequent first.
         changes: replies that are parsed differently than last time.
-        new: how many replies were parsed for the first time.
+        new: number of replies that were parsed for the first time.
         policy: the policy used for parsing.
     """
 

@@ -15,7 +15,7 @@ except ImportError as error:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """How often to retry, and how long to wait.
+    """Maximum number of retries, and the times to wait.
 
     Attributes:
         attempts: maximum number of attempts per request.

@@ -41,7 +41,7 @@ held.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(RetryPolicy):
-    """How to send requests and retry them. These options do not change answers.
+    """Settings for sending and retrying requests. These options do not change answers.
 
     Attributes:
         concurrency: maximum number of simultaneous requests.
@@ -69,10 +69,10 @@ class RunTally:
 
     Attributes:
         total: replies that were missing at the start.
-        done: how many of them have been stored.
+        done: number of them that have been stored.
         lost: replies that arrived but could not be stored.
         requests: sent requests, including failed ones and those that a provider repeated for fewer samples.
-        faults: how many of the requests failed.
+        faults: number of failed requests.
         input_tokens: input tokens that the provider reported.
         output_tokens: output tokens that the provider reported.
         last_fault: the message of the last failure.
@@ -140,7 +140,7 @@ class Runner(Generic[ItemT]):
         self._settings, self._options = settings, options
         self.tally = RunTally(total=sum(len(ask.samples) for ask in plan.asks(provider.max_samples)))
         self.why: str | None = None
-        """Why the run stopped early, in a few words."""
+        """The reason why the run stopped early, in a few words."""
         self.error: BaseException | None = None
         """The error that stopped the run, if one did."""
         self._failed_in_row = self._refused_in_row = self._replies_counted = self._held_bytes = 0

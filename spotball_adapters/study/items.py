@@ -75,7 +75,7 @@ class ItemType(Protocol):
         """Return the type's name for the browser."""
 
     def public(self, trial: StudyTrial) -> dict[str, Any]:
-        """Return what the browser may know about an item, in addition to its number, image address and size."""
+        """Return the fields of an item for the browser, in addition to its number, image address and size."""
 
     def step(self, trial: StudyTrial, pending: tuple[Click, ...], event: Event) -> TrialState:
         """Return the state after an event on the current trial. Raise NotAllowedError if the event is not allowed."""

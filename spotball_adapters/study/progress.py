@@ -131,7 +131,7 @@ class ParticipantProgress:
 
     @property
     def attempts_left(self) -> int | None:
-        """Return how many attempts at the quiz are left, or None without a quiz."""
+        """Return the number of remaining attempts at the quiz, or None without a quiz."""
         quiz = self._surveys.quiz
         return None if quiz is None else quiz.attempts - len(self.quiz) % quiz.attempts
 

@@ -43,7 +43,7 @@ class Questionnaire(Record):
     questions: Annotated[tuple[Question, ...], Field(min_length=1, max_length=100)]
 
     def public(self, language: str) -> dict[str, Any]:
-        """Return what the page is sent, as JSON values."""
+        """Return the fields that are sent to the page, as JSON values."""
         return {
             "name": self.name,
             "when": self.when,
@@ -73,7 +73,7 @@ class Quiz(Record):
 
     Attributes:
         attempts: number of attempts.
-        failure: what follows the last attempt: the instructions and new attempts, or the end of the participation.
+        failure: the step after the last attempt: the instructions and new attempts, or the end of the participation.
         text: text above the questions.
     """
 

@@ -37,7 +37,7 @@ def analyze(
         typer.Option(
             metavar="NAME",
             rich_help_panel="Tests",
-            help="Respondent that Test 1 compares with. Default: human, or the published people.",
+            help="Respondent that Test 1 compares with. Default: human, or published results of people.",
         ),
     ] = None,
     alpha: Annotated[float, typer.Option(metavar="P", rich_help_panel="Tests", help="Significance level.")] = 0.05,

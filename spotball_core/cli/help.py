@@ -92,7 +92,7 @@ class PlainHelp:
             self.format_commands(ctx, formatter)
 
     def parse_args(self: Any, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments, and add to usage errors what the user can do."""
+        """Parse the arguments. If they are invalid, add a hint to the usage error."""
         try:
             parsed: list[str] = super().parse_args(ctx, args)  # type: ignore[misc]
         except typer.BadParameter as error:

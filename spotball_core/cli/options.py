@@ -60,7 +60,8 @@ Quiet = Annotated[
 ]
 Debug = Annotated[bool, typer.Option("--debug", rich_help_panel="Advanced", help="Show the traceback of an error.")]
 EngineOption = Annotated[
-    EngineName, typer.Option("--engine", rich_help_panel="Advanced", help="Count in this process, or with Ray Data.")
+    EngineName,
+    typer.Option("--engine", rich_help_panel="Advanced", help="Count responses in this process, or with Ray Data."),
 ]
 RayAddress = Annotated[
     str | None,

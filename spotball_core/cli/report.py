@@ -29,7 +29,8 @@ from spotball_core.errors import InputError, OptionError
 from spotball_core.service.threads import BLAS, one_thread
 
 _TWO_RUNS = frozenset({"respondent", "sample", "image"})
-"""Fields of errors that suggest two different runs: the same responses twice, or two scenes of one image."""
+"""If an error concerns one of these fields, the files are probably from different runs: they contain the same sample
+twice, or two different scenes of one image."""
 
 
 class PresetName(StrEnum):

@@ -41,7 +41,7 @@ class MetricPair:
         """Return the metric of a and of b in each resample of images.
 
         Args:
-            times: how often each image is drawn, shape (n_resamples, n_images).
+            times: number of times each image is drawn, shape (n_resamples, n_images).
 
         Returns:
             Shape (2, n_resamples).

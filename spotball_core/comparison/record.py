@@ -54,7 +54,7 @@ class Contrast(Record):
     Attributes:
         sport: the sport; None for all sports together.
         n_images: number of images that both answered and the policy keeps.
-        resampled: what the intervals draw: "images", or "images and participants" (two-way).
+        resampled: the units that the intervals resample: "images", or "images and participants" (two-way).
         exact: whether the p values use all ways to swap labels, not random ones.
         permutations: number of ways to swap labels.
         metrics: one difference per metric, by key.

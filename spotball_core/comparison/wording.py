@@ -122,7 +122,7 @@ def direction_of(metric: Metric, difference: float) -> Direction:
 
 
 def verdict_of(numbers: ContrastNumbers) -> Verdict:
-    """Return how strong the evidence for a difference is; see `Difference`.
+    """Return the strength of the evidence for a difference; see `Difference`.
 
     Examples:
         >>> from dataclasses import replace

@@ -77,7 +77,7 @@ def warnings_of_counts(counts: Counts, scenes: Sequence[Scene], files: Sequence[
 
 
 def _texts(sign: Sign, grid: Grid, *, image: str = "", size: str = "") -> tuple[str, str]:
-    """Return what was found and expected for each sign, with the first image that shows the sign and the image's
+    """Return the found and the expected values for each sign, with the first image that shows the sign and the image's
     size."""
     n, of = f"{sign.n:,}", f"{sign.of:,}"
     unparsed = "these answers count as unparsed"

@@ -60,8 +60,8 @@ class Sign:
         name: the name of the sign.
         source: the source's index.
         units: the respondents and prompts concerned, with the columns `UNIT`.
-        n: how many answers show it.
-        of: how many answers these respondents gave.
+        n: number of answers that show it.
+        of: number of answers by these respondents.
         line: for the sign `line`, the row or column with all answers, such as "row C".
     """
 

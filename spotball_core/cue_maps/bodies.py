@@ -91,7 +91,7 @@ def limbs(scene: Scene) -> FloatArray | None:
 
 
 def blocked(scene: Scene) -> FloatArray | None:
-    """Score cells by minus the share of people whose view of the cell is hidden by other players, shape (n_cells,).
+    """Return the negative share of people whose view of each cell is hidden by other players, shape (n_cells,).
 
     A person's line of sight runs from the eyes to the center of the cell. It is hidden if it crosses the inside of
     another player's box that does not contain the eyes themselves. Boxes have no depth, so this is a bound that ignores

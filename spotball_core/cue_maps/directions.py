@@ -158,7 +158,7 @@ def _middle(points: FloatArray) -> FloatArray:
 
 
 def _knee_bend(body: FloatArray) -> FloatArray:
-    """Return how far the knees are to the right of the lines from hips to ankles, in pixels."""
+    """Return the distances of the knees to the right of the lines from hips to ankles, in pixels."""
     bends = []
     for hip, knee, ankle in _LEGS:
         (x, y), (hip_x, hip_y), (foot_x, foot_y) = (body[:, joint, :2].T for joint in (knee, hip, ankle))

@@ -47,12 +47,12 @@ def location(scenes: Sequence[Scene]) -> FloatArray:
 
 
 def center(scene: Scene) -> FloatArray:
-    """Score cells by minus their distance from the image's center, in diagonals, shape (n_cells,)."""
+    """Return the negative distance of each cell from the image's center, in diagonals, shape (n_cells,)."""
     return -scene.layout.center_distances / scene.layout.diagonal
 
 
 def players(scene: Scene) -> FloatArray | None:
-    """Score cells by minus their distance from the nearest player's box, in diagonals, shape (n_cells,)."""
+    """Return the negative distance of each cell from the nearest player's box, in diagonals, shape (n_cells,)."""
     if not scene.players:
         return None
     nearest: FloatArray = scene.layout.box_distances(scene.boxes).min(axis=0)
@@ -60,7 +60,7 @@ def players(scene: Scene) -> FloatArray | None:
 
 
 def feet(scene: Scene) -> FloatArray | None:
-    """Score cells by minus their distance from the nearest foot, in diagonals, shape (n_cells,).
+    """Return the negative distance of each cell from the nearest foot, in diagonals, shape (n_cells,).
 
     Feet are the detected ankles. A player without a detected ankle has one foot, in the middle of the box's lower edge.
     """

@@ -24,7 +24,7 @@ def explainable_gain(mass: FloatArray, grid: Grid) -> FloatArray:
     respondent's true distribution would. The bound rises with the number of guesses per image.
 
     Args:
-        mass: how often each unit named each cell, shape (n_units, n_images, n_cells). A unit is a participant, whose
+        mass: counts of cells named by each unit, shape (n_units, n_images, n_cells). A unit is a participant, whose
             guesses are held out together. If there is only one unit, one guess at a time is held out.
         grid: the grid of the cells.
 

@@ -37,7 +37,7 @@ class GroupFit:
         explainable: each image's explainable gain, in bits.
         base: groups of the base cues.
         turned: held-out gains of all cues with mirrored keypoints, in bits, shape (mirrors, n_images).
-        notes: what was excluded, with reasons.
+        notes: sentences about excluded images and about cues that do not apply.
     """
 
     scenes: IntArray

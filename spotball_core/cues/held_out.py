@@ -1,4 +1,4 @@
-"""Compute what each group of cues adds to predicting guesses on held-out images."""
+"""Compute the gain of each group of cues in predicting guesses on held-out images."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class SubsetGains:
         return gain
 
     def shapley(self) -> FloatArray:
-        """Return each group's Shapley value: what it adds to the gain, averaged over all orders of adding groups.
+        """Return each group's Shapley value: its contribution to the gain, averaged over all orders of adding groups.
 
         Shapley values are linear in the gains, so they can be computed per image. They sum to the gain of the whole
         model.

@@ -39,7 +39,7 @@ class ChoiceData:
 
     Attributes:
         scores: score of each cell for each cue, shape (n_images, n_cells, n_cues); finite.
-        counts: how often each cell was named, shape (n_images, n_cells); each image has a guess.
+        counts: number of times each cell was named, shape (n_images, n_cells); each image has a guess.
     """
 
     scores: FloatArray

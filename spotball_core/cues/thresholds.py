@@ -33,7 +33,7 @@ class ThresholdSurface:
         near: near-player rate (eq. 5) at each tau, shape (n_taus,).
         overlap: overlap rate (eq. 6) at each theta, shape (n_thetas,).
         objective: mean of the two rates, shape (n_taus, n_thetas).
-        plateau: where the objective is within 1% of its maximum, shape (n_taus, n_thetas).
+        plateau: true where the objective is within 1% of its maximum, shape (n_taus, n_thetas).
         best: tau and theta of the maximum; among equal maxima, the smallest tau, then the largest theta.
         n_responses: number of parsed responses to images with player boxes, the denominator of the rates.
     """

@@ -24,7 +24,7 @@ class Effect(Record):
     """An effect with its interval and test.
 
     Attributes:
-        of: what is compared.
+        of: the quantity that is compared.
         estimate: the size of the effect.
         scale: its unit.
         ci95: its interval; None if nothing varies.

@@ -19,7 +19,7 @@ _LONGEST = 24
 
 
 def headline(report: GazeReport) -> str:
-    """State in one sentence of which types the respondents are; of a single one, also what the cue model says."""
+    """State the types of the respondents in one sentence. For one respondent, add the cue model's result."""
     if len(report.respondents) == 1:
         (only,) = report.respondents
         return f"{shortened(only.respondent, _LONGEST)}: {only.summary}"
@@ -37,7 +37,7 @@ def to_summary(report: GazeReport, *, to_terminal: bool = False) -> str:
     """Write the headline, one row per respondent, the warnings, where the rest is, and the signature.
 
     Args:
-        report: of the analysis.
+        report: the report of the analysis.
         to_terminal: whether the text may be as wide as the terminal that standard output is.
     """
     against = {result.respondent: result for result in report.fleet.against_chance.respondents}

@@ -188,14 +188,14 @@ class Statistic:
 
 
 class Aggregate(Protocol):
-    """How a metric combines many images into one value."""
+    """Method of a metric to combine many images into one value."""
 
     @property
     def over(self) -> Over:
         """The unit that the value averages over; "pool" for a metric of the guesses pooled over images."""
 
     def statistic(self, data: MetricInput) -> Statistic:
-        """Compute what each image adds.
+        """Compute the sums that each image contributes.
 
         Raises:
             OptionError: if the options leave the metric undefined for these images.
@@ -218,7 +218,7 @@ class MeanOverImages:
         return "images"
 
     def statistic(self, data: MetricInput) -> Statistic:
-        """Compute what each image adds."""
+        """Compute the sums that each image contributes."""
         values = _by_grid(self.values, data)
         return _mean(values, np.ones(values.shape), data.mass.sum(axis=-1), grows=0)
 
@@ -241,7 +241,7 @@ class MeanOverResponses:
         return "responses"
 
     def statistic(self, data: MetricInput) -> Statistic:
-        """Compute what each image adds."""
+        """Compute the sums that each image contributes."""
         answered = data.mass.sum(axis=-1) + (data.unparsed if self.counts_unparsed else 0.0)
         return _mean(_by_grid(self.values, data), answered, answered, grows=2)
 
@@ -263,7 +263,7 @@ class Pooled:
         return "pool"
 
     def statistic(self, data: MetricInput) -> Statistic:
-        """Compute what each image adds."""
+        """Compute the sums that each image contributes."""
         function, prior, n_cells = self.function(data), data.prior, data.mass.shape[-1]
 
         def combine(sums: FloatArray) -> FloatArray:
@@ -295,7 +295,7 @@ class Sums:
     grows: int = 0
 
     def statistic(self, data: MetricInput) -> Statistic:
-        """Compute what each image adds."""
+        """Compute the sums that each image contributes."""
         computed = [(images, *self.additive(part)) for images, part in data.parts()]
         sums = np.zeros((*data.mass.shape[:-1], computed[0][1].shape[-1]))
         for images, part, _ in computed:
@@ -368,7 +368,7 @@ class Metric:
 
     @property
     def over(self) -> Over:
-        """How images are combined into one number.
+        """Method to combine images into one number.
 
         "images" is the mean of the images' values, "responses" weights each image by its number of responses, and
         "pool" is the metric of the guesses pooled over images.

@@ -71,7 +71,7 @@ class SharedDraws:
         self._kept: dict[object, list[Any]] = {}
 
     def of(self, draw: Callable[..., Iterator[Drawn]], *arrays: FloatArray, seed: int, draws: int) -> Iterable[Drawn]:
-        """Return what `draw` yields for these arguments, from the cache if possible."""
+        """Return the result of `draw` for these arguments, from the cache if possible."""
         if 2 * draws * sum(array.nbytes for array in arrays) > self._most:
             return draw(*arrays, seed=seed, draws=draws)
         key = draw, seed, draws, *((array.shape, array.tobytes()) for array in arrays)
@@ -87,7 +87,7 @@ def drawn_once(
     seed: int,
     draws: int,
 ) -> Iterable[Drawn]:
-    """Return what `draw` yields, from the shared draws if there are any."""
+    """Return the result of `draw`, from the shared draws if there are any."""
     if shared is None:
         return draw(*arrays, seed=seed, draws=draws)
     return shared.of(draw, *arrays, seed=seed, draws=draws)

@@ -160,7 +160,7 @@ def center_ratio(
 
     Args:
         guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
-        truth: how often each cell holds the ball, shape (..., n_cells), or labels, or a scene.
+        truth: number of times each cell holds the ball, shape (..., n_cells), or labels, or a scene.
         window: first and last row, first and last column (default: the window from the paper, for a 6 x 10 grid only).
         grid: the grid (default: the scene's, else the paper's).
 
@@ -200,7 +200,7 @@ def symmetric_center_bias(guesses: Guesses, truth: Truth, *, grid: Grid | None =
 
     Args:
         guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
-        truth: how often each cell holds the ball, shape (..., n_cells), or labels, or a scene.
+        truth: number of times each cell holds the ball, shape (..., n_cells), or labels, or a scene.
         grid: the grid (default: the scene's, else the paper's).
 
     Returns:
@@ -368,7 +368,7 @@ def window_mask(grid: Grid, window: Window | None = None) -> BoolArray:
 
 
 def truth_mass(truth: Truth, grid: Grid) -> FloatArray:
-    """Return how often each cell holds the ball: numbers unchanged, other forms as one image's truth."""
+    """Return the number of images with the ball in each cell. Other forms than numbers are one image's truth."""
     truth = values_of(truth, grid)  # type: ignore[assignment]
     named = isinstance(truth, str) or is_scene(truth) or is_ground_truth(truth) or are_labels(truth)
     return truth_of(truth, grid).astype(float) if named else checked_mass(truth, grid)

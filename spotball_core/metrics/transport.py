@@ -293,7 +293,7 @@ def _solve(rows: FloatArray, costs: Costs, threads: int, are_integers: bool) -> 
 
 
 def _within_memory(rows: FloatArray, threads: int) -> int:
-    """Return how many threads may share the rows so that their working memory fits.
+    """Return the number of threads for which the working memory fits.
 
     Raises:
         NotEnoughMemoryError: if a single row does not fit.

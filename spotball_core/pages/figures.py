@@ -52,7 +52,7 @@ class Figure(Protocol):
 
     @property
     def caption(self) -> str:
-        """How to read it."""
+        """Explanation for readers."""
 
     @property
     def chart(self) -> Chart:

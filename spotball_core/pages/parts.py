@@ -18,7 +18,7 @@ class PagePicture:
 
     Attributes:
         name: name of its files, unique on the page.
-        title: what it shows.
+        title: its content in a few words.
         caption: how to read it: units, n, intervals.
         chart: its panels.
         alts: a description of each panel, with numbers.

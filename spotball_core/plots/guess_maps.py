@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def guesses_by_respondent(counts: Counts, scenes: Iterable[Scene]) -> dict[str, dict[str, FloatArray]]:
-    """Return how often each respondent named each cell, by sport, for use in `guess_maps`.
+    """Return the number of times each respondent named each cell, by sport, for use in `guess_maps`.
 
     Args:
         counts: counts of responses to these scenes, on their grid; counts of other images are excluded.

@@ -54,7 +54,7 @@ class FigureSize:
 
 @dataclass(frozen=True, slots=True)
 class FigurePreset:
-    """How figures are written.
+    """Sizes, file formats and texts of figures.
 
     Attributes:
         sizes: the sizes. A chart whose panels take two columns is not written in one column.

@@ -88,14 +88,14 @@ def stratified_difference(
 
     Args:
         value: the values to compare, shape (n,); NaN is excluded.
-        is_a: which rationales are of the first kind.
-        is_b: which rationales are of the second kind.
+        is_a: which rationales are in the first category.
+        is_b: which rationales are in the second category.
         stratum: each rationale's stratum, from 0.
         image: each rationale's image, from 0.
         draws: draws of images.
 
     Returns:
-        The comparison; None if no stratum has both kinds.
+        The comparison; None if no stratum has both categories.
     """
     used = np.isfinite(value) & (is_a | is_b)
     value, is_a, stratum, image = value[used], is_a[used], stratum[used], image[used]
@@ -128,7 +128,7 @@ def stratified_difference(
 
 
 def _weighted(n_a: FloatArray, n_b: FloatArray, sum_a: FloatArray, sum_b: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return both weighted means, shape (m,), from tables (m, n_strata); NaN if no stratum has both kinds."""
+    """Return both weighted means, shape (m,), from tables (m, n_strata); NaN if no stratum has both categories."""
     has_both = (n_a > 0) & (n_b > 0)
     safe_a, safe_b = np.where(has_both, n_a, 1.0), np.where(has_both, n_b, 1.0)
     weight = np.where(has_both, safe_a * safe_b / (safe_a + safe_b), 0.0)

@@ -49,7 +49,7 @@ def agreement(first: IntArray, second: IntArray, n_categories: int, weights: Flo
         first: category of each text by the first rule, below 0 for none, shape (n,).
         second: category of each text by the second rule.
         n_categories: number of categories.
-        weights: how often each text occurs, shape (n,).
+        weights: number of times each text occurs, shape (n,).
 
     Returns:
         The number of texts with a category by both rules, the share of these on which they agree, and kappa. Both are

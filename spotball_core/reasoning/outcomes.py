@@ -63,7 +63,7 @@ def _tables(grouped: GroupedRationales, scenes: Sequence[Scene]) -> tuple[FloatA
 
 
 def _people(responses: pl.DataFrame, n_images: int, n_cells: int) -> FloatArray:
-    """Return how often people named each cell of each image."""
+    """Return the number of times people named each cell of each image."""
     import polars as pl
 
     rows = responses.filter((pl.col("kind") == "human") & pl.col("cell").is_not_null())

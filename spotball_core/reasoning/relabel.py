@@ -44,7 +44,7 @@ class Relabeled:
     Attributes:
         n: number of rationales, shape (n_groups,).
         margin: sum of their margins, shape (n_groups, 1 + n_labelings).
-        closest: how many are closest to each category, shape (n_categories, n_groups, 1 + n_labelings).
+        closest: number of rationales closest to each category, shape (n_categories, n_groups, 1 + n_labelings).
     """
 
     n: FloatArray
@@ -88,7 +88,7 @@ def relabel(
 
     Args:
         cosines: cosines of each rationale with each template, ordered by set, shape (n, k), without empty rationales.
-        weights: how often each rationale occurs, shape (n,).
+        weights: number of times each rationale occurs, shape (n,).
         group: each rationale's group number, from 0, in ascending order, shape (n,).
         sizes: number of templates in each set.
         offsets: each template's part of an offset, shape (k,), for one result each: zeros for none, or the mean cosine

@@ -271,7 +271,7 @@ def counted(texts: TextCounts) -> str:
 
 
 def _missing(report: ReasoningReport) -> Iterator[str]:
-    """Yield why contrasts are missing: each reason once, with outcomes and respondents."""
+    """Yield the reasons for missing contrasts: each once, with outcomes and respondents."""
     places: dict[str, dict[str, None]] = {}
     for contrast in report.contrasts:
         if contrast.reason is not None:

@@ -60,7 +60,7 @@ class Ball(NamedTuple):
 
 @dataclass(frozen=True)
 class ConditionAnswers:
-    """How often one condition answered which images, including controls.
+    """Number of answers of one condition per image, including controls.
 
     Attributes:
         images: ids within the sport.
@@ -196,7 +196,7 @@ class Material:
         return metric.value if metric else None
 
     def n_scored(self, condition: Condition | None) -> int | None:
-        """Return how many answers, including unparsed ones, the published accuracy of a condition uses."""
+        """Return the number of answers in the published accuracy of a condition, including unparsed ones."""
         estimator = self._estimator("paper", condition)
         if estimator is None:
             return None
@@ -216,7 +216,7 @@ class Material:
         return (answers.mass[used], estimator.answers.reference[used]) if used.any() else None
 
     def answered(self, condition: Condition | None) -> ConditionAnswers | None:
-        """Return how often a condition named each cell of each answered image; None if it answered none."""
+        """Return the number of times a condition named each cell of each answered image; None if it answered none."""
         estimator = self._estimator("paper", condition)
         if estimator is None:
             return None
@@ -224,7 +224,7 @@ class Material:
         return ConditionAnswers(images, estimator.answers.mass, estimator.answers.unparsed)
 
     def published_answers(self, condition: Condition) -> int | None:
-        """Return how many parsed answers, joined by file name, a condition's published figures use, if known."""
+        """Return the number of parsed answers, joined by file name, in a condition's published figures, if known."""
         figures = (figure for figure in self._release_figures if figure.where == "figure 5")
         return next((figure.n for figure in figures if figure.condition == condition), None)
 

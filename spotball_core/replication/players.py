@@ -148,7 +148,7 @@ def _pooled(by_sport: Found) -> float | None:
 
 
 def _said(published: Found, standard: Found, how: str) -> str | None:
-    """Return how many balls of each sport are near, as published and by the standard, in words."""
+    """Describe the numbers of balls near players in each sport, as published and by the standard."""
     parts = [_counts(published)] if published else []
     parts += [f"by the standard, with each image's own players, {_counts(standard)}"] if standard else []
     return "; ".join([*([] if _complete(published) else ["needs all sports"]), *parts, how])

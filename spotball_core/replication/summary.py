@@ -17,10 +17,10 @@ MORE = "More: --full for every value with its note; --format markdown or json fo
 
 @dataclass(frozen=True)
 class PlaceCounts:
-    """How many values of one place have which status.
+    """Number of values with each status, for one place in the paper.
 
     Attributes:
-        title: of the place.
+        title: title of the place in the paper.
         match: values that are reproduced to their printed precision.
         explained: values that differ for a known reason.
         unexplained: values that differ for no known reason.

@@ -122,7 +122,7 @@ def _highlights(images: Sequence[ImageCard]) -> tuple[Highlight, ...]:
 
 
 def _left_out(view: PageView, shown: GalleryNumbers) -> str:
-    """Describe what the gallery does not show."""
+    """Describe the images and answers that the gallery does not show."""
     notes = []
     if len(shown.images) < shown.n_images:
         notes.append(

@@ -21,7 +21,7 @@ def sport_maps(title: str, ball: CellMap, guesses: Sequence[tuple[str, CellMap]]
 
     Args:
         title: the sport.
-        ball: where the ball is.
+        ball: positions of the ball.
         guesses: the name of each map, and where its guesses are.
         grid: the grid of the maps.
     """

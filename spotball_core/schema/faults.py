@@ -32,7 +32,7 @@ def problems_of_record(
     """Return a problem for each error of a record.
 
     Args:
-        error: what pydantic raised.
+        error: the error that pydantic raised.
         file: the file.
         line: the line of the record, from 1.
         model: the type of the record, whose field names are suggested for unknown keys.
@@ -47,7 +47,7 @@ def problems_of_record(
 
 
 def expected_of(detail: ErrorDetails) -> str:
-    """Return what pydantic expected, to follow the word "expected".
+    """Return the expectation of a pydantic error, as words that follow "expected".
 
     Examples:
         >>> expected_of({"type": "greater_than", "msg": "Input should be greater than 0", "loc": (), "input": 0})

@@ -38,7 +38,7 @@ SKELETON: Final = (
 """Pairs of keypoints that are connected by a line in a drawn skeleton: COCO's limbs, as 0-based indices."""
 
 BOX_MARGIN: Final = 0.25
-"""How far keypoints may be from the player's box to belong to it, as a share of the box's longer side."""
+"""Maximum distance of a player's keypoints from the player's box, as a share of the box's longer side."""
 
 Keypoint = tuple[float, float, float]
 """x and y in pixels, and the confidence in [0, 1]."""

@@ -52,7 +52,7 @@ class ScorePolicy(Record):
         wasserstein_unit: pixels, cells, or shares of the image's diagonal.
         top_k: the number of most named cells that top_k_accuracy uses.
         log_smoothing: the share of a uniform distribution that is mixed in before log_score takes the logarithm.
-        by: what defines a group: a list of sport, respondent, prompt.
+        by: the fields that define a group: a list of sport, respondent, prompt.
         cluster: the unit of the bootstrap: images, or a group's participants (images for groups without participants).
         bootstrap: number of resamples; 0 for no intervals.
         seed: seed of the resamples.

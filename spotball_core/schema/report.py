@@ -122,14 +122,14 @@ def _short(value: object) -> str:
 
 
 class Ceiling(Record):
-    """How close a respondent can get to one sport's people. Distances are Wasserstein distances in the policy's unit.
+    """The noise ceiling of one sport. Distances are Wasserstein distances in the policy's unit.
 
     Attributes:
         sport: the sport.
         reference: the name of the reference, a group of people.
         n_participants: number of participants in the reference.
         n_images: number of scored images that they answered.
-        splits: how often the participants were split into halves.
+        splits: number of random splits of the participants into halves.
         split_half: distance between two random halves of the participants, mean over splits and images; the interval
             comes from a bootstrap over images.
         leave_one_out_accuracy: mean over participants of the accuracy of the cell that the other participants named

@@ -36,7 +36,7 @@ def noise_ceiling(scoring: Scoring, *, splits: int = SPLITS, seed: int = 0) -> t
     Args:
         scoring: the scored groups, with a reference and with participants (`load_counts(..., participants=True)`). Its
             policy sets the number of resamples for the intervals.
-        splits: how often the participants are split into two random halves. If their number is odd, each split omits
+        splits: number of random splits of the participants into two halves. If their number is odd, each split omits
             one.
         seed: seed of the splits, the draws and the intervals.
 

@@ -197,7 +197,7 @@ class Estimator:
         return None
 
     def _no_value(self, metric: Metric) -> str:
-        """Return why a metric has no value although its requirements are met."""
+        """Return the reason why a metric is undefined although its requirements are met."""
         if not metric.is_matched or not self.answers.mass.any():
             return metric.no_value
         of_reference = f", or {sampling.LEAST_REFERENCE} of the reference" if "reference" in metric.needs else ""

@@ -54,7 +54,7 @@ def score(
             these choices itself. None keeps the policy's choice.
         reference: the respondent that others are compared with, usually "human".
         images: "shared" or "all". Default: "shared" under `standard` with a reference, else "all".
-        by: what defines a group. Default: sport, respondent and prompt.
+        by: the fields that define a group. Default: sport, respondent and prompt.
         wasserstein_unit: pixels (default), cells, or shares of the image's diagonal.
         cluster: the unit of the bootstrap: images (default) or participants.
         bootstrap: number of resamples (default 1000); 0 for no intervals.

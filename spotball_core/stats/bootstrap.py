@@ -20,7 +20,7 @@ CONFIDENCE = 0.95
 
 
 def resample_weights(n: int, resamples: int, seed: int | np.random.Generator = 0) -> FloatArray:
-    """Return how often each of n units is drawn in each resample of n.
+    """Return the number of times each of n units is drawn, for each resample of n units.
 
     Args:
         n: number of units, such as images; at least 1.
@@ -150,7 +150,7 @@ def bootstrap_interval(
 
 
 def _acceleration(left_out: FloatArray) -> float:
-    """Return how the standard error changes with the value (Efron, 1987, eq. 7.3); 0 if it is undefined."""
+    """Return the slope of the standard error over the value (Efron, 1987, eq. 7.3); 0 if it is undefined."""
     change = left_out.mean() - left_out if len(left_out) else left_out
     largest = np.abs(change).max(initial=0.0)
     if largest == 0:

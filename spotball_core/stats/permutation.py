@@ -58,7 +58,7 @@ class Swaps:
         """Yield arrays of shape (n_ways, n): 1 where an image's labels are swapped, else 0.
 
         Args:
-            width: how many numbers are computed per way. A larger width gives smaller blocks; the ways are the same.
+            width: number of values computed per way. A larger width gives smaller blocks; the ways are the same.
         """
         block = max(1, _BLOCK // max(self.n, width))
         generator = generator_for(self.seed, "swaps", str(self.n))

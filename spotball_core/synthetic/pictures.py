@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _BOARD = "SYNTHETIC SCENE"
 _STANDS, _EDGE = 0.22, 0.3
-"""Where the stands end and where the field begins, as shares of the image's height."""
+"""Lower edge of the stands, and upper edge of the field, as shares of the image's height."""
 
 _SKIN: tuple[Color, ...] = ((244, 208, 177), (224, 172, 132), (187, 126, 84), (141, 85, 51), (96, 58, 38))
 _HAIR: tuple[Color, ...] = ((38, 30, 28), (74, 50, 36), (120, 80, 48), (196, 160, 96), (24, 24, 28))

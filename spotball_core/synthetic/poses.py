@@ -21,12 +21,12 @@ _TORSO = _HIPS - _SHOULDERS
 # half the distance between the hips; how far the torso leans and the knees bend to the front.
 _EAR, _EYE, _BROW, _HIP, _LEAN, _KNEE = 0.14, 0.2, 0.06, 0.2, 0.08, 0.12
 _ARM, _HAND = 0.45, 0.85
-"""How far elbows and wrists are below the shoulders, in torsos."""
+"""Distances of elbows and wrists below the shoulders, in lengths of the torso."""
 
 
 @dataclass(frozen=True, slots=True)
 class PoseNoise:
-    """How far synthetic people deviate from turning toward the ball.
+    """Deviations of synthetic people from the direction to the ball.
 
     Attributes:
         head: standard deviation of the angle between a head and the line to the ball, in degrees.
@@ -56,7 +56,7 @@ def synthetic_poses(
 
     Args:
         scenes: scenes from `synthetic_scenes`, with players and the ball's bounding box.
-        noise: how far people deviate from turning toward the ball (default: `PoseNoise()`).
+        noise: deviations from the direction to the ball (default: `PoseNoise()`).
         seed: an integer of at least 0, or a Generator, from which one number is drawn.
 
     Raises:

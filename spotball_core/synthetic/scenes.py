@@ -22,7 +22,7 @@ CONTROL_EVERY = 10
 
 @dataclass(frozen=True, slots=True)
 class _Sport:
-    """How a sport's scenes are made. Areas are in square pixels of a 640 x 360 image.
+    """Settings of a sport's synthetic scenes. Areas are in square pixels of a 640 x 360 image.
 
     Attributes:
         players: mean number of players (table 1 of the paper).
@@ -57,7 +57,7 @@ _SIDEWAYS, _UPWARDS = 0.22, 0.12  # sd of the players' centers, as shares of the
 
 
 def synthetic_scenes(n: int = 60, *, seed: int | np.random.Generator = 0) -> tuple[Scene, ...]:
-    """Make synthetic scenes of three sports in turn, on the grid from the paper.
+    """Make synthetic scenes on the grid from the paper, alternating between three sports.
 
     The number and size of the players and the size of the ball follow table 1 of the paper. The ball is near a player's
     feet in soccer, in or near a player's hands in basketball, and in the air above a player in volleyball. Images are

@@ -43,7 +43,7 @@ def first_screen(
         rows: the rows of the table.
         n_names: number of leading columns that are names; the others are numbers.
         n_words: number of columns after the names that are fixed words, which are never shortened.
-        about: what the table is about.
+        about: the subject of the table.
         warnings: warnings, printed on one line each; on a terminal, they are wrapped between words.
         notes: sentences below the table.
         signature: the signature of the numbers, or other lines that must not be wrapped, such as paths.
@@ -91,7 +91,7 @@ def first_screen(
 
 
 def _width(head: str, cells: Iterable[str]) -> int:
-    """Return how wide a column has to be so that nothing in it is cut."""
+    """Return the width of a column in which no text is cut off."""
     from rich.cells import cell_len
 
     return max(cell_len(text) for text in (*head.split("\n"), *cells))

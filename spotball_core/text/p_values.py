@@ -7,7 +7,7 @@ ALPHA = 0.05
 
 
 def say_p(p: float) -> str:
-    """Format a p value with its sign of equality, to a useful precision.
+    """Format a p value with `=` or `<`, to two significant digits or three decimals.
 
     Examples:
         >>> say_p(0.04321), say_p(0.00004), say_p(0.6)

@@ -36,7 +36,7 @@ def poses(
         typer.Option(
             metavar="FILE",
             rich_help_panel="Model",
-            help="Weights of the estimator, or the keypoints for file. Default: none.",
+            help="Weights of the estimator, or the keypoints for `--with file`. Default: none.",
         ),
     ] = None,
     option: Annotated[
@@ -86,7 +86,8 @@ def summary(report: PosesReport) -> list[str]:
     incomplete = [image for image in report.images if image.failures]
     for image in incomplete[:SHOWN_IMAGES]:
         numbers = ", ".join(f"{failure.player} ({failure.reason})" for failure in image.failures)
-        lines.append(f"{image.sport}/{image.image}: {image.n_poses} of {image.n_players} players; none for {numbers}")
+        found = f"{image.n_poses} of {image.n_players} players"
+        lines.append(f"{image.sport}/{image.image}: {found}; no pose for {numbers}")
     if len(incomplete) > SHOWN_IMAGES:
         lines.append(f"... and {len(incomplete) - SHOWN_IMAGES:,} more images with players without a pose")
     share = f" ({report.n_poses / report.n_players:.0%})" if report.n_players else ""

@@ -81,7 +81,7 @@ def apply_review(
     Example: `spotball gen apply-review dataset`
 
     One reviewer's rejection is enough. Images marked for inpainting are excluded until they are inpainted and accepted.
-    The original scenes stay in scenes.before-review.jsonl, and the next call starts from them.
+    The original scenes stay in scenes.before-review.jsonl, and the next `apply-review` starts from them.
     """
     from spotball_gen.review.apply import apply_review
 

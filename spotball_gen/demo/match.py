@@ -85,7 +85,7 @@ class Moment:
     """The visible state at one time.
 
     Attributes:
-        pan: how far the camera has moved over the world, in pixels.
+        pan: distance by which the camera has moved, in pixels.
         players: players from the farthest to the nearest.
         balls: all balls, inside or outside the picture.
     """

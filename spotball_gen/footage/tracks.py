@@ -21,7 +21,7 @@ _SMOOTHED = 0.35
 
 @dataclass(frozen=True, slots=True)
 class MotionModel:
-    """How a ball may move. Lengths are in pixels of the image.
+    """Limits of a ball's motion. Lengths are in pixels of the image.
 
     Attributes:
         speed: standard deviation of the speed in each direction, in pixels per second.
@@ -70,8 +70,8 @@ def link(times: Sequence[float], detections: Sequence[NDArray[np.floating]], mod
     predicted places is least; those that are too far from every prediction begin tracks of their own.
 
     Args:
-        times: of the frames, in seconds, rising.
-        detections: of each frame, shape (n, 3): x, y and score.
+        times: times of the frames, in seconds, in increasing order.
+        detections: detections of each frame, shape (n, 3): x, y and score.
         model: how a ball may move.
 
     Returns:

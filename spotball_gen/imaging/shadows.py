@@ -100,7 +100,7 @@ def ellipse(box: Box, shape: tuple[int, ...], more: float) -> NDArray[np.bool_]:
 
 
 def _free(ball: NDArray[np.bool_], corner: list[int], width: int, height: int) -> int:
-    """Return how many pixels of a box the ball does not hide. A shadow under the ball is only partly visible."""
+    """Return the number of a box's pixels that the ball does not hide; it hides parts of a shadow under it."""
     x, y = corner
     return int((~ball[y : y + height, x : x + width]).sum())
 

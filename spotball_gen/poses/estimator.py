@@ -20,7 +20,7 @@ from spotball_gen.items.item import Image
 GROUP = "spotball.poses"
 
 FailureReason = Literal["not detected", "too few keypoints near the box", "same body as another player"]
-"""Why a player has no pose."""
+"""The reason why a player has no pose."""
 
 
 class PoseSettings(BaseModel):

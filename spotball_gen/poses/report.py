@@ -44,7 +44,7 @@ class ImagePoses(Record):
 
 
 class PosesReport(Record):
-    """How poses were estimated, and which players have no pose.
+    """Settings of a pose estimation, and the players without a pose.
 
     Attributes:
         estimator: the kind, as in --with.

@@ -56,7 +56,7 @@ class Judged:
 
 
 def changed_outside(image: Image, painted: Image, mask: Mask) -> int:
-    """Return how many pixels outside the mask differ from the original.
+    """Return the number of pixels outside the mask that differ from the original.
 
     Examples:
         >>> image, mask = np.zeros((2, 2, 3), np.uint8), np.array([[255, 0], [0, 0]], np.uint8)
@@ -71,7 +71,7 @@ def changed_outside(image: Image, painted: Image, mask: Mask) -> int:
 def judge(
     painted: Image, mask: Mask, players: Sequence[Box] = (), *, seed: int, placements: int = 200
 ) -> Judged | None:
-    """Return how much an inpainted region stands out.
+    """Return the artifact score of an inpainted region, with its features.
 
     The region and the untouched regions are pooled. The distance of a region is the root mean square of its features,
     each standardized by the median and the median absolute deviation of the pool. For an untouched region, the

@@ -41,9 +41,9 @@ def split(
     """Return the videos, and with them the images, for training and for the test.
 
     In each sport, videos are assigned to the test until it has its share of the images. The last video is assigned only
-    if this brings the share closer. A sport with a single video is split by shot if `shots` is given: both parts then
-    show the same match, but a test image and a training image are never from the same shot. A sport with a single shot
-    has no test images.
+    if this brings the share of images closer to `test_share`. A sport with a single video is split by shot if `shots`
+    is given: both parts then show the same match, but a test image and a training image are never from the same shot. A
+    sport with a single shot has no test images.
 
     Args:
         scenes: all images.

@@ -136,4 +136,4 @@ def test_a_name_that_there_is_not(folder: Path, capsys: pytest.CaptureFixture[st
     with pytest.raises(SystemExit) as stopped:
         runner.main(["nothing"], folder=folder)
     assert stopped.value.code == 2
-    assert "there is no nothing" in capsys.readouterr().err
+    assert "unknown benchmarks: nothing" in capsys.readouterr().err

@@ -58,7 +58,7 @@ def test_distance_from_the_center(real_release: Path) -> None:
     (item,) = (i for i in items if i.quantity == "ball to image center (px)" and i.sport == "soccer")
     assert item.standard is not None
     assert (item.published, f"{item.standard:.2f}") == ("122.81", "122.81")
-    assert f"In soccer, the published distance, {item.standard:.2f}, is right" in prose("replication.md")
+    assert f"The distance is right in soccer ({item.standard:.2f} pixels)" in prose("replication.md")
 
 
 def test_area_of_the_ball(real_release: Path) -> None:

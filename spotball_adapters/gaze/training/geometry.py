@@ -12,7 +12,7 @@ $$(x, z) = \frac{h}{\tan\theta} (\sin\psi, \cos\psi),$$
 and the direction of a place on the table is $\psi = \mathrm{atan2}(x, z)$ and
 $\theta = \mathrm{atan2}(h, \sqrt{x^2 + z^2})$.
 
-Examples by hand: $\psi = 0, \theta = 45^\circ$ meets the table at $(0, 0.5)$. $\psi = 30^\circ, \tan\theta = 5/8$ has
+Two examples: $\psi = 0, \theta = 45^\circ$ meets the table at $(0, 0.5)$. $\psi = 30^\circ, \tan\theta = 5/8$ has
 the reach $0.5 / (5/8) = 0.8$ and meets the table at $(0.4, 0.4\sqrt 3)$.
 """
 
@@ -154,5 +154,5 @@ class Camera:
         return np.asarray(0.5 + np.asarray(self.shift) + right_up * [1, -1] * (self.zoom / ACROSS))
 
     def nearness(self, points: ArrayLike) -> FloatArray:
-        """Return how near points are to the camera, shape (...)."""
+        """Return the nearness of points to the camera, shape (...)."""
         return np.asarray(np.asarray(points, dtype=float) @ self.axes[2])

@@ -56,7 +56,7 @@ class Attrition:
 
 
 def attrition(people: Sequence[Participation], lists: Sequence[str], exclusion: Exclusion) -> Attrition:
-    """Count how far participants got, and how many of those who finished are excluded.
+    """Count participants by the step that they reached, and the excluded ones among those who finished.
 
     Args:
         people: all participants.

@@ -38,9 +38,9 @@ def to_summary(attrition: Attrition, exclusion: Exclusion, faults: Sequence[str]
     """Write the headline, a table over the study's lists, the reasons for exclusion, and a pointer to the full tables.
 
     Args:
-        attrition: of the study.
+        attrition: the study's attrition.
         exclusion: the rules that hold.
-        faults: what does not agree with study.toml and its dataset.
+        faults: stored data that do not agree with study.toml and its dataset.
         to_terminal: whether the text may be as wide as the terminal that standard output is.
     """
     n = attrition.rows

@@ -63,7 +63,7 @@ def is_low_quality(text: str, question: str = "") -> bool:
 
 
 def duplicated(texts: Mapping[str, Sequence[str]]) -> dict[str, int]:
-    """Return how many of each participant's explanations are duplicates.
+    """Return the number of duplicates among each participant's explanations.
 
     An explanation is a duplicate if the same participant wrote a nearly identical one, or if another participant wrote
     the same text with at least twenty letters.

@@ -246,7 +246,7 @@ def _cell(answer: Answer | None) -> str | float | None:
 
 
 def left_out_checks(people: Iterable[Participation], design: StudyDesign) -> int:
-    """Return how many answers to checks the responses exclude because scoring would count them. Trials exclude none."""
+    """Return the number of answers to checks that responses exclude, because scoring would count them; 0 for trials."""
     if design.config.task == "choice":
         return 0
     return sum(not _scored_as_shown(answer, design) for person in people for answer in person.answers)

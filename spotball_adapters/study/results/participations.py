@@ -83,11 +83,11 @@ class Quality:
         patterned: share of patterned answers on test images; see `patterns.pattern_share`.
         poor_explanations: number of explanations of low quality; see `explanations.is_low_quality`.
         duplicated_explanations: number of duplicate explanations; see `explanations.duplicated`.
-        times_away: how often the page was hidden or lost focus.
+        times_away: number of times the page was hidden or lost focus.
         seconds_away: total seconds that the page was hidden or without focus.
         viewport: width and height of the window at the first image, and device pixels per CSS pixel.
         device: type of device, browser, system and language, under these names.
-        left_fullscreen: how often they left full screen before the end, or None if the study does not require it.
+        left_fullscreen: number of times they left full screen before the end, or None if the study does not require it.
         small_windows: number of images for which the window was smaller than required.
     """
 
@@ -197,7 +197,7 @@ def participation_of(
         progress: progress after all events.
         events: the events; at least those without a trial, and mouse paths if needed.
         design: the study's design.
-        n_duplicated: how many of their explanations duplicate their own, or None to count them.
+        n_duplicated: number of their explanations that are duplicates; None compares only their own.
     """
     over = progress.over
     finished = progress.stage == "finished"

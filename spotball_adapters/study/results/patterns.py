@@ -46,8 +46,8 @@ def repeated_share(answers: Sequence[Places]) -> float | None:
 def pattern_share(answers: Sequence[Places]) -> float | None:
     """Return the largest share of images whose answer follows from earlier answers by a simple rule.
 
-    The rules: the answer equals that of 2 to 6 images before, but not that of the previous image; or the first click is
-    a fixed step away from that of the previous image, as in A1, A2, A3, and so on.
+    There are two rules. Either the answer equals that of 2 to 6 images before, but not that of the previous image. Or
+    the first click is a fixed step away from that of the previous image, as in A1, A2, A3, and so on.
 
     Args:
         answers: answers of one participant, in the order of the images.

@@ -103,7 +103,7 @@ def admin_page(
 
 
 def _counted(lines: Iterable[Line], name: str, silent_since: str) -> tuple[int, int, int, int, int]:
-    """Return how many participants of a list finished, are active, went silent, were screened out, and began."""
+    """Count a list's participants who finished, are active, went silent, were screened out, and began."""
     of_list = [line for line in lines if line.person.list == name]
     finished, screened = (sum(line.person.stage == stage for line in of_list) for stage in ("finished", "screened"))
     active = sum(line.person.stage not in ENDS and line.seen_at > silent_since for line in of_list)

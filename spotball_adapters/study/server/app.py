@@ -96,7 +96,7 @@ def study_server(
         reader: a second connection to the store, for reading while it is written to.
         password: password of the admin page, which is disabled without one.
         pilot: mark participants and pages as a pilot's, and let a link choose the list.
-        public: where participants reach a proxy in front of the server; None without a proxy.
+        public: public address of a proxy in front of the server; None without a proxy.
         new_label: returns a label for a new participant; default: random labels.
         clock: returns the time.
     """

@@ -63,7 +63,7 @@ def opened_data(design: StudyDesign, data: Path, **options: Any) -> Iterator[Stu
     Args:
         design: the study's.
         data: folder of the data, which exists.
-        options: of `app.study_server`.
+        options: options of `app.study_server`.
     """
     study_server = _import_server()
     with StudyStore(data) as store:

@@ -103,10 +103,10 @@ class Sessions:
     """All participants of a study.
 
     Args:
-        store: the study's, which is written to by one thread that this starts.
-        reader: another view of it, to read from.
-        new_label: returns a label for a new participant, another one each time.
-        clock: returns the time.
+        store: the study's store. Only one thread writes to it, which this class starts.
+        reader: a second connection to the store, for reading.
+        new_label: function that returns a new participant label at each call.
+        clock: function that returns the time.
     """
 
     def __init__(

@@ -16,8 +16,7 @@ RIGHT_TO_LEFT = ("ar", "arc", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "
 """Languages that are written from right to left."""
 
 _NUMBERS = 200
-"""How many numbers the page gets a plural form for. In all languages, larger numbers repeat the forms of smaller ones.
-"""
+"""Number of integers from 0 for which the page gets a plural form. Larger numbers repeat the forms of smaller ones."""
 
 
 def direction(language: str) -> str:

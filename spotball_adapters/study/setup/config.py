@@ -79,7 +79,7 @@ class ChoiceConfig(Record):
 
 
 class ListConfig(Record):
-    """What one participant sees. Images are named by their id within the list's sport.
+    """The images and practice that one participant sees. Images are named by their id within the list's sport.
 
     Attributes:
         images: the scored images.
@@ -131,10 +131,10 @@ Url = Annotated[str, StringConstraints(pattern=r"^https?://[^\s]+$")]
 
 
 class CompletionConfig(Record):
-    """Where participants go at the end, or the code that they return. Neither is sent before the end.
+    """The address to which participants return at the end, or their completion code. Neither is sent before the end.
 
     Attributes:
-        screened_url: where participants go who fail the comprehension quiz.
+        screened_url: the address for participants who fail the comprehension quiz.
         screened_code: the code for participants who fail the comprehension quiz.
     """
 
@@ -187,11 +187,11 @@ class QuotaConfig(Record):
 
 
 class RecordConfig(Record):
-    """What to store about participants in addition to their answers. The consent text must announce it.
+    """The data about participants that is stored in addition to their answers. The consent text must announce it.
 
     Attributes:
         device: type of device, browser, operating system and language.
-        focus: how often and how long the page is hidden or without focus.
+        focus: number and duration of the times in which the page is hidden or without focus.
         mouse: the mouse path over each image. The consent page announces it.
     """
 

@@ -97,7 +97,7 @@ class StudyDesign:
 
     @property
     def parts(self) -> dict[str, Any]:
-        """Return what may not change after the first participant began, by the name in study.toml, as JSON values."""
+        """Return the settings that may not change after the first participant began, by name, as JSON values."""
         config = self.config
         surveys: dict[str, Any] = {}
         # Only if there are any, so that a study of an earlier version stays the same.

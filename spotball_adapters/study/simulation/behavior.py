@@ -1,4 +1,4 @@
-"""Behavior of simulated participants: what each does, and after how many seconds. It is not a model of people."""
+"""Behavior of simulated participants: their actions and when they act. It is not a model of people."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CLICKS_SECONDS, CHOICE_SECONDS = 15.0, 4.0
 """Median time per image of a participant of median speed, for clicks and for a choice."""
 
 HESITATION = 1.5
-"""How many times longer a wrong choice takes than a right one."""
+"""Ratio of the time for a wrong choice to that for a right one."""
 
 WORDS = ("player", "arm", "ball", "corner", "eyes", "goal", "hand", "head", "jump", "left", "net", "pass", "team")
 """Words of simulated explanations."""
@@ -39,7 +39,7 @@ OBSERVERS: Mapping[str, Observer] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Population:
-    """What kinds of participants take part.
+    """A population of simulated participants.
 
     Attributes:
         guesses: the baseline from whose distribution participants draw their clicks.
@@ -106,7 +106,7 @@ def draw_participants(n: int, population: Population, seed: int) -> list[Simulat
 
 
 class Behavior:
-    """What the participants of a population do in a study.
+    """Behavior of a population's participants in a study.
 
     Args:
         design: the study's.
@@ -126,7 +126,7 @@ class Behavior:
         """Yield everything that a participant does after the consent.
 
         Args:
-            trials: what the participant is shown, practice first.
+            trials: the trials that the participant is shown, practice first.
         """
         answers: dict[str, Answer] = {}
         yield from self._questionnaires(person, "before", answers)

@@ -79,8 +79,8 @@ class SimulatedBrowser:
     """One participant's connection to a study's server on this machine.
 
     Args:
-        port: of the server.
-        events: of this participant.
+        port: port of the server.
+        events: events of this participant.
     """
 
     def __init__(self, port: int, events: EventSequence) -> None:

@@ -36,13 +36,13 @@ NO_LIMIT = 10**9
 
 @dataclass(frozen=True, slots=True)
 class SimulatedPilot:
-    """What simulated participants did.
+    """Results of a pilot with simulated participants.
 
     Attributes:
-        folder: with the pilot's data.
-        labels: of all participants, in the order they began.
-        finished: how many came to the end.
-        careless: how many of these treated attention checks like other images.
+        folder: folder with the pilot's data.
+        labels: labels of all participants, in the order in which they began.
+        finished: number of participants who finished.
+        careless: number of those who finished but treated attention checks like other images.
         full: the study has as many participants as its quota, so the others could not begin.
     """
 

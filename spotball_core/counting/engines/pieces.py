@@ -156,7 +156,9 @@ class Gathered:
     def settled(
         self, files: Sequence[Path], scenes: Sequence[Scene], *, participants: bool, pool: bool = False
     ) -> Counts:
-        """Return the counts of all pieces, after reading files with problems again in this process to raise errors.
+        """Return the counts of all pieces.
+
+        Files with problems are read again in this process first, which raises their errors.
 
         Raises:
             InputError: in the cases of `read_counts`.

@@ -208,7 +208,7 @@ def _formula(response: str, terms: Sequence[str], groups: Iterable[str], offset:
 
 
 def _problem(selected: SelectedFit) -> str:
-    """Return why a fit is not used."""
+    """Return the reason why a fit is not used."""
     if not selected.fit.converged:
         return f"the model did not converge: {selected.fit.message}"
     if "stimulus_id" not in selected.full.sds:

@@ -97,7 +97,7 @@ def _accuracy(rows: pl.DataFrame, n_objects: int) -> float:
 
 
 def _influence(rows: pl.DataFrame, weights: Mapping[int, float], sign: float) -> pl.DataFrame:
-    """Return what each trial adds to the gap's error: its weight times the deviation from its group's accuracy."""
+    """Return each trial's contribution to the gap's error: its weight times the deviation from its group's accuracy."""
     import polars as pl
 
     weight = pl.col("n_objects").replace_strict(dict(weights), return_dtype=pl.Float64)

@@ -22,7 +22,7 @@ class Stability(Record):
 
     Attributes:
         resamples: number of samples.
-        types: how often each type resulted.
+        types: number of times each type resulted.
         share: share of the samples with the respondent's type.
     """
 

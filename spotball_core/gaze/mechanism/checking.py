@@ -72,7 +72,7 @@ def check_fit(fitted: CueFit[CueLikelihood], *, seed: int = 0, replicates: int =
 
 
 def _groups(model: CueLikelihood) -> IntArray:
-    """Return a number for each configuration's combination of number of objects, gaze and head target."""
+    """Return the index of each configuration's group: those with equal number of objects, gaze and head target."""
     data = model.data
     keys = np.stack([data.n_objects, data.gaze, data.head], axis=1)
     return np.asarray(np.unique(keys, axis=0, return_inverse=True)[1].ravel(), dtype=np.int64)

@@ -28,7 +28,7 @@ _HOPELESS_ERRORS: Final = 5.0
 
 @dataclass(frozen=True)
 class Comparison:
-    """How well each structure predicts held-out scenes.
+    """Log likelihoods of each structure on held-out scenes.
 
     Attributes:
         scores: by structure, the log likelihood of all held-out scenes. Structures that fit far worse than the full

@@ -20,7 +20,7 @@ SCENE: Final = ("objects", "proximity", "view", "actor", "scene")
 
 @dataclass(frozen=True)
 class ChoiceCounts:
-    """How often each object of each photo was chosen.
+    """Numbers of choices of each object, by photo.
 
     Photos with the same number of objects, targets, proximity and side form a configuration: the model predicts the
     same shares for all of them.

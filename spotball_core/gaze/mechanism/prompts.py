@@ -22,7 +22,7 @@ _SPREADS: Final = np.concatenate([[1e-3], np.geomspace(0.05, 4, 24)])
 
 @dataclass(frozen=True)
 class PromptSpread:
-    """How a share (w or the lapse rate) varies over prompts.
+    """The distribution of a share (w or the lapse rate) over prompts.
 
     Attributes:
         spread: standard deviation over prompts of the share's log odds.

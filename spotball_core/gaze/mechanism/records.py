@@ -28,7 +28,7 @@ class Estimate(Record):
 
 
 class PromptVariation(Record):
-    """How a share varies over prompts.
+    """The distribution of a share over prompts.
 
     Attributes:
         spread: standard deviation over prompts of its log odds.
@@ -45,7 +45,7 @@ class Candidate(Record):
     Attributes:
         structure: name of the structure; `mixed` is the full model.
         held_out: log likelihood of held-out scenes; None if the structure fits far too badly to be cross-validated.
-        behind: how much lower it is than the best structure's.
+        behind: the amount by which it is below the best structure's.
         se: standard error of that difference over scenes.
     """
 

@@ -38,7 +38,7 @@ class Data:
     """The data of a model.
 
     Attributes:
-        successes: how often each row's answer was yes (n,).
+        successes: number of yes answers of each row, shape (n,).
         trials: number of each row's trials (n,), at least 1.
         matrix: columns of the fixed effects (n, p).
         offset: values added to the linear predictor (n,).

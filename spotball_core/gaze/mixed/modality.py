@@ -19,7 +19,7 @@ TROUGH = 0.75
 GAIN = 2.0
 """Minimum gain in log likelihood of two components over any distribution with one mode."""
 DECIDED = 0.6
-"""If this share of the levels has only one kind of answer, a normal distribution cannot describe them."""
+"""If this share of the levels has answers of one kind (all yes or all no), a normal distribution does not fit."""
 LEAST_END = 0.1
 ROUNDS = 1000
 PEAKS = range(10, 91, 2)
@@ -61,7 +61,8 @@ def bimodal(fit: Fit, group: str) -> Bimodality:
       distributions of equal width must describe the intercepts far better than one (BIC lower by 10), with a trough
       between two modes, and better than any distribution with one mode, however skewed. Unlike a histogram of rates,
       this accounts for how little a few answers reveal about a level.
-    - At least six in ten of the levels have only one kind of answer, at least a tenth always and a tenth never.
+    - At least six in ten of the levels have answers of one kind: all yes in at least a tenth, all no in at least a
+      tenth.
 
     Args:
         fit: a fit, converged or not; `SelectedFit.full` has all groups.

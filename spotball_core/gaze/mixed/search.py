@@ -72,7 +72,10 @@ class Search:
         self._beta_units = solve_triangular(lower, np.eye(len(lower)), lower=True).T
 
     def _at(self, x: FloatArray) -> tuple[float, FloatArray]:
-        """Return the negative log likelihood and its gradient by scaled steps; fixed deviations are not part of x."""
+        """Return the negative log likelihood and its gradient with respect to the scaled parameters x.
+
+        Fixed deviations are not part of x.
+        """
         theta, beta = self._moved(x)
         value, slope = self._likelihood(theta, beta)
         k = len(theta)

@@ -17,7 +17,7 @@ from spotball_core.gaze.mixed.fitting import Fit, fit, refit
 from spotball_core.gaze.mixed.search import SINGULAR
 
 AS_GOOD = 1e-4
-"""If a structure's log likelihood is this close to that of a larger one, others of its size cannot be better."""
+"""If dropping groups lowers the log likelihood by less than this, no other structure with as many groups is tried."""
 
 
 @dataclass(frozen=True)

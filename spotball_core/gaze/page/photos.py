@@ -105,7 +105,7 @@ def _sheet(
 
 
 def _chosen(frame: pl.DataFrame, names: Sequence[str]) -> dict[tuple[str, str], dict[int | None, int]]:
-    """Return how often each position was chosen, by photo and respondent; None stands for unmatched choices."""
+    """Return the number of choices of each position, by photo and respondent; None stands for unmatched choices."""
     import polars as pl
 
     counts = frame.filter(pl.col("respondent").is_in(names)).group_by("stimulus_id", "respondent", "choice").len()

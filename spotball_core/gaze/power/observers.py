@@ -35,7 +35,7 @@ Cue = Literal["eye", "head", "compromise", "coin", "shift", "guess"]
 CUES: Final[tuple[Cue, ...]] = get_args(Cue)
 
 TURN: Final = 0.4
-"""How far a free head turns from the middle of the table to the target, as a share; the eyes do the rest."""
+"""A head whose direction is not set turns this share of the way from the middle of the table to the target."""
 
 PROMPTS: Final = 16
 

@@ -100,7 +100,7 @@ POPULATIONS: Final = (
 
 
 class Rate(Record):
-    """How often a test answers yes.
+    """Share of respondents for which a test answers yes.
 
     Attributes:
         yes: number of respondents with a positive verdict.
@@ -125,9 +125,9 @@ class Power(Record):
         expected: the correct type; None if none is known.
         n: number of respondents.
         n_trials: number of trials of each respondent.
-        types: how often each type was found.
-        tests: how often each test answered yes, among the respondents it was run for.
-        supports: how often Test 4 supported each type, among the respondents it was run for.
+        types: number of times each type was found.
+        tests: number of yes verdicts of each test, among the respondents it was run for.
+        supports: number of times Test 4 supported each type, among the respondents it was run for.
     """
 
     name: str

@@ -70,7 +70,7 @@ class Case:
         center: share of guesses in the center window; NaN if the grid has none.
         spread: effective number of cells that the guesses spread over.
         right: share of guesses that name a cell with the ball; NaN if the ball's cells are not known.
-        mass: how often each cell was named, shape (n_cells,).
+        mass: number of times each cell was named, shape (n_cells,).
         failures: keys of the failure modes that apply.
     """
 

@@ -88,7 +88,7 @@ class ChangedScene(Record):
 
 
 class ImageChanges(Record):
-    """How the answered images differ between two runs. Images are named sport/image.
+    """Differences in the answered images between two runs. Images are named sport/image.
 
     Images with a visible ball are excluded, unless the policy scores them.
 
@@ -111,7 +111,7 @@ class ImageChanges(Record):
 
 
 class RunChanges(Record):
-    """What changed from an earlier run to the report's run.
+    """Changes from an earlier run to the report's run.
 
     Both runs are scored with the version and the policy of the report.
 

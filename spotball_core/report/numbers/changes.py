@@ -135,7 +135,7 @@ def _parts(key: _Key) -> dict[str, str | None]:
 
 
 def _images(before: Scoring, after: Scoring) -> tuple[ImageChanges, list[ImageKey]]:
-    """Return how the answered images differ, and the images that can be compared."""
+    """Return the differences in the answered images, and the images that can be compared."""
     earlier, later = _answered(before), _answered(after)
     if after.policy.controls == "out":
         # An image that became a control, or stopped being one, is listed as a changed scene.
@@ -292,7 +292,7 @@ def _changes(after: Scoring, compared: Iterable[_ComparedPair]) -> tuple[list[Ch
 
 
 def _why_undefined(answers: Matched, key: str) -> str:
-    """Return why a metric has no value in both runs."""
+    """Return the reason why a metric does not have values in both runs."""
     if "reference" in METRICS[key].needs and answers.policy.reference is None:
         return "the reference answered none of the images"
     values = [estimator.estimate(METRICS[key]) for estimator in answers.estimators]

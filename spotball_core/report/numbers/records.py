@@ -139,13 +139,13 @@ class Crowd(Record):
 
 
 class SportNumbers(Record):
-    """What the page shows of a sport in addition to its groups' scores.
+    """Numbers of a sport on the page, in addition to its groups' scores.
 
     Attributes:
         n_images: number of images on which a group is scored.
         n_with_players: number of them with player boxes.
         uniform: the scores of uniform guessing on them.
-        ball: where the ball is.
+        ball: positions of the ball.
         ball_near_player: share of the ball's cells that are near a player, mean over images with players.
         ball_on_player: share of the ball's cells that overlap with a player, mean over images with players.
         crowd: players of the images with a list of players; None if there are none.
@@ -232,7 +232,7 @@ class CaseNumbers(Record):
         uniform: the distance of uniform guessing.
         right: share of the answers that name a cell with the ball; None if the ball's cells are not known.
         n_answers: number of parsed answers.
-        answers: how often each cell was named; cells that were not named are missing.
+        answers: number of times each cell was named; cells that were not named are missing.
         failures: keys of the failure modes that apply.
         rationales: some of the group's rationales for this image, shortened; empty if none were given.
     """
@@ -320,7 +320,7 @@ class PageNumbers(Record):
         thresholds: the threshold fit; None without players.
         gallery: the gallery; None without a reference, or if no other respondent answered its images.
         reasoning: the categories of rationales, if given.
-        changes: what changed from an earlier run, if one was given.
+        changes: changes from an earlier run, if one was given.
     """
 
     n_images: int

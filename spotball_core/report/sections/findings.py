@@ -40,7 +40,7 @@ def _of_sport(view: PageView, sport: str | None, scores: Sequence[GroupScore]) -
 
 
 def _accuracy(view: PageView, sport: str | None, of_reference: GroupScore | None, others: Sequence[GroupScore]) -> str:
-    """Describe how often respondents find the ball."""
+    """Describe the respondents' accuracies."""
     valued = [(value, score) for score in others if (value := score.metrics["accuracy"].value) is not None]
     if not valued:
         return ""

@@ -42,7 +42,7 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Background:
-    """What neighboring frames show of a window of an image.
+    """Pixels of neighboring frames for a window of an image.
 
     Attributes:
         window: rows and columns of the image.
@@ -58,7 +58,7 @@ class Background:
 
 
 def background(image: Image, hole: Bools, ball: Box, moving: Bools, neighbors: Sequence[Image]) -> Background | None:
-    """Return what neighboring frames show in a hole.
+    """Return the pixels of neighboring frames in a hole.
 
     Each neighbor is aligned by a homography and a local shift, and adapted to the image's brightness. Each pixel takes
     the value that most neighbors agree on, so players who pass by have no effect. If the surroundings of the hole

@@ -61,7 +61,7 @@ class Filled:
     quality: int | None
 
     def notes(self) -> dict[str, Any]:
-        """Return how the pixels were obtained, as JSON values."""
+        """Return the sources of the pixels, as JSON values."""
         return {
             "temporal": round(self.temporal, 4),
             "patches": round(1 - self.temporal, 4),

@@ -177,7 +177,7 @@ class TestARun:
             ["matched:", "name", "2", "33.3"],
             ["unmatched:", "no", "option", "2", "33.3"],
         ]
-        assert f"To decide by hand: {out}/manual.csv (2 trials)" in screen
+        assert f"To match by hand: {out}/manual.csv (2 trials)" in screen
         trials = {row["stimulus_id"]: row["choice"] for row in rows(out / "trials.csv")}
         assert [trials[str(1000 + number)] for number in (1, 2, 4, 5)] == ["bottle", "", "bottle", ""]
         assert [row["how"] for row in replies(out)] == ["letter", "name", None] * 2

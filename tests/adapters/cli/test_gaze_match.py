@@ -164,7 +164,7 @@ class TestManual:
         done = match(out, "--manual", write_rows(tmp_path / "filled.csv", filled))
         assert done.returncode == 0, said(done)
         assert "10 matched (letter 4, judge 4, manual 2), 2 unmatched (" in done.stderr
-        assert "1 replies to decide by hand" in done.stderr
+        assert "1 replies to match by hand" in done.stderr
         kept = {(row["stimulus_id"], row["prompt_id"]): row for row in replies(out)}
         read = [kept[row["stimulus_id"], row["prompt_id"]] for row in queue]
         assert [(row["choice"], row["how"], row["problem"]) for row in read] == [

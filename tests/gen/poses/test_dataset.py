@@ -96,8 +96,8 @@ class TestResult:
         assert status == 0
         assert printed.splitlines() == [
             "estimating poses: 3 done",
-            "soccer/1: 1 of 2 players; none for 2 (not detected)",
-            "soccer/2: 0 of 1 players; none for 1 (not detected)",
+            "soccer/1: 1 of 2 players; no pose for 2 (not detected)",
+            "soccer/2: 0 of 1 players; no pose for 1 (not detected)",
             "poses of 1 of 3 players (33%) in 3 images",
             "2 players without a pose: not detected",
             "2 detected people were matched to no player",
@@ -131,7 +131,7 @@ class TestResult:
             image_poses(scene(str(i), players=[LEFT]), Estimate(no_pose(1), {0: "not detected"})) for i in range(23)
         ]
         lines = summary(poses_report("file", "1", {}, images))
-        assert lines[19] == "soccer/19: 0 of 1 players; none for 1 (not detected)"
+        assert lines[19] == "soccer/19: 0 of 1 players; no pose for 1 (not detected)"
         assert lines[20:] == [
             "... and 3 more images with players without a pose",
             "poses of 0 of 23 players (0%) in 23 images",

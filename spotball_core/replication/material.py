@@ -303,7 +303,11 @@ def reading_order(condition: tuple[str | None, str | None, str | None] | None) -
 
 def absent(figure: Published) -> str | None:
     """Return the note for a figure that a release file should contain but does not."""
-    return f"not in this copy's {figure.read_from.rsplit('/', 1)[-1]}" if figure.value is None else None
+    return (
+        (f"this copy of the release does not contain it in {figure.read_from.rsplit('/', 1)[-1]}")
+        if figure.value is None
+        else None
+    )
 
 
 def mean(values: Iterable[float | None]) -> float | None:

@@ -82,7 +82,7 @@ def test_cells_without_a_column_hold_nothing(library: str) -> None:
 @pytest.mark.parametrize("library", FRAMES)
 def test_frames_that_are_unclear(library: str) -> None:
     make = FRAMES[library]
-    with pytest.raises(GridError, match="two columns are the cell D5"):
+    with pytest.raises(GridError, match="two columns have the name of cell D5"):
         spotball_core.accuracy(make({"D5": [1], "d5": [1]}), ["D5"])
     with pytest.raises(GridError, match="but not 'image'"):
         spotball_core.accuracy(make({"image": [7], "D5": [1]}), ["D5"])
@@ -376,7 +376,7 @@ def test_a_parquet_file_with_indices_of_cells(tmp_path: Path) -> None:
     ("frame", "text"),
     [
         (pd.DataFrame({"image": ["0", "1"], "cell": [34, "C5"]}), "one type of values"),
-        (pd.DataFrame([["0", "C5", "C6"]], columns=["image", "cell", "cell"]), "each column once"),
+        (pd.DataFrame([["0", "C5", "C6"]], columns=["image", "cell", "cell"]), "column names are unique"),
         (pd.Series(["C5"]), "column"),
     ],
     ids=["mixed", "twice", "column"],

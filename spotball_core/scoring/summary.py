@@ -105,7 +105,7 @@ def headline(report: ScoreReport, rows: Sequence[SummaryRow]) -> str:
     if of_reference and models:
         people = of_reference[0]
         sentence = f"{name(people)} finds the ball in {told(people.value('accuracy'), 'share')} of guesses; "
-        of = f"{name(best)}, the best of {len(models)} others," if len(models) > 1 else name(best)
+        of = f"the best of {len(models)} others, {name(best)}," if len(models) > 1 else name(best)
         sentence += f"{of} finds it in {rate}"
     elif len(models) > 1:
         sentence = f"{name(best)}, the best of {len(models)}, finds the ball in {rate} of guesses"

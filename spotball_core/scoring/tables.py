@@ -195,12 +195,16 @@ def _foot(report: ScoreReport) -> str:
         else "images"
     )
     spread = "± is the standard deviation over images. " if report.groups else ""
-    intervals = f"Brackets show 95% bootstrap intervals over {drawn}." if report.policy.bootstrap else ""
+    intervals = (
+        (f"Brackets show 95% bootstrap intervals over {drawn}.")
+        if report.policy.bootstrap
+        else "No intervals were computed."
+    )
     return "\n".join(
         [
             *(f"warning: {warning}" for warning in report.warnings),
             *(f"- {note}" for note in _notes(report)),
-            *filter(None, [(spread + intervals).strip()]),
+            spread + intervals,
             report.signature,
         ]
     )

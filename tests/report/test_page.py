@@ -201,7 +201,7 @@ def test_the_noise_ceiling_is_that_of_the_scores(written: Written, page: Element
     (section,) = page.all("section", id="ceiling")
     for ceiling, said in zip(written.report.ceilings, section.all("li"), strict=True):
         assert ceiling.split_half.value is not None
-        assert f"two halves of 4 participants are {ceiling.split_half.value:.1f} px" in said.text
+        assert f"two halves of 4 participants is {ceiling.split_half.value:.1f} px" in said.text
         for row in rows(page, "floors"):
             if row[0] == ceiling.sport:
                 name = "/".join(row[:3])
@@ -246,7 +246,7 @@ def test_every_image_is_there_with_all_respondents(written: Written, page: Eleme
 
 def test_each_failures_images_are_listed_and_lead_to_their_cards(page: Element) -> None:
     (found,) = page.all("section", id="gallery")[0].all("details", class_="found")
-    start = "Near the center, where the ball is not, soccer, alpha cot"
+    start = "Near the center, ball elsewhere, soccer, alpha cot"
     (line,) = [li for li in found.all("li") if li.text.startswith(start)]
     assert line.text == f"{start}: 2 of 4 – 2, 4"
     assert {link.attributes["href"] for link in line.all("a")} == {"#soccer-2-alpha-cot", "#soccer-4-alpha-cot"}
@@ -268,7 +268,7 @@ def test_pictures_are_embedded_once_and_missing_ones_are_said(page: Element) -> 
     images = gallery.all("image")
     assert len(images) == 5  # 6 scored images, one without a file
     assert all(image.attributes["href"].startswith("data:image/webp;base64,") for image in images)
-    assert "1 image drawn without a picture" in gallery.text
+    assert "1 image is shown without a picture" in gallery.text
     (bare,) = gallery.all("symbol", id="soccer-3-photo")
     assert not bare.all("image")
     assert bare.all("path")[0].attributes["stroke"] == "var(--rule)"  # its grid, which pictures bring along

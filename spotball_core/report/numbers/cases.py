@@ -33,7 +33,7 @@ def modes(scoring: Scoring) -> tuple[FailureMode, ...]:
     """Return the failure modes, as defined by a scoring's policy and grid."""
     policy = scoring.policy
     half, right = f"{HALF:.0%}", f"{RIGHT_SHARE:.0%}"
-    near = f"closer to a player than {100 * policy.tau:g}% of the image's diagonal"
+    near = f"at most {100 * policy.tau:g}% of the image's diagonal away from a player"
     known = (
         FailureMode(
             key="far",

@@ -176,7 +176,7 @@ def _fleet(report: GazeReport) -> Iterator[Titled]:
             ]
             for trend in report.fleet.trends
         ]
-        yield "Accuracy of newer and of larger models", 1, heads, rows
+        yield "Newer and larger models", 1, heads, rows
     if two := report.fleet.compared:
         row = [two.a, two.b, number(two.accuracy_a, "share"), number(two.accuracy_b, "share")]
         row += ["-" if two.z is None else f"{two.z:.2f}", say_p(two.p).removeprefix("= ")]

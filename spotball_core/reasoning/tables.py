@@ -243,7 +243,9 @@ def _foot(report: ReasoningReport) -> Iterator[str]:
         listed = ", ".join(f"{category} {value:.3f}" for category, value in offset.similarity.items())
         corpus = plural(offset.n_texts, "neutral sentence" if offset.texts == "neutral" else "rationale")
         weighting = "" if offset.texts == "neutral" else ", with equal weight for each group"
-        yield f"Mean cosine over {corpus}{weighting}: {listed}. Offset between the categories: {offset.spread:.3f}."
+        yield (
+            f"Mean cosine (offset) over {corpus}{weighting}: {listed}. Difference of the offsets: {offset.spread:.3f}."
+        )
     if report.provenance.bootstrap:
         yield "Brackets show 95% bootstrap intervals over images."
     yield (

@@ -55,7 +55,7 @@ def test_text_and_markdown_say_the_same(report: ReasoningReport) -> None:
         *("33.3", "66.7", "eyes up", "4 different texts", report.signature),
         "warning: qwen: none of the 1 responses has a rationale",
         "1 to control images (excluded)",
-        "Mean cosine over 1 neutral sentence: pose 0.588, gaze 0.784. Offset between the categories: 0.196.",
+        "Mean cosine (offset) over 1 neutral sentence: pose 0.588, gaze 0.784. Difference of the offsets: 0.196.",
     ):
         assert said in text, said
         assert said in markdown, said

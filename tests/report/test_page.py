@@ -246,7 +246,7 @@ def test_every_image_is_there_with_all_respondents(written: Written, page: Eleme
 
 def test_each_failures_images_are_listed_and_lead_to_their_cards(page: Element) -> None:
     (found,) = page.all("section", id="gallery")[0].all("details", class_="found")
-    start = "Near the center, ball elsewhere, soccer, alpha cot"
+    start = "Near the center, where the ball is not, soccer, alpha cot"
     (line,) = [li for li in found.all("li") if li.text.startswith(start)]
     assert line.text == f"{start}: 2 of 4 – 2, 4"
     assert {link.attributes["href"] for link in line.all("a")} == {"#soccer-2-alpha-cot", "#soccer-4-alpha-cot"}

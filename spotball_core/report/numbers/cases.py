@@ -43,7 +43,7 @@ def modes(scoring: Scoring) -> tuple[FailureMode, ...]:
         ),
         FailureMode(
             key="center",
-            title="Near the center, ball elsewhere",
+            title="Near the center, where the ball is not",
             rule=f"at least {half} of the guesses are in the center window "
             f"({window_words(policy.window or PAPER_WINDOW)}), and no cell of the ball is there",
         ),

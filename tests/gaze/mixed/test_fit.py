@@ -220,7 +220,7 @@ class TestWhatGoesWrong:
 
     def test_names_that_a_fit_has_not(self) -> None:
         found = fit_two(*synthetic(11))
-        with pytest.raises(OptionError, match="the fit has no group objects. Available: stimulus, prompt"):
+        with pytest.raises(OptionError, match=r"the fit has no group objects\. Available: stimulus, prompt"):
             found.effects("objects")
-        with pytest.raises(OptionError, match="the design has no column view, only intercept, x"):
+        with pytest.raises(OptionError, match=r"the design has no column view\. Available: intercept, x"):
             found.coefficient("view")

@@ -70,7 +70,7 @@ def test_toml_with_many_dots_in_its_text(tmp_path: Path) -> None:
 def test_a_key_that_is_there_twice(read: Callable[[Path], object], tmp_path: Path) -> None:
     path = tmp_path / MANIFEST
     path.write_text('{"schema_version": 1, "schema_version": 1}')
-    with pytest.raises(InputError, match='the key "schema_version" twice'):
+    with pytest.raises(InputError, match='the repeated key "schema_version"'):
         read(tmp_path if read is read_manifest else path)
 
 

@@ -86,7 +86,7 @@ class TestFormats:
         done = scored(data)
         accuracy = report.group("gpt").metrics["accuracy"]
         assert accuracy.value is not None
-        assert f"gpt in {100 * accuracy.value:.1f}%" in " ".join(done.stdout.split())
+        assert f"gpt finds it in {100 * accuracy.value:.1f}%" in " ".join(done.stdout.split())
         assert "--full" in done.stdout
         assert done.stdout.rstrip().endswith(report.signature)
 

@@ -17,9 +17,9 @@ def sentence(kind: Kind, w: Estimate, q: Estimate, lapse: Estimate, excess: floa
 
     Examples:
         >>> known = Estimate(value=0.25, ci95=(0.2, 0.3))
-        >>> sentence("coin", known, known, Estimate(value=0.1, ci95=(0.05, 0.15)), 0.0)
-        'Follows the head on 25% [20%, 30%] of the trials and the eyes on the others; answers 10% [5%, 15%] of the '
-        'trials at random.'
+        >>> print(sentence("coin", known, known, Estimate(value=0.1, ci95=(0.05, 0.15)), 0.0))
+        Follows the head on 25% [20%, 30%] of the trials and the eyes on the others;
+        answers 10% [5%, 15%] of the trials at random.
     """
     if kind == "none":
         return (

@@ -138,7 +138,7 @@ class TestDrawing:
         assert max(plan.size) <= LARGEST
 
     def test_cells_too_small_to_name(self) -> None:
-        with pytest.raises(GridError, match="over 8000"):
+        with pytest.raises(GridError, match="at most 8000 pixels"):
             layout(Grid(1000, 1000, 640, 360))
 
     def test_an_image_of_another_size(self) -> None:

@@ -64,7 +64,7 @@ def foot(report: GazeReport) -> Iterator[str]:
     yield from (f"{result.respondent}: {result.summary}" for result in report.respondents)
     yield from (f"warning: {warning}" for warning in report.warnings)
     yield "+ means yes, - means no, ? means no answer."
-    yield "Brackets show 95% confidence intervals: Wald or Student intervals for estimates, else bootstrap over photos."
+    yield "Brackets show 95% intervals: bootstrap over photos for accuracies, Wald or Student for estimates."
     yield report.signature
 
 

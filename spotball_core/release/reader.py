@@ -383,7 +383,11 @@ class ReleaseReader:
         repeats = int(rows.select(*person_image, "sample").is_duplicated().sum())
         if not repeats and not (rows["sample"] < 1).any():
             return rows
-        reason = f"{repeats} rows share a sample number" if repeats else "samples are not numbered from 1"
+        reason = (
+            (f"{repeats} rows have a sample number that occurs more than once")
+            if repeats
+            else "samples are not numbered from 1"
+        )
         self._note(
             path,
             (f"{reason}. All rows are kept, and the samples of each image are renumbered in the order of the file"),

@@ -260,8 +260,8 @@ class TestResponses:
         assert len(told) == 8
         assert [row["sample"] for row in rows(release, "basketball", "2", "qwen", "base")] == [1, 2, 3, 4, 5, 6]
         # Four pairs of image 1 and two of image 2 are there twice.
-        assert notes(release, "qwen/level0_basketball.csv: 12 rows share a sample number")
-        assert not notes(release, "gpt", "share a sample number")
+        assert notes(release, "qwen/level0_basketball.csv: 12 rows have a sample number that occurs more than once")
+        assert not notes(release, "gpt", "occurs more than once")
 
     def test_samples_that_count_from_0_are_numbered_anew(self, folder: Path) -> None:
         path = folder / "data/responses/models/llama/level1_volleyball.csv"

@@ -192,7 +192,7 @@ def test_the_signature_and_the_gaps_are_told(written: Written, page: Element) ->
     header, footer = page.all("header")[0].text, page.all("footer")[0].text
     assert written.report.signature in header
     assert written.report.signature in footer
-    assert "Left out: controls: 1" in footer
+    assert "Excluded: controls: 1" in footer
     assert "human and 2 models: " in header
 
 

@@ -232,9 +232,9 @@ def _finding(view: PageView, sport: str, key: str, best: str) -> str:
         ascending = best in ("lowest", "closest")
         order = sorted(others, key=lambda pair: pair[0], reverse=not ascending)
         first, last = order[0], order[-1]
-        word = f"{best} of the others " if parts else f"{best} "
+        word = f"{best} of the others: " if parts else f"{best}: "
         parts.append(f"{word if len(order) > 1 else ''}{view.name(first[1])} {told(first[2], unit)}")
         if len(order) > 1:
             opposite = {"lowest": "highest", "closest": "farthest", "highest": "lowest"}.get(best, "least spread")
-            parts.append(f"{opposite} {view.name(last[1])} {told(last[2], unit)}")
+            parts.append(f"{opposite}: {view.name(last[1])} {told(last[2], unit)}")
     return f"{sport}: " + ", ".join(parts)

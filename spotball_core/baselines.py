@@ -214,7 +214,7 @@ def _check(scenes: Sequence[Scene]) -> None:
         keys.add(scene.key)
     if len(shapes) != 1:
         found = ", ".join(f"{rows}x{cols} ({s.sport}/{s.image})" for (rows, cols), s in shapes.items())
-        raise OptionError(f"baselines need scenes with one grid size, found {found or 'no scenes'}")
+        raise OptionError(f"baselines need scenes with the same grid size, found {found or 'no scenes'}")
 
 
 def _uniform(scenes: Sequence[Scene]) -> FloatArray:

@@ -108,10 +108,10 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
         >>> unknown_name("baseline", "unifrom", ["uniform", "center"])
         "unknown baseline 'unifrom'. Did you mean 'uniform'? Available: uniform, center"
         >>> unknown_name("sport", "chess", [])
-        "unknown sport 'chess'. There are none"
+        "unknown sport 'chess'. None exist"
     """
     names = list(known)
-    listed = f"Available: {', '.join(names)}" if names else "There are none"
+    listed = f"Available: {', '.join(names)}" if names else "None exist"
     return f"unknown {kind} {name!r}.{did_you_mean(name, names)} {listed}"
 
 

@@ -58,7 +58,7 @@ def frame_of(values: Any) -> pl.DataFrame:
         return pl.DataFrame({str(name): _listed(values[name].to_numpy()) for name in values})
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
         found = (str(error).splitlines() or [type(error).__name__])[0]
-        expected = "a frame with one type of values in each column, and each column once"
+        expected = "a frame in which column names are unique and each column has one type of values"
         raise InputError([Problem("frame", None, "columns", found, expected)]) from error
 
 
@@ -111,12 +111,12 @@ def boxes_of_frame(values: object) -> NDArray[Any]:
     """
     names, array = _columns(values)
     if missing := [side for side in _SIDES if side not in (names or ())]:
-        raise GridError(f"a frame of boxes needs the columns {', '.join(_SIDES)}; missing {', '.join(missing)}")
+        raise GridError(f"a frame of boxes needs the columns {', '.join(_SIDES)}. Add {', '.join(missing)}")
     assert names is not None
     try:
         return np.stack([np.asarray(array[:, names.index(side)], dtype=float) for side in _SIDES], axis=-1)
     except (TypeError, ValueError) as error:
-        raise GridError(f"the columns {', '.join(_SIDES)} of a frame of boxes need numbers: {error}") from error
+        raise GridError(f"the columns {', '.join(_SIDES)} of a frame of boxes must contain numbers: {error}") from error
 
 
 def _columns(values: Any) -> tuple[list[object] | None, NDArray[Any]]:
@@ -140,7 +140,10 @@ def _by_cell(names: list[object], array: NDArray[Any], grid: Grid) -> NDArray[An
         if cell is None:
             strangers.append(name)
         elif cell in places:
-            raise GridError(f"two columns are the cell {grid.labels[cell]}: {names[places[cell]]!r} and {name!r}")
+            raise GridError(
+                f"two columns have the name of cell {grid.labels[cell]}: {names[places[cell]]!r} and {name!r}. "
+                "Remove one of them"
+            )
         else:
             places[cell] = at
     if not places:
@@ -149,7 +152,9 @@ def _by_cell(names: list[object], array: NDArray[Any], grid: Grid) -> NDArray[An
             return array.astype(float)
         return array
     if strangers:
-        raise GridError(f"some columns are named for cells of the grid {grid}, but not {strangers[0]!r}")
+        raise GridError(
+            f"some columns are named after cells of the grid {grid}, but the column {strangers[0]!r} is not. Remove it"
+        )
     mass = np.zeros((len(array), grid.n_cells))
     try:
         mass[:, list(places)] = array[:, list(places.values())]

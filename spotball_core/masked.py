@@ -34,11 +34,13 @@ def without_mask(values: object, what: str, error: type[SpotballError], *, missi
     if not mask.any():
         return array.data
     if missing is None:
-        raise error(f"{what} has {mask.sum():,} masked values, expected none. Fill them, or remove their images")
+        raise error(
+            f"{what} has {mask.sum():,} masked values, expected none. Fill these values, or remove their images"
+        )
     if mask.ndim == 0 or (mask.any(axis=-1) != mask.all(axis=-1)).any():
         raise error(
-            f"{what} has {mask.sum():,} masked values, expected rows that are masked as a whole or not at all. Fill "
-            "the others, such as with .filled(0)"
+            f"{what} has {mask.sum():,} masked values, expected rows that are masked completely or not at all. Fill "
+            "the other values, for example with .filled(0)"
         )
     return np.where(mask, np.asarray(missing, dtype=np.result_type(array.dtype, type(missing))), array.data)
 

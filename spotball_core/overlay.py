@@ -103,7 +103,10 @@ def layout(grid: Grid) -> GridLayout:
         margin = (_room(row, size)[0] + size, high + size)
         found = GridLayout(scale, size, margin, (width * scale + 2 * margin[0], height * scale + 2 * margin[1]))
     if max(found.size) > LARGEST:
-        raise GridError(f"{grid} would have to be drawn {found.size[0]} x {found.size[1]} pixels large, over {LARGEST}")
+        raise GridError(
+            f"drawing {grid} needs {found.size[0]} x {found.size[1]} pixels, expected at most {LARGEST} pixels per "
+            "side. Use a coarser grid"
+        )
     return found
 
 
@@ -122,7 +125,7 @@ def gridded(image: Image, grid: Grid) -> Image:
 
     plan = layout(grid)
     if image.size != (grid.width, grid.height):
-        raise GridError(f"the image is {image.width} x {image.height} pixels, the grid {grid}")
+        raise GridError(f"the image has {image.width} x {image.height} pixels, but the grid is {grid}")
     width, height = image.width * plan.scale, image.height * plan.scale
     # Paste instead of copying, because a copy would keep the file's other data, such as a color profile.
     drawn = Images.new("RGB", (width, height))

@@ -383,7 +383,7 @@ def test_masked_boxes_and_points() -> None:
     np.testing.assert_array_equal(STANDARD.box_shares(masked), STANDARD.box_shares([[math.nan] * 4, boxes[1]]))
     assert np.isinf(STANDARD.box_distances(masked)[0]).all()
     for use in (STANDARD.box_shares, STANDARD.box_distances):
-        with pytest.raises(GridError, match="a box has 2 masked values, expected rows that are masked as a whole"):
+        with pytest.raises(GridError, match="a box has 2 masked values, expected rows that are masked completely"):
             use(np.ma.masked_equal(boxes, 60))
     with pytest.raises(GridError, match="a point has 1 masked values, expected none"):
         STANDARD.indices_at(np.ma.array([1.0, 2.0], mask=[False, True]), [1, 2])

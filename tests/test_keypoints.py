@@ -58,7 +58,7 @@ class TestForms:
         [
             ("pose", "17 triples"),
             ([1.0] * 51, "17 triples"),
-            (POSE[:16], "17 keypoints .those of COCO., found 16"),
+            (POSE[:16], "17 keypoints of COCO, found 16"),
             ([*POSE[:16], [1, 2]], "three finite numbers .* found .1, 2. for right_ankle"),
             ([[math.nan, 1, 1], *POSE[1:]], "three finite numbers .* for nose"),
             ([["1", 1, 1], *POSE[1:]], "three finite numbers .* for nose"),
@@ -101,7 +101,7 @@ class TestScenes:
 
     def test_they_fit_the_players(self) -> None:
         with pytest.raises(
-            ValidationError, match="player_keypoints has 1 entries for 2 players, expected one for each"
+            ValidationError, match="player_keypoints has 1 entries for 2 players, expected one entry per player"
         ):
             scene(POSE, boxes=[BOX, BOX])
         with pytest.raises(ValidationError, match="player_keypoints has 1 entries for no players"):
@@ -145,7 +145,7 @@ class TestArrays:
 
     def test_they_are_checked(self) -> None:
         plain = scene(None, None)
-        with pytest.raises(ValueError, match="keypoints of 1 players for a scene with 2"):
+        with pytest.raises(ValueError, match="keypoints: found 1 players, expected 2"):
             plain.with_keypoints([POSE])
         with pytest.raises(ValueError, match="no detected keypoint of player 1"):
             plain.with_keypoints(np.array([POSE, POSE]) + np.array([1000, 0, 0]))

@@ -104,7 +104,7 @@ def test_compare(everywhere: Any) -> None:
     for key, (a, b, p, reason) in everywhere["compare"].items():
         assert (a, b) == (pytest.approx(one[key]), pytest.approx(other[key]))
         if key == "toy_overlap":  # It depends on the number of responses, and no metric estimates it at any number.
-            assert (p, reason) == (None, "depends on the number of responses")
+            assert (p, reason) == (None, "the metric depends on the number of responses")
         else:
             assert 0 < p <= 1
 

@@ -96,19 +96,19 @@ class TestForms:
             ([[]], "an outline is a polygon"),
             ([[0, 0], [1, 1]], "at least 3 points, found 2"),
             ([[0, 0], [1, 1], [0, 0]], "at least 3 points, found 2"),
-            ([[0, 0], [1, 1], [3, 3]], "all its points lie on one line"),
+            ([[0, 0], [1, 1], [3, 3]], "whose points do not lie on one line"),
             ([[0, 0], [1, 1], [math.nan, 0]], "two finite numbers"),
             ([[0, 0], [1, 1], ["2", 0]], "two finite numbers"),
             ([[0, 0], [1, 1], [True, 0]], "two finite numbers"),
-            ([[0, 0, 1, 1, 2]], "found 5 numbers"),
+            ([[0, 0, 1, 1, 2]], "even number of coordinates .* found 5"),
             ([[float(i), float(i % 7)] for i in range(MOST_POINTS + 1)], "at most 10,000 points"),
-            ({"counts": [1, 2]}, r"size is \[height, width\], found None"),
-            ({"counts": [1, 2], "size": [2, 2]}, "add up to its 2 x 2 pixels, found 3"),
-            ({"counts": [-1, 5], "size": [2, 2]}, "whole numbers from 0"),
+            ({"counts": [1, 2]}, r"size of a mask is \[height, width\], found None"),
+            ({"counts": [1, 2], "size": [2, 2]}, "is its number of pixels, 4, found 3"),
+            ({"counts": [-1, 5], "size": [2, 2]}, "whole numbers of at least 0"),
             ({"counts": [4], "size": [2, 2]}, "the mask is empty"),
-            ({"counts": "~~", "size": [2, 2]}, "which COCO's tools do not write"),
-            ({"counts": "P", "size": [2, 2]}, "end within a number"),
-            ({"counts": [0, 2**28], "size": [1, 2**28]}, "at most 20,000 pixels along a side"),
+            ({"counts": "~~", "size": [2, 2]}, "have an invalid character"),
+            ({"counts": "P", "size": [2, 2]}, "end with an incomplete number"),
+            ({"counts": [0, 2**28], "size": [1, 2**28]}, "at most 20,000 pixels per side"),
             ({"counts": [1] * 100_001, "size": [1, 100_001]}, "and 100,000 runs"),
         ],
     )
@@ -205,11 +205,11 @@ class TestScenes:
     @pytest.mark.parametrize(
         ("make", "message"),
         [
-            (lambda: scene(TRIANGLE, boxes=[]), "1 entries for 0 players, expected one for each player"),
+            (lambda: scene(TRIANGLE, boxes=[]), "1 entries for 0 players, expected one entry per player"),
             (lambda: scene(TRIANGLE, boxes=[[64, 0, 128, 60]] * 2), "1 entries for 2 players"),
             (
                 lambda: Scene(sport="a", image="1", grid=GRID, player_outlines=[TRIANGLE]),
-                "1 entries for no players, expected one for each player",
+                "1 entries for no players, expected one entry per player",
             ),
             (lambda: scene(None, TRIANGLE, boxes=[[0, 0, 9, 9]] * 2), "outline of player 2 lies outside the player's"),
         ],
@@ -256,6 +256,6 @@ class TestRates:
         scores = [score(rows, [one], bootstrap=0) for one in (scene(None), scene(TRIANGLE), scene(TRIANGLE, None))]
         overlaps = [one.groups[0].metrics["overlap_rate"].value for one in scores]
         assert overlaps == [1, 1, 1]
-        warned = "1 of 2 players have an outline: near_player_rate and overlap_rate use the boxes of the others"
+        warned = "1 of 2 players have an outline; near_player_rate and overlap_rate use the boxes of the other players"
         assert [warned in one.warnings for one in scores] == [False, False, True]
         assert len({one.provenance.data for one in scores}) == 3

@@ -147,7 +147,7 @@ def _by_ending(out: Path | None) -> Literal["text", "json"]:
         return "text"
     if out.suffix == ".json":
         return "json"
-    raise OptionError(f"--out: the ending {out.suffix} is not known. Use .txt or .json, or add --format")
+    raise OptionError(f"--out: the ending {out.suffix} is not supported. Use .txt or .json, or add --format")
 
 
 def _stated(paths: list[Path], scenes: Path | None, scoring: Scoring, seed: int) -> tuple[StatedCue, ...]:

@@ -34,8 +34,8 @@ scenes.jsonl               {N_SCENES} scenes of three synthetic sports
 images/                    a picture of each scene
 responses-baselines.jsonl  {SAMPLES} answers of each baseline to each scene
 report.json                their scores
-guess-maps.png             where the guesses fall
-accuracy.png               how often they are right
+guess-maps.png             the distribution of their guesses
+accuracy.png               their accuracy
 """
 
 

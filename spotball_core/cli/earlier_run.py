@@ -34,8 +34,8 @@ def read_earlier_run(
         is_report = path.name == RECORD or ((path / RECORD).is_file() and not (path / SCENES).exists())
         if is_report:
             raise OptionError(
-                f"{path}: a report holds scores, and scores cannot be paired by image. Give --before the dataset or "
-                "the responses that the report was made from"
+                f"{path}: a report contains scores, which cannot be paired by image. Name the dataset or the responses "
+                "of this report with --before"
             )
     own_scenes = scenes is not None or any(path.is_dir() for path in paths)
     known = scenes if own_scenes else later_scenes

@@ -158,6 +158,6 @@ def power(
                 jobs=jobs or os.cpu_count() or 1,
             )
         )
-        tell(f"{number} trials a photo: {simulations} respondents done")
+        tell(f"{number} trials per photo: {simulations} respondents done")
     write = {"json": to_json, "markdown": to_markdown, "table": to_text}[format]
     show(write(powers, numbers, simulated_observer, policy, seed), end="")

@@ -152,7 +152,7 @@ def report(
     from spotball_core.service.parallel import processors
 
     if before_scenes and not before:
-        raise OptionError("--before-scenes needs --before")
+        raise OptionError("--before-scenes needs --before. Add it, or remove --before-scenes")
     tell = teller(quiet)
     figure_options = FigureOptions(tuple(dict.fromkeys(figures)), figure_title, figure_notes)
     categories = read_reasoning(reasoning) if reasoning else None
@@ -162,7 +162,7 @@ def report(
         )
     except InputError as error:
         if len(paths) > 1 and any(problem.field in _TWO_RUNS for problem in error.problems):
-            tell("Several PATHs are merged. To compare two runs: spotball report LATER --before EARLIER --out DIR")
+            tell("Several PATHs are merged. To compare two runs, use: spotball report LATER --before EARLIER --out DIR")
         raise
     policy_class = ScorePolicy.paper if policy == "paper" else ScorePolicy.standard
     choices = policy_class(reference=reference, images=images, bootstrap=bootstrap, seed=seed)

@@ -23,6 +23,7 @@ from spotball_core.scoring import sides
 from spotball_core.scoring.groups import Group, Scoring
 from spotball_core.stats.bootstrap import bootstrap_interval
 from spotball_core.stats.permutation import Swaps, holm
+from spotball_core.text.numbers import plural
 from spotball_core.text.p_values import ALPHA
 from spotball_core.typing import FloatArray
 
@@ -65,7 +66,7 @@ def compare(scoring: Scoring, a: str, b: str, *, permutations: int = PERMUTATION
     groups = {name: sides.groups_named(scoring, name) for name in (a, b)}
     if a == b or {group.number for group in groups[a]} & {group.number for group in groups[b]}:
         raise OptionError(
-            f"{a} and {b} include the same answers. Name two different respondents or prompts with --a and --b"
+            f"{a} and {b} contain the same answers. Name two different respondents or prompts with --a and --b"
         )
     common = sorted(_scenes(scoring, groups[a]) & _scenes(scoring, groups[b]))
     if not common:
@@ -112,7 +113,10 @@ def _warnings(scoring: Scoring, groups: dict[str, list[Group]], common: set[int]
     warnings = []
     for name, own_groups in groups.items():
         if len(prompts := _prompts(own_groups)) > 1:
-            warnings.append(f"{name} is its prompts {', '.join(prompts)} together; name one as {name}/{prompts[0]}")
+            warnings.append(
+                f"{name} combines the prompts {', '.join(prompts)}; to compare one of them, name it, such as "
+                f"{name}/{prompts[0]}"
+            )
         answered = {scene for group in own_groups for scene in group.answered if not control[scene]}
         for sport in dict.fromkeys(sports[scene] for scene in sorted(answered)):
             of_sport = {scene for scene in answered if sports[scene] == sport}
@@ -128,11 +132,9 @@ def _too_few(contrasts: Sequence[Contrast]) -> Iterator[str]:
         if least > ALPHA:
             where = f"{contrast.sport}: " if contrast.sport else ""
             cause = (
-                f"so few images ({contrast.n_images})"
-                if contrast.exact
-                else f"so few permutations ({contrast.permutations})"
+                plural(contrast.n_images, "image") if contrast.exact else plural(contrast.permutations, "permutation")
             )
-            yield f"{where}with {cause} no p corrected for {tests} tests can be below {min(least, 1):.2g}"
+            yield f"{where}with only {cause}, no p value corrected for {tests} tests can be below {min(least, 1):.2g}"
 
 
 def _contrast(
@@ -198,9 +200,9 @@ def _why_not(pair_data: Matched, metric: Metric, values: tuple[MetricValue, Metr
     if not reasons and metric.by_size:
         is_estimated = any(other.estimates == metric.key for other in METRICS.values())
         instead = "; the matched metric is compared instead" if is_estimated else ""
-        return f"depends on the number of responses{instead}"
+        return f"the metric depends on the number of responses{instead}"
     if not reasons:
-        return "no image has a value for both"
+        return "no image has values for both"
     if len(reasons) == 2 and len(set(reasons.values())) == 1:
         return str(reasons[pair_data.names[0]])
     return "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
@@ -208,4 +210,6 @@ def _why_not(pair_data: Matched, metric: Metric, values: tuple[MetricValue, Metr
 
 def _to_mind(pair: MetricPair) -> str | None:
     left = int((~pair.enters).sum())
-    return f"{left} image{'s' if left > 1 else ''} without a value for both excluded" if left else None
+    if not left:
+        return None
+    return f"{plural(left, 'image')} without values for both {'are' if left > 1 else 'is'} excluded"

@@ -9,7 +9,7 @@ from spotball_core.text.first_screen import first_screen
 from spotball_core.text.numbers import interval, number, plural, unit_of
 from spotball_core.text.p_values import ALPHA, say_p
 
-MORE = "More: --full for every metric of every sport; --format json, csv, markdown or latex for files and papers."
+MORE = "Add --full to see every metric of every sport. Add --format json, csv, markdown or latex to choose the format."
 
 
 def to_summary(comparison: Comparison, *, to_terminal: bool = False) -> str:
@@ -24,15 +24,15 @@ def to_summary(comparison: Comparison, *, to_terminal: bool = False) -> str:
     sport = contrast.sport or ("all sports" if len(comparison.contrasts) > 1 else "")
     images = ", ".join(filter(None, [sport, f"the same {plural(contrast.n_images, 'image')}"]))
     tests = sum(difference.p is not None for difference in contrast.metrics.values())
-    clear = f"p is at most {ALPHA}" + (" and the interval is without 0" if policy.bootstrap else "")
+    clear = f"p is at most {ALPHA}" + (" and the interval excludes 0" if policy.bootstrap else "")
     return first_screen(
-        next((difference.sentence for difference in shown.values()), "The two share no metric that can be compared."),
+        next((difference.sentence for difference in shown.values()), "No metric has values for both a and b."),
         ["metric", "a", "b", "a - b", "95% interval", "p"],
         [_cells(comparison, key, difference) for key, difference in shown.items()],
         n_names=1,
         about=f"a: {comparison.a}. b: {comparison.b}. {images}.",
         warnings=comparison.warnings,
-        notes=[f"p: corrected for {tests} tests (Holm). *: a clear difference; {clear}.", MORE],
+        notes=[f"p is corrected for {tests} tests (Holm). * marks clear differences: {clear}.", MORE],
         signature=comparison.signature,
         to_terminal=to_terminal,
     )

@@ -195,25 +195,27 @@ def in_the_paper(contrast: Contrast) -> dict[str, Difference]:
 def _foot(comparison: Comparison) -> list[str]:
     last, policy = comparison.contrasts[-1], comparison.policy
     tests = sum(difference.p is not None for difference in last.metrics.values())
-    resampled = "images, and independently of them participants," if "participants" in last.resampled else "images"
+    resampled = "images and, independently, participants" if "participants" in last.resampled else "images"
     lines = [
         *(f"warning: {warning}" for warning in comparison.warnings),
         *(f"* {note}" for note in _notes(comparison)),
         f"Difference: {comparison.a} - {comparison.b}.",
-        "Effect size: mean of the images' differences over their standard deviation.",
-        f"p: the two swapped within images, in {_ways(comparison)}; corrected for {tests} metrics by Holm's method.",
+        "Effect size: mean of the differences per image, divided by their standard deviation.",
+        f"p: test that swaps both within images in {_ways(comparison)}; corrected for {tests} metrics (Holm).",
     ]
     if policy.bootstrap:
-        lines.append(f"Interval: bootstrap that draws {resampled} with replacement.")
-    without_0 = " and the interval is without 0" if policy.bootstrap else ""
-    lines.append(f"A difference is clear where the corrected p is at most {ALPHA}{without_0}; a question mark: a hint.")
+        lines.append(f"Interval: 95% bootstrap interval over {resampled}.")
+    without_0 = " and the interval excludes 0" if policy.bootstrap else ""
+    lines.append(
+        f"A difference is clear if the corrected p is at most {ALPHA}{without_0}. A question mark marks weak evidence."
+    )
     return [*lines, comparison.signature]
 
 
 def _ways(comparison: Comparison) -> str:
     random_ways = {f"{contrast.permutations:,} random ways" for contrast in comparison.contrasts if not contrast.exact}
     all_ways = {"all ways" for contrast in comparison.contrasts if contrast.exact}
-    return " or, of few images, ".join([*random_ways, *all_ways])
+    return " or, with few images, ".join([*random_ways, *all_ways])
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:

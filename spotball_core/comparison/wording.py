@@ -83,15 +83,15 @@ class Narrator:
         lead = f"{self._who(metric, difference, ' is ')} by {_size(difference, unit)}{interval}"
         corrected = f"p {say_p(numbers.p_holm)} corrected for {self.tests} tests"
         if self.floor > ALPHA:
-            size_note = f"{numbers.n_images} image{'s are' if numbers.n_images > 1 else ' is'} too few to tell"
+            size_note = f"{numbers.n_images} image{'s are' if numbers.n_images > 1 else ' is'} too few for a test"
             return f"{lead}, but {size_note}: no p value can be below {self.floor:.2g}"
         if verdict == "clear":
             return f"{lead}, {corrected}: a clear difference"
         if verdict == "suggestive" and numbers.p_holm > ALPHA:
-            chance = "a hint that can be due to chance, given the number of tests"
+            chance = "weak evidence, which may be due to chance"
             return f"{lead}, p {say_p(numbers.p)}, but {corrected}: {chance}"
         if verdict == "suggestive":
-            return f"{lead}, {corrected}, but the interval holds 0: a hint, not established"
+            return f"{lead}, {corrected}, but the interval contains 0: weak evidence"
         return f"no clear difference, p {say_p(numbers.p)}{self._either(metric, numbers.ci95, unit)}"
 
     def _who(self, metric: Metric, difference: float, between: str = " ") -> str:
@@ -103,7 +103,7 @@ class Narrator:
         if ci95 is None:
             return ""
         low, high = (f"{self._who(metric, end)} by {_size(end, unit)}" if end else "no difference" for end in ci95)
-        return f"; the data allow anything from {low} to {high} (95% interval)"
+        return f"; the 95% interval ranges from {low} to {high}"
 
 
 def direction_of(metric: Metric, difference: float) -> Direction:

@@ -82,9 +82,7 @@ class Counts:
         import polars as pl
 
         if missing := [column for column in (*KEYS, "cell", "n") if column not in table.columns]:
-            raise OptionError(
-                f"counts need the columns {', '.join((*KEYS, 'cell', 'n'))}; missing {', '.join(missing)}"
-            )
+            raise OptionError(f"counts need the columns {', '.join((*KEYS, 'cell', 'n'))}. Add {', '.join(missing)}")
         keys = [*KEYS, *(["participant"] if "participant" in table.columns else [])]
         try:
             table = table.select(
@@ -96,16 +94,16 @@ class Counts:
         except pl.exceptions.PolarsError as error:
             raise OptionError(f"counts contain invalid cells or numbers: {str(error).splitlines()[0]}") from error
         if nameless := [key for key in KEYS if table[key].null_count()]:
-            raise OptionError(f"counts need a {nameless[0]} in each row")
+            raise OptionError(f"counts: the column {nameless[0]} is empty in some rows. Fill it in every row")
         if strange := sorted(set(table["kind"].unique()) - set(get_args(Kind))):
-            raise OptionError(f"counts are of the kind {strange[0]!r}, expected {', '.join(get_args(Kind))}")
+            raise OptionError(f"counts: kind: found {strange[0]!r}, expected one of {', '.join(get_args(Kind))}")
         cells, n, parts = table["cell"].drop_nulls(), table["n"], table["parts"]
         if len(cells) and not 0 <= int(cells.min()) <= int(cells.max()) < rows * cols:  # type: ignore[arg-type]
-            raise OptionError(f"counts name cells outside the grid of {rows} x {cols}")
+            raise OptionError(f"counts contain cells outside the grid of {rows} x {cols}")
         if any(one.null_count() or not one.is_finite().all() or (one < 0).any() for one in (n, parts)):
-            raise OptionError("counts are missing, negative or not finite")
+            raise OptionError("counts contain numbers that are missing, negative or not finite")
         if answers(table).sum() >= LIMIT:
-            raise OptionError("counts of 2**53 answers and more cannot be added exactly")
+            raise OptionError("counts of 2**53 or more answers cannot be added exactly")
         whole = pl.col("n").floor()
         table = (
             table.with_columns(

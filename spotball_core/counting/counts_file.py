@@ -63,12 +63,12 @@ def read_counts_file(path: str | Path) -> Counts:
         raise broken(plain(said, 200), "a Parquet file of counts") from error
     wanted = (*KEYS, "cell", "n", "grid_rows", "grid_cols")
     if missing := [column for column in wanted if column not in table.columns]:
-        raise broken(f"the columns {', '.join(table.columns)}", f"also {', '.join(missing)}")
+        raise broken(f"the columns {', '.join(table.columns)}", f"also the columns {', '.join(missing)}")
     if wrong := _wrong_column(table):
         raise InputError([Problem(str(path), None, *wrong)])
     shapes = table.select("grid_rows", "grid_cols").unique().rows()
     if len(shapes) != 1:
-        raise broken(f"{len(shapes)} grids", "counts of one grid")
+        raise broken(f"{len(shapes)} grids", "counts with one grid")
     ((rows, cols),) = shapes
     if not (rows and cols and rows >= 1 and cols >= 1):
         raise broken(f"a grid of {rows} x {cols}", "at least one row and one column")
@@ -147,5 +147,8 @@ def merged(parts: Iterable[Counts], *, participants: bool) -> Counts:
 
     together = Counts.merge(told_apart(part) if participants else part.pooled() for part in parts)
     if several := _of_several_kinds(together.table):
-        raise OptionError(f"the files give one respondent different kinds: {several}. Correct the column kind")
+        raise OptionError(
+            f"the files contain different kinds of one respondent: {several}. Use one value per respondent in "
+            "the column `kind`"
+        )
     return together

@@ -67,12 +67,12 @@ def spread(rows: pl.DataFrame, grid: Grid) -> tuple[pl.DataFrame, pl.DataFrame]:
         _fault(
             wrong_length,
             pl.format("{} numbers", pl.col("p").list.len()),
-            f"one for each of {grid.n_cells} cells. List them row by row",
+            f"one number for each of the {grid.n_cells} cells. List the cells row by row",
         ),
         _fault(
             parts.filter(pl.col("cell").is_null()),
             pl.format("'{}'", pl.col("label")),
-            f"labels of cells, A1 to {grid.labels[-1]}",
+            f"cell labels from A1 to {grid.labels[-1]}",
         ),
         _fault(
             parts.filter(pl.col("p") < 0),
@@ -81,13 +81,13 @@ def spread(rows: pl.DataFrame, grid: Grid) -> tuple[pl.DataFrame, pl.DataFrame]:
         ),
         _fault(
             parts.filter(pl.col("cell").is_not_null() & pl.struct("_row", "cell").is_duplicated()),
-            pl.format("'{}' among two spellings of one cell", pl.col("label")),
+            pl.format("two spellings of one cell, such as '{}'", pl.col("label")),
             "each cell once",
         ),
         _fault(
             sums.filter(~((pl.col("total") - 1).abs() <= SUM_TOLERANCE)),
             pl.format("a sum of {}", pl.col("total")),
-            f"1, within {SUM_TOLERANCE:g}. Divide the probabilities of each answer by their sum",
+            f"a sum of 1 (tolerance: {SUM_TOLERANCE:g}). Divide the probabilities of each answer by their sum",
         ),
     ]
     fault = pl.concat(faults).unique("_row", keep="first", maintain_order=True)

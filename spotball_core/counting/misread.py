@@ -80,41 +80,41 @@ def _texts(sign: Sign, grid: Grid, *, image: str = "", size: str = "") -> tuple[
     """Return the found and the expected values for each sign, with the first image that shows the sign and the image's
     size."""
     n, of = f"{sign.n:,}", f"{sign.of:,}"
-    unparsed = "these answers count as unparsed"
+    unparsed = "These answers count as unparsed"
     texts = {
-        "renamed": (f"{n} of {of} image ids with a file extension", f"ids as the scenes have them, such as '{image}'"),
+        "renamed": (f"{n} of {of} image ids with a file extension", f"ids as in the scenes file, such as '{image}'"),
         "zero": (
-            f"a row or column of 0 in {n} of {of} answers",
-            f"rows and columns from 1: if they count from 0, add 1 to each; {unparsed}",
+            f"row or column 0 in {n} of {of} answers",
+            f"rows and columns that start at 1. If yours start at 0, add 1 to each. {unparsed}",
         ),
         "from 0": (
-            f"rows and columns that hit the ball in {n} of {of} answers only if they count from 0",
-            "rows and columns from 1: add 1 to each",
+            f"rows and columns that, in {n} of {of} answers, match the ball only if they start at 0",
+            "rows and columns that start at 1. Add 1 to each",
         ),
         "shares": (
             f"all {n} points between 0 and 1",
-            f"pixels: multiply x by the width and y by the height of the image, such as {size} pixels",
+            f"pixels. Multiply x by the width and y by the height of the image, such as {size} pixels",
         ),
         "swapped": (
-            f"{n} answers that agree much better with the scenes when x and y, or row and column, are swapped",
-            "x to the right and y down, row from the top and column from the left: swap the two",
+            f"{n} answers that agree much better with the scenes if x and y (or row and column) are swapped",
+            "x to the right and y down (or row from the top and column from the left). Swap the two",
         ),
         "off image": (
             f"{n} of {of} points outside the image",
-            f"points in the image, such as {size} pixels; {unparsed}",
+            f"points inside the image of {size} pixels. {unparsed}",
         ),
-        "outside": (f"{n} of {of} cells outside the grid", f"cells from A1 to {grid.labels[-1]}; {unparsed}"),
+        "outside": (f"{n} of {of} cells outside the grid", f"cells from A1 to {grid.labels[-1]}. {unparsed}"),
         "reply": (
             f"{n} of {of} cells that look like full replies",
-            f"cells such as D5: extract the cell from each reply; {unparsed}",
+            f"cells such as D5. Extract the cell from each reply. {unparsed}",
         ),
         "unparsed": (
             f"{n} of {of} answers without a readable cell",
-            "cells such as D5: write each cell as row letter and column number, or use the columns row and col",
+            "cells such as D5. Write each cell as row letter and column number, or use the columns row and col",
         ),
         "line": (
             f"all {n} answers in {sign.line}",
-            "answers in several rows and columns: check how cells were written",
+            "answers in several rows and columns. Check the program that wrote the cells",
         ),
     }
     return texts[sign.name]
@@ -173,4 +173,6 @@ def _with_others(problem: Problem, others: Sequence[str]) -> Problem:
     if not others:
         return problem
     named = ", ".join(others[:SHOWN_FILES]) + (", ..." if len(others) > SHOWN_FILES else "")
-    return replace(problem, found=f"{problem.found}, and the same in {len(others):,} more: {named}")
+    return replace(
+        problem, found=(f"{problem.found} (and in {len(others):,} more file{'s' if len(others) > 1 else ''}: {named})")
+    )

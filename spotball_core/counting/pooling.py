@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 _NUMBER = re.compile(r"[0-9]+(?=[^/\\]*$)")
 
-EXPECTED = "another respondent's name in one of them, or --pool (in Python: pool=True) to merge them"
+EXPECTED = (
+    "different respondents in different files. Rename one of them, or merge them with --pool (in Python: pool=True)"
+)
 
 
 def nameless(columns: Sequence[str]) -> pl.Expr:
@@ -166,6 +168,6 @@ def check_counts(rows: Counts, counted: Counts, files: Sequence[Path], counts_fi
 
 
 def _problem(one: str, other: str, respondent: str, prompt: str, image: str, n: int) -> Problem:
-    images = image if n == 1 else f"{image} and {n - 1:,} more of the same images"
-    found = f"'{respondent}', prompt '{prompt}', in {one} as well: both answer {images}"
+    images = image if n == 1 else f"{image} and {n - 1:,} more image{'s' if n > 2 else ''}"
+    found = f"'{respondent}' with prompt '{prompt}', which {one} also contains; both files answer {images}"
     return Problem(other, None, "respondent", found, EXPECTED)

@@ -337,11 +337,16 @@ class Reader:
                 pl.sum_horizontal(one.cast(pl.Int8) for one in says) > 1,
                 "cell",
                 found,
-                "one kind of answer. Leave the other columns empty",
+                "only one form of answer. Leave the other columns empty",
             )
         for one, other in (("row", "col"), ("col", "row"), ("x", "y"), ("y", "x")):
             if one in columns and other in columns:
-                check(pl.col(one).is_null() & pl.col(other).is_not_null(), one, f"nothing beside {other}", "both")
+                check(
+                    pl.col(one).is_null() & pl.col(other).is_not_null(),
+                    one,
+                    (f"no value, but a value in {other}"),
+                    "values in both columns",
+                )
                 wrong = not_whole(one) if one in ("row", "col") else not_finite(one)
                 kind = "a whole number" if one in ("row", "col") else "a number of pixels"
                 check(wrong, one, pl.format("'{}'", pl.col(one)), kind)
@@ -351,8 +356,13 @@ class Reader:
         import polars as pl
 
         sports = self.scenes.group_by("sport").agg(pl.len(), pl.col("image").first()).sort("sport").collect()
-        known = "; ".join(f"{sport} has {n}, such as '{first}'" for sport, n, first in sports.iter_rows())
-        return f"an image of the scenes: {known}. Use the ids of the scenes file, or name another one with --scenes"
+        known = "; ".join(
+            (f"{sport} has {n} image{'' if n == 1 else 's'}, such as '{first}'")
+            for sport, n, first in sports.iter_rows()
+        )
+        return (
+            f"an image of the scenes file: {known}. Use the ids of this file, or name another scenes file with --scenes"
+        )
 
     # Problems ------------------------------------------------------------------------------------------------
 
@@ -379,24 +389,25 @@ class Reader:
         if "sample" in self.columns:
             by = samples.identity(self.columns)
             again = samples.numbered(ordered).with_columns(_before=pl.int_range(pl.len()).over(by))
-            name = pl.format("sample {} of {}, {}/{}, a second time", "sample", "respondent", "sport", "image")
+            name = pl.format("a second sample {} of {} for image {}/{}", "sample", "respondent", "sport", "image")
             keys = ", ".join(by).replace(samples.NUMBER, "sample")
             what = {
                 "field": pl.lit("sample"),
                 "found": name,
                 "expected": pl.lit(
-                    f"each ({keys}) once. Number repeated answers 1, 2, 3, ... in a column sample, or remove them"
+                    f"each combination of ({keys}) once. Number repeated answers 1, 2, 3, ... in a column sample, or "
+                    "remove them"
                 ),
             }
             tables.append(again.filter(pl.col("_before") > 0).select("_source", "_record", **what).collect())
         kinds = ordered.filter(pl.col("kind").is_in(KINDS)).with_columns(
             _first=pl.col("kind").first().over("respondent")
         )
-        name = pl.format("'{}' for {}, which was '{}' before", "kind", "respondent", "_first")
+        name = pl.format("'{}' for {}, which has the kind '{}' in an earlier row", "kind", "respondent", "_first")
         what = {
             "field": pl.lit("kind"),
             "found": name,
-            "expected": pl.lit("one kind for each respondent. Correct the column kind"),
+            "expected": pl.lit("one kind per respondent. Use the same value in all rows of the respondent"),
         }
         tables.append(kinds.filter(pl.col("kind") != pl.col("_first")).select("_source", "_record", **what).collect())
         every = pl.concat(tables).unique(["_source", "_record"], keep="first", maintain_order=True)

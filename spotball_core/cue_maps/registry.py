@@ -17,55 +17,55 @@ GROUP = "spotball.cues"
 _ALL = (
     Cue(
         *("location", "Usual place of the ball", "place", True, "nats"),
-        "log density of the ball in the sport's other images, smoothed",
+        "smoothed log density of the ball's position in the sport's other images",
         "another image of the sport with a known ball",
         places.location,
     ),
     Cue(
         *("center", "Image center", "place", True, "diagonals"),
-        "minus the distance from the image's center",
+        "negative distance from the image's center",
         "nothing",
         by_scene(places.center),
     ),
     Cue(
         *("players", "Players", "players", True, "diagonals"),
-        "minus the distance from the nearest player's box",
+        "negative distance from the nearest player's box",
         "players",
         by_scene(places.players),
     ),
     Cue(
         *("feet", "Feet", "players", True, "diagonals"),
-        "minus the distance from the nearest foot",
+        "negative distance from the nearest foot",
         "players",
         by_scene(places.feet),
     ),
     Cue(
         *("head", "Head direction", "head", False, "people"),
-        "agreement with the directions of the heads",
+        "how well the directions of heads agree with the cell",
         "a head with a detected nose and an ear or eye",
         by_scene(bodies.head),
     ),
     Cue(
         *("torso", "Torso orientation", "torso", False, "people"),
-        "agreement with the directions of the torsos",
+        "how well the directions of torsos agree with the cell",
         "a torso with both shoulders and a hip detected",
         by_scene(bodies.torso),
     ),
     Cue(
-        *("view", "Views that meet", "view", False, "pairs of people"),
-        "pairs of people who both look there, by soft view cones",
+        *("view", "Overlapping views", "view", False, "pairs of people"),
+        "number of pairs of people who both look toward the cell",
         "two people whose head or torso direction is known",
         by_scene(bodies.view),
     ),
     Cue(
         *("limbs", "Limbs", "limbs", False, "limbs"),
-        "limbs that reach or swing toward the cell",
+        "number of limbs that reach or swing toward the cell",
         "a detected limb",
         by_scene(bodies.limbs),
     ),
     Cue(
         *("blocked", "Line of sight", "blocked", False, "share of people"),
-        "minus the share of people whose view of the cell is hidden by other players",
+        "negative share of people whose view of the cell other players block",
         "two players",
         by_scene(bodies.blocked),
     ),
@@ -94,7 +94,7 @@ def _registered() -> Mapping[str, Cue]:
         if not isinstance(cue, Cue):
             raise OptionError(f"the cue {name!r} is of type {type(cue).__name__}, expected spotball_core.Cue")
         if cue.key in cues:
-            raise OptionError(f"the cue {name!r} has the key {cue.key!r}, which another cue has")
+            raise OptionError(f"the cue {name!r} has the key {cue.key!r}, which another cue already has")
         cues[cue.key] = cue
     return MappingProxyType(cues)
 

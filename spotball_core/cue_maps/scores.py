@@ -86,7 +86,7 @@ def cue_scores(scenes: Sequence[Scene], keys: Iterable[str] | None = None) -> Cu
     if len(shapes) > 1:
         raise OptionError(f"cues need scenes of one grid shape, found {', '.join(f'{r}x{c}' for r, c in shapes)}")
     if len({scene.key for scene in scenes}) < len(scenes):
-        raise OptionError("cues need each scene once, found a (sport, image) twice")
+        raise OptionError("scenes: found a (sport, image) twice. Pass each scene once")
     cues = tuple(CUES[key] for key in wanted)
     return CueScores(cues, np.stack([_checked(cue, scenes) for cue in cues], axis=-1))
 
@@ -95,7 +95,9 @@ def _checked(cue: Cue, scenes: Sequence[Scene]) -> FloatArray:
     values = np.asarray(cue.function(scenes), dtype=float)
     expected = (len(scenes), scenes[0].layout.n_cells)
     if values.shape != expected:
-        raise OptionError(f"the cue {cue.key} gives scores of shape {values.shape}, expected {expected}")
+        raise OptionError(f"the cue {cue.key} returns scores of shape {values.shape}, expected {expected}")
     if not (np.isfinite(values).all(axis=-1) | np.isnan(values).all(axis=-1)).all():
-        raise OptionError(f"the cue {cue.key} is not finite in some cells of a scene; use NaN in all cells instead")
+        raise OptionError(
+            f"the cue {cue.key} returns NaN or infinity in some cells of a scene. Return NaN in all cells of this scene"
+        )
     return values

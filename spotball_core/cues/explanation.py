@@ -26,7 +26,7 @@ POWER_Z = 1.959964 + 0.841621
 """Sum of the normal quantiles of a two-sided test at 5% and of a power of 80%."""
 
 TOO_FEW = f"fewer than {LEAST_IMAGES} images with guesses"
-NO_BODY = "no cue of bodies applies to these images"
+NO_BODY = "no body cue applies to these images"
 
 
 def explain_cues(
@@ -83,11 +83,11 @@ def explain_with(
 ) -> CueReport:
     """Compute `explain_cues` with existing worker processes."""
     if not ridge > 0:
-        raise OptionError(f"ridge is {ridge:g}, expected above 0")
+        raise OptionError(f"ridge: found {ridge:g}, expected a number above 0")
     if mirrors < 0:
-        raise OptionError(f"mirrors is {mirrors}, expected at least 0")
+        raise OptionError(f"mirrors: found {mirrors}, expected at least 0")
     if any(group.sport is None for group in scoring.groups):
-        raise OptionError("cues explain groups of one sport each; group by sport")
+        raise OptionError("cues can only be explained for groups of one sport. Group by sport")
     keys = None if cues is None else tuple(dict.fromkeys(cues))
     by_sport = {sport: scores_of_sport(scoring, sport, keys) for sport in dict.fromkeys(scoring.arrays.sports)}
     fitted: list[GroupFit | None] = []

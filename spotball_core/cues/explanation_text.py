@@ -30,7 +30,7 @@ def headlines(report: CueReport) -> list[str]:
 def headline(group: CueExplanation) -> str:
     """Return a sentence about which cues the guesses of a group follow."""
     if group.gain.value is None:
-        return f"not explained ({group.gain.reason})."
+        return f"the guesses were not explained ({group.gain.reason})."
     if group.gain.value <= 0:
         return "no cue predicts the guesses better than uniform guessing."
     shares = {key: (share.value or 0.0) / group.gain.value for key, share in group.shapley.items()}
@@ -40,13 +40,15 @@ def headline(group: CueExplanation) -> str:
     if group.explained.value is not None:
         # The ceiling is a lower bound, so the explained share may exceed 1.
         share = group.explained.value
-        explained = f", {share:.0%} of what is explainable" if share < 1 else ", all that is known to be explainable"
-    sentences = [f"cues predict guesses {_bits(group.gain)} better than uniform guessing{explained}; most by {named}."]
+        explained = f" ({share:.0%} of the explainable gain)" if share < 1 else " (all of the known explainable gain)"
+    sentences = [f"cues predict guesses better than uniform guessing, by {_bits(group.gain)}{explained}."]
+    if named:
+        sentences.append(f"Most of the gain comes from {named}.")
     sentences.append(_body_sentence(group))
     if group.mirror_p is not None:
         sentences.append(
-            f"With random players mirrored left and right, it is {group.mirrored:.3f} bits on average "
-            f"(p {say_p(group.mirror_p)} for the true sides)."
+            f"If random players are mirrored left to right, this gain is {group.mirrored:.3f} bits on average "
+            f"(permutation test: p {say_p(group.mirror_p)})."
         )
     return " ".join(sentences)
 
@@ -54,17 +56,15 @@ def headline(group: CueExplanation) -> str:
 def _body_sentence(group: CueExplanation) -> str:
     gain = group.body_gain
     if gain.value is None:
-        return f"Bodies were not tested ({gain.reason})."
+        return f"Body cues were not tested ({gain.reason})."
     if gain.ci95 is None:
-        return f"What bodies do adds {_bits(gain)} over places and players."
+        return f"Body cues add {_bits(gain)} to places and players."
     if gain.ci95[0] > 0:
         clear = [key for key, added in group.added.items() if added.ci95 is not None and added.ci95[0] > 0]
-        by = (
-            f"; so does {listed(clear)} alone" if len(clear) == 1 else f"; so do {listed(clear)} alone" if clear else ""
-        )
-        return f"What bodies do adds {_bits(gain)} over places and players{by}."
-    least = "" if group.detectable is None else f" Gains of {group.detectable:.3f} bits would be found with 80% power."
-    return f"What bodies do adds nothing that these images can show: {_bits(gain)} over places and players.{least}"
+        by = "" if not clear else f"; {listed(clear)} alone also {'adds' if len(clear) == 1 else 'add'} a clear gain"
+        return f"Body cues add {_bits(gain)} to places and players{by}."
+    least = "" if group.detectable is None else f" The test has 80% power for a gain of {group.detectable:.3f} bits."
+    return f"Body cues add no clear gain to places and players: {_bits(gain)}.{least}"
 
 
 def _bits(value: MetricValue) -> str:
@@ -106,18 +106,28 @@ def _tables(report: CueReport) -> Iterator[Titled]:
         ]
         for group in groups
     ]
-    yield "Held-out gain in bits per guess; bodies: over places and players", 3, [*_NAMES, *heads], rows
+    yield (
+        ("Held-out gain in bits per guess; the gain of bodies is added to places and players"),
+        3,
+        [*_NAMES, *heads],
+        rows,
+    )
     added = _keys([group.added for group in groups])
     if added:
         rows = [[*_name(group), *(_cell(group.added.get(key)) for key in added)] for group in groups]
-        yield "Gain of places, players and one more group of cues over places and players", 3, [*_NAMES, *added], rows
+        yield (
+            ("Gain that each group of body cues adds to places and players, in bits per guess"),
+            3,
+            [*_NAMES, *added],
+            rows,
+        )
     shared = _keys([group.shapley for group in groups])
     rows = [[*_name(group), *(_cell(group.shapley.get(key)) for key in shared)] for group in groups]
-    yield "Shares of the gain, in bits per guess: means over all orders of adding cues", 3, [*_NAMES, *shared], rows
+    yield "Share of each group of cues in the gain (Shapley value), in bits per guess", 3, [*_NAMES, *shared], rows
     weights = [{weight.key: MetricValue(value=weight.value, ci95=weight.ci95) for weight in g.weights} for g in groups]
     cues = _keys(weights)
     rows = [[*_name(g), *(_cell(w.get(key), 2) for key in cues)] for g, w in zip(groups, weights, strict=True)]
-    yield "Weights: change in log odds per typical standard deviation of the cue", 3, [*_NAMES, *cues], rows
+    yield "Weight of each cue: change in log odds per typical standard deviation of the cue", 3, [*_NAMES, *cues], rows
     if report.differences:
         reference = report.differences[0].reference
         heads = ["Images", "All cues", "Bodies", *shared]
@@ -131,12 +141,12 @@ def _tables(report: CueReport) -> Iterator[Titled]:
             ]
             for difference in report.differences
         ]
-        yield f"Gains and shares less those of {reference}, on the same images", 3, [*_NAMES, *heads], rows
+        yield f"Gains and shares minus those of {reference}, on the same images", 3, [*_NAMES, *heads], rows
         rows = [
             [*_name(difference), *(_cell(difference.weights.get(key), 2) for key in cues)]
             for difference in report.differences
         ]
-        yield f"Weights less those of {reference}", 3, [*_NAMES, *cues], rows
+        yield f"Weights minus those of {reference}", 3, [*_NAMES, *cues], rows
     if report.stated:
         yield _stated_table(report)
 

@@ -91,7 +91,10 @@ def fit_group(shared: Shared, number: int) -> GroupFit | None:
         return None
     notes = []
     if n_silent := int((~answered).sum()):
-        notes.append(f"{n_silent} image{'s' if n_silent > 1 else ''} without a parsed guess excluded")
+        notes.append(
+            f"{n_silent} image{'s' if n_silent > 1 else ''} without a parsed guess "
+            f"{'are' if n_silent > 1 else 'is'} excluded"
+        )
     scenes, mass = scenes[answered], mass[answered]
     rows = np.searchsorted(places, scenes)
     standardized = scores.standardized()[rows]
@@ -99,9 +102,11 @@ def fit_group(shared: Shared, number: int) -> GroupFit | None:
     for place, cue in enumerate(scores.cues):
         n_applies = int(scores.applies[rows, place].sum())
         if not usable[place]:
-            notes.append(f"{cue.key} excluded: it applies to none of the images, it needs {cue.needs}")
+            notes.append(
+                f"the cue {cue.key} is excluded, because it applies to none of the images (it needs {cue.needs})"
+            )
         elif n_applies < len(rows):
-            notes.append(f"{cue.key} applies to {n_applies} of {len(rows)} images and is neutral in the others")
+            notes.append(f"the cue {cue.key} applies to {n_applies} of {len(rows)} images and is neutral in the others")
     cues = [cue for cue, use in zip(scores.cues, usable, strict=True) if use]
     data = ChoiceData(standardized[:, :, usable], mass)
     people = scoring.people(group, scenes.tolist())

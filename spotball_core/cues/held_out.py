@@ -93,7 +93,7 @@ def subset_gains(data: ChoiceData, groups: Sequence[str], *, ridge: float) -> Su
     """
     names = tuple(dict.fromkeys(groups))
     if len(names) > MOST_GROUPS:
-        raise OptionError(f"the cues are in {len(names)} groups, at most {MOST_GROUPS} can be compared; use fewer cues")
+        raise OptionError(f"found {len(names)} groups of cues, expected at most {MOST_GROUPS}. Use fewer cues")
     fold = folds_of(len(data.counts))
     member = np.array([names.index(group) for group in groups], dtype=int)
     uniform = -data.sizes * np.log(data.counts.shape[1])

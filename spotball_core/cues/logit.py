@@ -47,9 +47,11 @@ class ChoiceData:
 
     def __post_init__(self) -> None:
         if self.scores.ndim != 3 or self.scores.shape[:2] != self.counts.shape:
-            raise OptionError(f"scores have shape {self.scores.shape} for counts of shape {self.counts.shape}")
+            raise OptionError(
+                f"scores have shape {self.scores.shape}, which does not fit counts of shape {self.counts.shape}"
+            )
         if not np.isfinite(self.scores).all() or not np.isfinite(self.counts).all() or (self.counts < 0).any():
-            raise OptionError("scores must be finite, and counts finite and at least 0")
+            raise OptionError("scores and counts must be finite, and counts must be at least 0")
         if not len(self.counts) or not self.counts.any(axis=-1).all():
             raise OptionError("each image needs at least one guess")
 
@@ -212,7 +214,7 @@ def _fit_folds(data: ChoiceData, kept: FloatArray, start: FloatArray, ridge: flo
 def _newton(data: ChoiceData, kept: FloatArray, start: FloatArray, ridge: float) -> FloatArray:
     """Return the weights of one fit to the images with nonzero weight, shape (n_cues,)."""
     if not ridge >= 0:
-        raise OptionError(f"ridge is {ridge}, expected at least 0")
+        raise OptionError(f"ridge: found {ridge}, expected at least 0")
     some = kept > 0
     part = ChoiceData(data.scores[some], data.counts[some])
     n, weights = part.sizes.sum(), start
@@ -229,7 +231,7 @@ def _newton(data: ChoiceData, kept: FloatArray, start: FloatArray, ridge: float)
             size /= 2
         weights = weights + size * step
         value, gradient, curvature = reached
-    raise OptionError("the weights of the cues have no maximum of the likelihood; use a ridge above 0")
+    raise OptionError("the likelihood has no maximum for these cues. Use a ridge above 0")
 
 
 def _objective(data: ChoiceData, weights: FloatArray, ridge: float, n: float) -> tuple[float, FloatArray, FloatArray]:

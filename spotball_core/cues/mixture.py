@@ -68,9 +68,14 @@ def explain(scoring: Scoring, group: Group, *, bootstrap: int = 200, seed: int =
     answered = mass.any(axis=-1)
     usable = np.all([np.isfinite(part).all(axis=-1) for part in parts.values()], axis=0) & answered
     if not usable.any():
-        raise OptionError(f"{group.name}: no image has an answer from this group and from all of {', '.join(parts)}")
+        raise OptionError(
+            f"{group.name}: no image has an answer of this group and of every part of the mixture ({', '.join(parts)})"
+        )
     if left := int((answered & ~usable).sum()):
-        notes.append(f"{left} image{'s' if left > 1 else ''} excluded, because not all parts have an answer")
+        notes.append(
+            f"{left} image{'s are' if left > 1 else ' is'} excluded, because not all parts of the mixture "
+            "have an answer"
+        )
     # An outcome is a cell of an image. Cells that were never named do not affect the likelihood.
     image, cell = np.nonzero(mass * usable[:, None])
     counts = mass[image, cell]
@@ -110,10 +115,13 @@ def _parts(scoring: Scoring, group: Group, places: IntArray) -> tuple[dict[str, 
     notes = []
     for name, part in list(parts.items()):
         if not np.isfinite(part).any():
-            notes.append(f"{name} excluded: it answers none of the images")
+            notes.append(f"the part {name} is excluded, because it answers none of the images")
             del parts[name]
     if PRIOR in parts and np.allclose(parts[PRIOR], parts[UNIFORM]):
-        notes.append(f"{PRIOR} excluded: without other images of known truth it is uniform")
+        notes.append(
+            f"the part {PRIOR} is excluded, because no other image has a known ball position, so this part "
+            "would be uniform"
+        )
         del parts[PRIOR]
     return parts, notes
 

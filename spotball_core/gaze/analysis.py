@@ -220,7 +220,7 @@ def analyze(
     names = trials.respondents
     if not names:
         raise OptionError(
-            "all trials are attention checks. Add trials of photos" if trials.n_checks else "there are no trials"
+            "all trials are attention checks. Add other trials" if trials.n_checks else "the files contain no trials"
         )
     for name in [*([options.people] if options.people else []), *(options.compare or ())]:
         if name not in names:
@@ -268,7 +268,7 @@ def _respondent(task: _RespondentTask) -> RespondentResult:
     hinted = [prompt for prompt in options.hinted if prompt in set(rows["prompt_id"])]
     if options.hinted and not hinted:
         raise OptionError(
-            f"--hinted: the trials have none of the prompts {', '.join(options.hinted)}. Check the column prompt_id"
+            f"--hinted: no trial has the prompt {' or '.join(options.hinted)}. Check the column prompt_id"
         )
     timed = rows["response_time"].null_count() < len(rows)
     stable = (
@@ -316,9 +316,9 @@ def summary(kind: Type, stable: Stability | None, mechanism: Mechanism | None) -
         stable: how stable the type is.
         mechanism: its cue model.
     """
-    says = mechanism.says.removesuffix(".") if mechanism else "There is no cue model"
+    says = mechanism.says.removesuffix(".") if mechanism else "The cue model was not fitted"
     often = f" in {stable.share:.0%} of {stable.resamples} resamples" if stable else ""
-    return f"{says}; type {kind}{often}."
+    return f"{says}; the type is {kind}{often}."
 
 
 def _fleet(rows: pl.DataFrame, options: GazeOptions) -> Fleet:

@@ -30,12 +30,12 @@ def cautions(rows: pl.DataFrame, results: Sequence[RespondentResult], people: st
                 f"{name}: {result.n_unmatched / result.n_trials:.0%} of the choices are unmatched and count as wrong"
             )
         if result.no_mechanism:
-            warnings.append(f"{name}: no cue model, because {result.no_mechanism}")
+            warnings.append(f"{name}: the cue model was not fitted, because {result.no_mechanism}")
         if warning := _human_level_on_natural_photos(result):
             warnings.append(warning)
         for key, test in result.tests.items():
             if test.reason and test.verdict is not None:
-                warnings.append(f"{name}, Test {key}: a t-test is used instead, because {test.reason}")
+                warnings.append(f"{name}, Test {key}: a t-test replaces the model, because {test.reason}")
             warnings += [f"{name}, Test {key}: {note}" for note in test.notes]
     photos_of = {
         name: set(rows.filter(respondent=name)["stimulus_id"]) for name in {result.respondent for result in results}
@@ -43,7 +43,7 @@ def cautions(rows: pl.DataFrame, results: Sequence[RespondentResult], people: st
     if len({frozenset(photos) for photos in photos_of.values()}) > 1:
         warnings.append("respondents answered different photos, so their accuracies cannot be compared")
     if people is None:
-        warnings.append("Test 1 compares with the published people, who saw the photos of the pilot")
+        warnings.append("Test 1 compares with the published accuracy of people, who saw the photos of the pilot study")
     return warnings
 
 
@@ -56,6 +56,6 @@ def _human_level_on_natural_photos(result: RespondentResult) -> str | None:
     if congruent - incongruent < INCONGRUENT_DROP:
         return None
     return (
-        f"{result.respondent}: human-level rests on natural photos alone; accuracy is {congruent:.0%} on congruent and"
-        f" {incongruent:.0%} on incongruent photos"
+        f"{result.respondent}: the type human-level depends on natural photos only; accuracy is {congruent:.0%} on "
+        f"congruent photos and {incongruent:.0%} on incongruent photos"
     )

@@ -68,7 +68,11 @@ def hint_effect(rows: pl.DataFrame, hinted: Collection[str], *, what: str = "a h
     prompts = set(rows["prompt_id"])
     if not set(hinted) < prompts or not hinted:
         listed = ", ".join(sorted(prompts))
-        raise OptionError(f"--hinted: expected some, but not all, of {listed}, found {', '.join(sorted(hinted))}")
+        raise OptionError(
+            f"--hinted: found {', '.join(sorted(hinted))}, expected some but not all of the prompts {listed}. Name "
+            "only "
+            "the prompts with the hint"
+        )
     of_these = rows.filter(pl.col("condition") != "incongruent")
     has_hint = pl.col("prompt_id").is_in(list(hinted))
     photos = of_these.group_by("stimulus_id", maintain_order=True).agg(
@@ -78,7 +82,7 @@ def hint_effect(rows: pl.DataFrame, hinted: Collection[str], *, what: str = "a h
     if test is None:
         return None
     return Effect(
-        of=f"{what}: prompts {', '.join(sorted(hinted))} against the others",
+        of=f"{what}: prompts {', '.join(sorted(hinted))} compared with the other prompts",
         estimate=test.estimate,
         scale="accuracy",
         ci95=test.ci95,
@@ -117,7 +121,7 @@ def site_effect(rows: pl.DataFrame) -> tuple[Effect, ...]:
     effects = []
     for place, site in enumerate(others):
         counts = {"n_trials": len(matched), "n_stimuli": len(photos)}
-        of = f"{site} against {first}"
+        of = f"{site} compared with {first}"
         if fitted.fit is not None and not fitted.problem:
             effects.append(_coefficient(fitted, f"scene[{site}]", of, "log odds of wrongness", **counts))
             continue
@@ -166,7 +170,7 @@ def response_time_effect(rows: pl.DataFrame) -> Effect | None:
     if timed["log_time"].n_unique() < 2:
         return None
     counts = {"n_trials": len(timed), "n_stimuli": timed["stimulus_id"].n_unique()}
-    of, scale = "response time", "log odds of a correct answer as the time grows e-fold"
+    of, scale = "response time", "log odds of a correct answer per e-fold increase of the response time"
     fitted = model(timed, "correct", ("center(log_time)",))
     if fitted.fit is not None and not fitted.problem:
         return _coefficient(fitted, "log_time", of, scale, **counts)
@@ -177,7 +181,7 @@ def response_time_effect(rows: pl.DataFrame) -> Effect | None:
     return Effect(
         of=of,
         estimate=test.estimate,
-        scale="mean log time of correct less that of wrong answers",
+        scale="mean log response time: correct minus wrong answers",
         ci95=test.ci95,
         p=test.p,
         method="t-test",

@@ -199,7 +199,9 @@ def proportion_z(successes: float, n: int, chance: float) -> Proportions:
         0.0455
     """
     if n < 1 or not 0 < chance < 1:
-        raise OptionError(f"a share of {n} trials cannot be tested against a chance of {chance:g}")
+        raise OptionError(
+            f"found {n} trials and a chance of {chance:g}, expected at least 1 trial and a chance between 0 and 1"
+        )
     return _normal(successes / n - chance, float(np.sqrt(chance * (1 - chance) / n)))
 
 
@@ -219,7 +221,7 @@ def two_proportions(successes_a: float, n_a: int, successes_b: float, n_b: int) 
         0.39
     """
     if min(n_a, n_b) < 1:
-        raise OptionError(f"shares of {n_a} and {n_b} trials cannot be compared")
+        raise OptionError(f"found {n_a} and {n_b} trials, expected at least 1 each")
     pooled = (successes_a + successes_b) / (n_a + n_b)
     return _normal(
         successes_a / n_a - successes_b / n_b, float(np.sqrt(max(pooled * (1 - pooled), 0.0) * (1 / n_a + 1 / n_b)))

@@ -7,8 +7,8 @@ from spotball_core.text.first_screen import first_screen
 from spotball_core.text.numbers import listed, number, plural, shortened
 
 MORE = (
-    "More: --full for accuracy by number of objects, every test and every parameter; --format json or markdown for "
-    "files and papers; --out DIR for a report with figures."
+    "Add --full to see accuracy by number of objects, every test and every parameter. Add --out DIR to write a report "
+    "with figures. Add --format json or markdown to choose the format."
 )
 
 _NAMED = 3

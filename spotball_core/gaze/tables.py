@@ -63,7 +63,8 @@ def foot(report: GazeReport) -> Iterator[str]:
     """Yield the lines below the tables."""
     yield from (f"{result.respondent}: {result.summary}" for result in report.respondents)
     yield from (f"warning: {warning}" for warning in report.warnings)
-    yield "+ yes, - no, ? no answer; [95% confidence interval over photos; for model estimates, by Wald or Student]"
+    yield "+ means yes, - means no, ? means no answer."
+    yield "Brackets show 95% intervals: bootstrap over photos for accuracies, Wald or Student for estimates."
     yield report.signature
 
 
@@ -113,7 +114,7 @@ def _types(report: GazeReport) -> Titled:
 
 
 def _numbers(report: GazeReport) -> Titled:
-    heads = ["respondent", "test", "estimate of", "verdict", "estimate", "p", "method"]
+    heads = ["respondent", "test", "quantity", "verdict", "estimate", "p", "method"]
     rows = [
         [
             result.respondent,
@@ -154,9 +155,14 @@ def _fleet(report: GazeReport) -> Iterator[Titled]:
             ]
             for result in fleet.respondents
         ]
-        yield f"Against guessing, all conditions; of {n} not above it: {by_test}", 1, heads, rows
+        yield (
+            (f"Accuracy compared with guessing, all conditions; respondents (of {n}) not above guessing: {by_test}"),
+            1,
+            heads,
+            rows,
+        )
     if report.fleet.trends:
-        heads = ["accuracy by", "models", "left out", "slope", "p", "r", "rho", "p of rho"]
+        heads = ["accuracy by", "models", "excluded", "slope", "p", "r", "rho", "p of rho"]
         rows = [
             [
                 trend.of,
@@ -194,4 +200,4 @@ def _checks(report: GazeReport) -> Iterator[Titled]:
             if effect is not None
         ]
     if rows:
-        yield "Other checks", 2, ["respondent", "check", "estimate", "of", "p", "method"], rows
+        yield "Other checks", 2, ["respondent", "check", "estimate", "quantity", "p", "method"], rows

@@ -78,7 +78,7 @@ def estimate_weights(
     names = trials.respondents
     if not names:
         raise OptionError(
-            "all trials are attention checks. Add trials of photos" if trials.n_checks else "there are no trials"
+            "all trials are attention checks. Add other trials" if trials.n_checks else "the files contain no trials"
         )
     tasks = [_WeightsTask(name, trials.of(name), seed) for name in names]
     results = tuple(counted(in_processes(_weights, tasks, jobs), len(tasks), on_progress))
@@ -141,7 +141,7 @@ def _foot(weights: GazeWeights) -> Iterator[str]:
         if one.mechanism:
             yield f"{one.respondent}: {one.mechanism.says}"
     yield from (f"warning: {warning}" for warning in weights.warnings)
-    yield "[95% profile likelihood interval]; - where the choices do not determine a parameter"
+    yield "Brackets show 95% profile likelihood intervals. - means that the choices do not determine the parameter."
     yield weights.signature
 
 

@@ -145,9 +145,13 @@ class _Block:
         for record in wrong[~np.isin(wrong, self.blank - self.first)]:
             if self.stray is not None and record >= self.stray:
                 break
-            yield int(record), _fields(int(self.fields[record])), f"{self.width}, as in the header"
+            yield int(record), _fields(int(self.fields[record])), f"{_fields(self.width or 0)}, as in the header"
         if self.stray is not None:
-            yield self.stray, "a quote out of place", "a field whole in quotes, with the quotes in it doubled"
+            yield (
+                self.stray,
+                "a quotation mark in the middle of a field",
+                ("quotation marks around the whole field, and doubled ones inside it"),
+            )
 
     def _drop_before_header(self) -> None:
         """Drop blank lines before the header, which are not records."""

@@ -46,8 +46,10 @@ def read_dataset(paths: str | Path | Sequence[str | Path], scenes: str | Path | 
     for path in listed:
         for scene in read_scenes(path / SCENES) if path.is_dir() else ():
             if by_key.setdefault(scene.key, scene) != scene:
-                actual = f"another scene {scene.sport}/{scene.image} than before"
-                problems.append(Problem(str(path / SCENES), None, "image", actual, "the same scene, or other ids"))
+                actual = f"a scene {scene.sport}/{scene.image} that differs from an earlier one"
+                problems.append(
+                    Problem(str(path / SCENES), None, "image", actual, ("the same scene, or another image id"))
+                )
     if problems:
         raise InputError(problems)
     if not by_key:
@@ -71,9 +73,9 @@ def response_files(paths: str | Path | Sequence[str | Path]) -> tuple[Path, ...]
             endings = (*ENDINGS, COUNTS_ENDING)
             matching = sorted(file for file in path.glob("responses*") if plain_ending(file) in endings)
             if not matching:
-                expected = f"a file responses* ending in {', '.join(endings)}"
-                fix = "Name a dataset folder or a file of responses"
-                problems.append(Problem(str(path), None, "folder", "no file of responses", expected, fix=fix))
+                expected = f"a file named responses*, ending in {', '.join(endings)}"
+                fix = "Name a dataset folder or a responses file"
+                problems.append(Problem(str(path), None, "folder", "no responses file", expected, fix=fix))
         files.extend(matching)
     if problems:
         raise InputError(problems)
@@ -83,5 +85,5 @@ def response_files(paths: str | Path | Sequence[str | Path]) -> tuple[Path, ...]
 def _listed(paths: str | Path | Sequence[str | Path]) -> list[Path]:
     listed = [Path(paths)] if isinstance(paths, (str, Path)) else [Path(path) for path in paths]
     if not listed:
-        raise OptionError("no dataset folder or file of responses was given. Name at least one")
+        raise OptionError("no dataset folder or responses file was given. Name at least one")
     return listed

@@ -33,7 +33,9 @@ def write_responses(rows: pl.DataFrame, path: str | Path) -> None:
     if path.suffix not in FORMATS:
         raise OptionError(f"{path}: expected a file name ending in {', '.join(FORMATS)}")
     if unknown := set(rows.columns) - set(COLUMNS):
-        raise OptionError(f"unknown column of responses: {', '.join(sorted(unknown))}. Available: {', '.join(COLUMNS)}")
+        raise OptionError(
+            f"unknown columns of responses: {', '.join(sorted(unknown))}. Available: {', '.join(COLUMNS)}"
+        )
     rows = rows.select(column for column in COLUMNS if column in rows.columns)
     with replacing(path) as beside:
         if path.suffix == ".jsonl":

@@ -32,7 +32,7 @@ def read_scenes(path: str | Path) -> tuple[Scene, ...]:
     if _is_csv(lines):
         raise InputError([_of_another_format(path, "a CSV file")])
     if lines[0].lstrip().startswith("["):
-        fix = "Write one scene per line, without the brackets around the list and the commas between scenes"
+        fix = "Write one scene per line. Remove the brackets around the list and the commas between scenes"
         raise InputError([Problem(str(path), 1, "file", "a JSON list", "JSON Lines", fix=fix)])
     problems: list[Problem] = []
     scenes: dict[tuple[str, str], Scene] = {}
@@ -55,7 +55,7 @@ def read_scenes(path: str | Path) -> tuple[Scene, ...]:
             problems.extend(problems_of_record(error, str(path), number, model=Scene))
             continue
         if scene.key in scenes:
-            actual = f"{scene.sport}/{scene.image} again, first on line {first_line[scene.key]}"
+            actual = f"a second scene {scene.sport}/{scene.image} (the first is on line {first_line[scene.key]})"
             problems.append(Problem(str(path), number, "image", actual, "each (sport, image) once"))
             continue
         scenes[scene.key], first_line[scene.key] = scene, number
@@ -82,12 +82,14 @@ def _lines(path: Path) -> list[str]:
         return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     except FileNotFoundError:
         is_of_dataset = path.name == "scenes.jsonl"
-        fix = "Name a dataset folder, which contains scenes.jsonl" if is_of_dataset else "Check the path"
+        fix = "Name a dataset folder that contains scenes.jsonl" if is_of_dataset else "Check the path"
         problem = Problem(str(path), None, "file", "no such file", "a scenes file (JSON Lines)", fix=fix)
         raise InputError([problem]) from None
     except (IsADirectoryError, NotADirectoryError):
         actual, fix = (
-            ("a folder", "Name its scenes.jsonl") if path.is_dir() else ("no such file", "Name a dataset folder")
+            ("a folder", ("Name the file scenes.jsonl in this folder"))
+            if path.is_dir()
+            else ("no such file", "Name a dataset folder")
         )
         raise InputError([Problem(str(path), None, "file", actual, "a scenes file (JSON Lines)", fix=fix)]) from None
     except UnicodeDecodeError as error:
@@ -103,6 +105,6 @@ def _is_csv(lines: list[str]) -> bool:
 
 
 def _of_another_format(path: Path, actual: str) -> Problem:
-    expected = "scenes as JSON Lines, such as the scenes.jsonl of a dataset"
-    fix = "Name files of predictions before --scenes, and the file of scenes after it"
+    expected = "a scenes file (JSON Lines), such as the scenes.jsonl of a dataset"
+    fix = "Name the prediction files before --scenes, and the scenes file after it"
     return Problem(str(path), None, "file", actual, expected, fix=fix)

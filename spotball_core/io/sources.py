@@ -63,7 +63,7 @@ COUNTS_ENDING = ".counts"
 
 ENDINGS = (*JSON_LINES, ".csv", ".parquet")
 
-_ONE_A_LINE = "Write one object per line, without brackets around the list and commas at the ends of lines"
+_ONE_A_LINE = "Write one object per line. Remove brackets around the list and commas at the ends of lines"
 
 MAX_COLUMNS = 2000
 """A file with more columns does not contain responses, and checking it would take minutes."""
@@ -140,7 +140,7 @@ def check_each_once(paths: Sequence[Path]) -> None:
     if twice:
         raise InputError(
             [
-                Problem(str(path), None, "file", "the same file again", "each file once", fix="Name it once")
+                Problem(str(path), None, "file", "a file that was given twice", "each file once", fix="Name it once")
                 for path in twice
             ]
         )
@@ -195,10 +195,10 @@ def open_source(path: Path, also: Sequence[str] = ()) -> pl.LazyFrame:
     try:
         if not path.is_file():
             is_folder = path.is_dir()
-            fix = "Name a file in it" if is_folder else _fix_of_path(path)
+            fix = "Name a file in this folder" if is_folder else _fix_of_path(path)
             raise _broken(path, "a folder" if is_folder else "no such file", "a file of responses", fix)
         if path.stat().st_size == 0:
-            raise _broken(path, "an empty file", "at least one response", "Check the program that wrote it")
+            raise _broken(path, "an empty file", "at least one response", "Check the program that wrote the file")
         if path.suffix == ".parquet":
             check_parquet_size(path)
         else:
@@ -344,7 +344,7 @@ def doubtful(columns: Sequence[str], read: Iterable[str], also: Iterable[str] = 
     present, similar = set(columns), _similar(columns, read, also)
     for column in columns:
         if f"{column}_duplicated_0" in present:  # Polars names the second of two equal columns like this.
-            yield plain(column), "two columns of that name", "one. Remove or rename the other"
+            yield plain(column), "two columns with this name", "only one. Remove or rename the other column"
         if missing := [name for name in similar.get(column, ()) if name not in present]:
             yield plain(column), "an unknown column", _meant(missing[0])
 
@@ -363,7 +363,7 @@ def _similar(columns: Iterable[str], read: Iterable[str], also: Iterable[str]) -
 
 
 def _meant(column: str) -> str:
-    return f"{column}. Rename the column to {column}, or give it a less similar name"
+    return f"the column {column}. Rename the unknown column to {column}, or to a less similar name"
 
 
 def _check_columns(name: str, columns: Iterable[str]) -> None:
@@ -380,19 +380,24 @@ def _check_columns(name: str, columns: Iterable[str]) -> None:
     listed = plain(", ".join(present), limit=200) or "none"
     meant = {similar[0] for column, similar in _similar(present, READ, COLUMNS).items() if column not in READ}
     if len(present) == 1 and (separator := next((sign for sign in _SEPARATORS if sign in present[0]), None)):
-        expected = "commas. Save the file with commas between the fields"
+        expected = "fields separated by commas. Save the file with commas between the fields"
         raise InputError([Problem(name, 1, "header", f"fields separated by {_SEPARATORS[separator]}", expected)])
     if len(present) == 1 and present[0].startswith("PK\x03\x04"):
-        expected = "text. Save the spreadsheet as CSV; renaming an Excel file is not enough"
+        expected = "a text file. Save the spreadsheet as CSV; renaming an Excel file is not enough"
         raise InputError([Problem(name, None, "file", "an Excel or zip file", expected)])
     if "image" not in present and "image" not in meant:
-        wrong("image", f"the columns {listed}", "a column image. Rename the column with the ids of images to image")
+        wrong(
+            "image",
+            f"the columns {listed}",
+            ("a column `image`. Rename the column that contains the image ids to `image`"),
+        )
     for first, second in (("x", "y"), ("y", "x"), ("row", "col"), ("col", "row")):
         if first in present and second not in present:
-            wrong(second, f"{first} without {second}", f"both. Add the column {second}")
+            wrong(second, f"a column {first} without a column {second}", f"both columns. Add the column {second}")
     if not any(answer in present or answer in meant for answer in ANSWERS):
         expected = (
-            "cell; or x and y; or row and col; or probabilities. Rename the column with the answers to one of these"
+            "one of the columns cell, probabilities, x and y, or row and col. Rename the column that contains the "
+            "answers"
         )
         wrong("cell", f"the columns {listed}", expected)
     if problems:
@@ -423,7 +428,7 @@ def check_not_compressed(path: Path) -> None:
     with path.open("rb") as file:
         head = file.read(4)
     if head.startswith(_COMPRESSED):
-        raise _broken(path, "a compressed file", "text in UTF-8", "Unpack it and retry")
+        raise _broken(path, "a compressed file", "text in UTF-8", "Unpack the file and retry")
 
 
 def check_is_text(path: Path) -> None:
@@ -485,10 +490,12 @@ def _fix_of_ending(path: Path) -> str:
     if path.suffix.lower() in (".xlsx", ".xls", ".ods"):
         return "Save the spreadsheet as CSV and retry"
     if path.suffix == ".json":
-        return "Write one JSON object per line and name the file .jsonl. A score report cannot be scored"
+        return (
+            "Write one JSON object per line, and save the file with the ending .jsonl. A score report cannot be scored"
+        )
     if path.suffix in (".zip", ".gz", ".zst", ".bz2"):
-        return "Unpack it and retry"
-    return "Save the responses as CSV or JSON Lines, or rename the file if it contains one of these"
+        return "Unpack the file and retry"
+    return "Save the responses as CSV or JSON Lines. If the file already has one of these formats, rename it"
 
 
 def _fix_of_path(path: Path) -> str:

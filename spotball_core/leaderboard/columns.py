@@ -46,16 +46,16 @@ class MetricColumn:
 def column(key: str, policy: ScorePolicy) -> MetricColumn:
     """Describe a metric under a policy; a metric that is not installed has no title, unit or ranks."""
     if key == CEILING_SCORE:
-        return MetricColumn(key, "Closeness to the reference (0 uniform, 1 like it)", "ratio", "higher")
+        return MetricColumn(key, "Closeness to the reference (0: uniform guessing, 1: reference)", "ratio", "higher")
     if key not in METRICS:
-        return MetricColumn(key, key, "none", None, why_not="the metric is not installed here")
+        return MetricColumn(key, key, "none", None, why_not="the metric is not installed")
     metric = METRICS[key]
     title, unit = metric.title_under(policy), metric.unit_under(policy)
     if "reference" in metric.needs:
         title += f" to {policy.reference}"
     better: Better | None = None
     if metric.by_size:
-        why_not = "it depends on the number of responses"
+        why_not = "the metric depends on the number of responses"
     elif metric.direction in ("higher", "lower"):
         why_not, better = "", "higher" if metric.direction == "higher" else "lower"
     elif metric.direction == "like the reference":
@@ -63,7 +63,7 @@ def column(key: str, policy: ScorePolicy) -> MetricColumn:
     elif metric.direction.startswith("1 "):
         why_not, better = "", "one"
     else:
-        why_not = "no value is better than another"
+        why_not = "no value of the metric is better than another"
     return MetricColumn(key, title, unit, better, (metric.lowest, metric.highest), why_not)
 
 

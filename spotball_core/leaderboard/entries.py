@@ -104,7 +104,7 @@ def collect(reports: Sequence[SourceReport]) -> tuple[dict[ScoredTask, TaskEntri
     for source in reports:
         report = source.report
         if "respondent" not in report.policy.by:
-            notes.append(f"{source.source} is not split by respondent and cannot be ranked.")
+            notes.append(f"{source.source} does not score each respondent separately, so it cannot be ranked.")
             continue
         images = {place: images for images in report.image_sets for place in images.groups}
         names = Counter(group.name for group in report.groups)
@@ -121,8 +121,10 @@ def collect(reports: Sequence[SourceReport]) -> tuple[dict[ScoredTask, TaskEntri
             _add(task_entries.entries, _entry(source, group, scores))
         if n_unknown:
             notes.append(
-                f"{source.source} does not record the images behind {plural(n_unknown, 'group')}, as reports of older "
-                "versions, so these are excluded: run `spotball score` again."
+                f"{source.source} is from an older version and does not record the scored images of "
+                f"{plural(n_unknown, 'group')}. "
+                f"{'This group is' if n_unknown == 1 else 'These groups are'} excluded. Run `spotball score` again to "
+                f"include {'it' if n_unknown == 1 else 'them'}."
             )
     return tasks, notes
 

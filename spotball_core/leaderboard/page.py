@@ -16,41 +16,40 @@ GENERATOR = "spotball leaderboard"
 """Start of the page's `generator`, which identifies a folder as a leaderboard."""
 
 CAPTION = (
-    "In brackets the 95% confidence interval; in italics the rank, and in parentheses the ranks that are possible."
+    "Brackets show the 95% confidence interval. Italics show the rank, and parentheses the ranks that are possible."
 )
 
 READING = (
     (
-        "A rank counts the entries with better values. In parentheses are the ranks that the intervals allow: "
-        "with 95% confidence, all true ranks of a column are among them. An entry is certainly better than "
-        "another only if their intervals, widened for the number of entries (Bonferroni), do not overlap (Klein, "
-        "Wright and Wieczorek, 2020). This is cautious: it holds however the errors of two entries on the same "
-        "images depend on each other, which reports do not record. With the responses, `spotball report` and "
-        "`spotball compare` allow for that, and may find differences that are left open here."
+        "The best value has rank 1. Parentheses show the range of ranks that the intervals allow. With 95% "
+        "confidence, all true ranks of a column are in these ranges. One entry is ranked above another with "
+        "confidence only if their intervals, widened for the number of entries (Bonferroni), do not overlap (Klein, "
+        "Wright and Wieczorek, 2020). This method is conservative: reports do not record how the errors of two "
+        "entries on the same images depend on each other, so the ranges hold for any dependence. `spotball report` "
+        "and `spotball compare` use the responses themselves, and may find differences that this table does not show."
     ),
     (
-        "The confidence is for one column of one table, and for other images like these. It is as accurate as the "
-        "bootstrap intervals, which are somewhat too narrow with few images. Scores without intervals "
-        "(`--bootstrap 0`) have no rank intervals."
+        "The confidence applies to one column of one table, and to new images of the same kind. It is as accurate as "
+        "the bootstrap intervals, which are slightly too narrow if there are few images. Scores without intervals "
+        "(`--bootstrap 0`) have no ranges of ranks."
     ),
     (
-        "↑: higher values are better. ↓: lower values are better. Other columns are ranked by the distance from "
-        "the reference's value, whose own interval is allowed for, or from 1, the value of the ground truth. "
-        "Metrics that depend on the number of responses have no ranks; their matched versions have."
+        "↑ means that higher values are better, and ↓ that lower values are better. Other columns are ranked by the "
+        "distance from the value of the reference, including its interval, or from 1, the value of the ground truth. "
+        "Metrics that depend on the number of responses have no ranks. Their matched versions have ranks."
     ),
     (
         "Models have ranks. People and baselines are shown without ranks. Baselines have ranks only if no model is "
         "shown. Uniform guessing is computed exactly."
     ),
     (
-        "Entries are ranked together only if they agree in version, policy, parse policy, scored images with "
-        "their ground truth, and the reference's responses. Different prompts are ranked together; `--prompt` "
-        "selects some of them."
+        "Entries are ranked together only if they have the same version, policy, parse policy, scored images, ground "
+        "truth, and responses of the reference. Different prompts are ranked together. Select prompts with `--prompt`."
     ),
     (
-        "An average over sports is the unweighted mean, for entries with scores in all sports. Its interval "
-        "treats the sports' images as independent samples (Zou and Donner, 2008). It has no interval if "
-        "participants were resampled, because they answer images of several sports."
+        "The average over sports is an unweighted mean. Only entries with scores in all sports have it. Its interval "
+        "treats the images of different sports as independent samples (Zou and Donner, 2008). If participants were "
+        "resampled, the average has no interval, because participants answer images of several sports."
     ),
 )
 """An explanation of the ranks, in paragraphs."""
@@ -105,7 +104,7 @@ def _ranking(ranking: RankTable, keys: tuple[str, ...]) -> Section:
         name,
         f"{ranking.number}. {printable(ranking.title)}",
         lead=tuple(remarks(ranking, columns)),
-        missing="" if columns else "No report has a value of the chosen metrics.",
+        missing="" if columns else "No report has values of the selected metrics.",
         tables=(PageTable(f"{name}-table", CAPTION, heads, len(names), (TableRows("", rows),)),) if columns else (),
         signature=printable(ranking.signature),
     )

@@ -157,7 +157,7 @@ def make_leaderboard(
     """
     tasks, notes = collect(collection.reports)
     if not tasks:
-        raise OptionError(" ".join(["the reports contain no groups that can be ranked.", *notes]))
+        raise OptionError(" ".join(["the reports contain no group that can be ranked.", *notes]))
     tasks = _only(tasks, sports, prompts)
     averages, more = _averages(tasks)
     drafts = [*averages, *(((task,), entries) for task, entries in _by_sport(tasks))]
@@ -265,10 +265,10 @@ def _averages(tasks: Mapping[ScoredTask, TaskEntries]) -> tuple[list[Average], l
         of_setting_averages, ambiguous = _averages_over(sports, of_setting)
         averages += of_setting_averages
         if not of_setting_averages:
-            reason = f"No respondent has scores in all of {listed(sports)}, so there is no average over them."
-            notes[f"{reason} `--sport` selects some."] = None
+            reason = f"No respondent has scores for all of {listed(sports)}, so there is no average over these sports."
+            notes[f"{reason} Select sports with `--sport`."] = None
         notes |= {
-            f"{name} has several scores of a sport, so it is not averaged over sports.": None for name in ambiguous
+            f"{name} has several scores for one sport, so it has no average over sports.": None for name in ambiguous
         }
     averages.sort(key=lambda average: -len(average[1].entries))
     return averages, list(notes)
@@ -391,8 +391,11 @@ def _with_differences(rankings: Sequence[RankTable]) -> Iterator[RankTable]:
 
 def _sentence(others: Sequence[int], different: Mapping[str, str]) -> str:
     numbers = listed([str(number) for number in others])
-    reasons = "; ".join(f"{name} (here {value})" for name, value in different.items())
-    return f"Not comparable with ranking{'s' if len(others) > 1 else ''} {numbers}. What differs: {reasons}."
+    reasons = "; ".join(f"{name} (in this ranking: {value})" for name, value in different.items())
+    return (
+        f"Do not compare this ranking with ranking{'s' if len(others) > 1 else ''} {numbers}. They differ "
+        f"in: {reasons}."
+    )
 
 
 def _attributes(ranking: RankTable) -> dict[str, str]:

@@ -20,7 +20,7 @@ from spotball_core.service.paths import file_fault
 from spotball_core.service.progress import OnProgress, counted, ignore_progress
 from spotball_core.service.safe_text import printable
 
-EXPECTED = "a score report, as `spotball score --format json` and `spotball report` write it"
+EXPECTED = "a score report from `spotball score --format json` or `spotball report`"
 
 _KEYS = ("schema_version", "signature", "provenance", "policy", "groups")
 """Keys that every score report has; comparisons and reports on reasoning or gaze lack one of them."""
@@ -77,7 +77,7 @@ def read_reports(
             continue
         content = hashlib.sha256(report.model_dump_json().encode()).digest()
         if content in reports:
-            notes.append(f"{name} is the same report as {reports[content].source} and is counted once.")
+            notes.append(f"{name} is identical to {reports[content].source}, so only one of them is used.")
         else:
             reports[content] = SourceReport(name, report)
     if problems:
@@ -87,8 +87,8 @@ def read_reports(
         others = f"; {n_others} other JSON {'file' if n_others == 1 else 'files'}" if n_others else ""
         raise InputError([Problem(places, None, "reports", f"none{others}", EXPECTED)])
     if n_others:
-        what = "file that is not a score report was" if n_others == 1 else "files that are not score reports were"
-        notes.append(f"{n_others} JSON {what} skipped.")
+        what = "file was skipped, because it is" if n_others == 1 else "files were skipped, because they are"
+        notes.append(f"{n_others} JSON {what} not {'a score report' if n_others == 1 else 'score reports'}.")
     return Collection(tuple(reports.values()), tuple(notes))
 
 
@@ -161,7 +161,7 @@ def _read(path: Path, must_be: bool) -> ScoreReport | None:
         return None
     version = content["schema_version"]
     if isinstance(version, int) and version > SCHEMA_VERSION:
-        raise refuse("schema_version", str(version), f"{SCHEMA_VERSION}; update spotball-core to read newer reports")
+        raise refuse("schema_version", str(version), f"{SCHEMA_VERSION}. Update spotball-core to read newer reports")
     return _validated(path, content)
 
 

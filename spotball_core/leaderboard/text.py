@@ -71,11 +71,14 @@ def remarks(ranking: RankTable, columns: list[MetricColumn]) -> Iterator[str]:
     if ranking.differs:
         yield printable(ranking.differs)
     if any(entry.is_one_of_several for entry in ranking.entries):
-        yield "Some reports have different scores of the same respondent and prompt. Each is shown with its source."
+        yield (
+            "Some reports contain different scores for the same respondent and prompt. Each score is shown "
+            "with its source."
+        )
     for column in columns:
         if not ranking.ranks[column.key]:
             reason = column.why_not or (
-                "no entry competes" if ranking.goal(column.key) else "no single reference value"
+                "no entry is ranked" if ranking.goal(column.key) else "the entries have different reference values"
             )
             yield f"{column.title} has no ranks: {reason}."
 

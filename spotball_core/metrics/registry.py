@@ -127,7 +127,7 @@ _ALL = (
         published_with_controls=True,
     ),
     Metric(
-        *("center_ratio", "Center ratio", "CR", "ratio", "1 = like the truth, above = center bias", "7", ("truth",)),
+        *("center_ratio", "Center ratio", "CR", "ratio", "1 = no center bias, above 1 = center bias", "7", ("truth",)),
         "strategy",
         function=strategy.center_ratio,
         aggregate=Pooled(_center_ratio),
@@ -183,11 +183,17 @@ _ALL = (
         aggregate=MeanOverImages(lambda data: task.expected_error(data.mass, data.truth, grid=data.grid)),
     ),
     Metric(
-        *("symmetric_center_bias", "Symmetric center bias", "SCB", "ratio", "1 = like the truth, below = center bias"),
+        *(
+            "symmetric_center_bias",
+            "Symmetric center bias",
+            "SCB",
+            "ratio",
+            ("1 = no center bias, below 1 = center bias"),
+        ),
         *(None, ("truth",), "strategy"),
         function=strategy.symmetric_center_bias,
         aggregate=Pooled(_symmetric_center_bias),
-        no_value="no parsed responses, or all ground truth at the image's center",
+        no_value="no parsed responses, or the ball is at the image's center in all images",
     ),
     Metric(
         *("wasserstein_1d", "1D Wasserstein distance", "W1D", "px", "lower", None, ("reference",), "alignment"),
@@ -297,7 +303,7 @@ def _registered() -> Mapping[str, Metric]:
         if not isinstance(metric, Metric):
             raise OptionError(f"the metric {name!r} is of type {type(metric).__name__}, expected spotball_core.Metric")
         if metric.key in metrics:
-            raise OptionError(f"the metric {name!r} has the key {metric.key!r}, which another metric has")
+            raise OptionError(f"the metric {name!r} has the key {metric.key!r}, which another metric already has")
         metrics[metric.key] = metric
     return MappingProxyType(metrics)
 

@@ -263,10 +263,10 @@
     const percent = (value) => `${(100 * value).toFixed(1)}%`;
     const lines = [];
     if (ball.length) {
-      lines.push(`You: ${Math.round(GUESSES * sum(mine, hit))} of ${GUESSES} guesses hit, ${sum(mine, off).toFixed(0)} px off on average.`);
-      lines.push(`${name}: ${percent(sum(people, hit))} hit, ${sum(people, off).toFixed(0)} px off.`);
+      lines.push(`You: ${Math.round(GUESSES * sum(mine, hit))} of ${GUESSES} guesses hit the ball; the mean error is ${sum(mine, off).toFixed(0)} px.`);
+      lines.push(`${name}: ${percent(sum(people, hit))} hit the ball; the mean error is ${sum(people, off).toFixed(0)} px.`);
       for (const card of all(".card[data-right]", image))
-        lines.push(`${one("h5", card).firstChild.textContent.trim()}: ${percent(Number(card.dataset.right))} hit.`);
+        lines.push(`${one("h5", card).firstChild.textContent.trim()}: ${percent(Number(card.dataset.right))} hit the ball.`);
     }
     const alike = people.filter(([cell]) => image.guesses.some((guess) => guess.label === cell.label));
     lines.push(`${percent(sum(alike, () => 1))} of the guesses of ${name} are in your cells.`);

@@ -32,7 +32,7 @@ def accuracy_chart(report: ScoreReport) -> Figure:
         if (value := group.metrics["accuracy"].value) is not None:
             means[group.respondent or ""].append(value)
     if not any(means.values()):
-        raise OptionError("no group of this report has an accuracy")
+        raise OptionError("no group of this report has a value of accuracy")
     order = sorted(means, key=lambda name: -sum(means[name]) / (len(means[name]) or 1))
     sports = dict.fromkeys(group.sport for group in drawn)
     panels = tuple(
@@ -70,12 +70,12 @@ def _asked_several(groups: Iterable[GroupScore]) -> set[str | None]:
 
 def _caption(report: ScoreReport) -> str:
     """Describe the dots, the lines, and what is not drawn."""
-    text = "Dots: share of responses that name a cell with the ball; unparsed responses count as wrong."
+    text = "Dots show the share of responses that name a cell with the ball. Unparsed responses count as wrong."
     if report.policy.bootstrap:
-        text += f" Lines: 95% bootstrap intervals over {report.policy.cluster}s."
+        text += f" Lines show 95% bootstrap intervals over {report.policy.cluster}s."
     values = [group.metrics["accuracy"].value for group in report.groups if _is_oracle(group)]
     if known := sorted({f"{value:.0%}" for value in values if value is not None}):
-        text += f" Not drawn: oracle, which knows the ball's cells ({', '.join(known)})."
+        text += f" The baseline oracle knows the ball's cells and is not shown ({', '.join(known)})."
     return text
 
 

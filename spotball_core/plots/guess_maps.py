@@ -116,9 +116,9 @@ def guess_maps(
         for sport, respondents in guesses.items()
     )
     window = PAPER_WINDOW if (grid.rows, grid.cols) == (6, 10) else None
-    outline = f" Dashed: the center window ({window_words(window)})." if window else ""
-    caption = f"Guesses pooled over images; blank: never named.{outline}"
-    frame = FigureFrame("Where the guesses fall", tuple(filter(None, (caption, note))), columns(2))
+    outline = f" The dashed line shows the center window ({window_words(window)})." if window else ""
+    caption = f"Guesses pooled over images. Blank cells have no guesses.{outline}"
+    frame = FigureFrame("Where respondents guess", tuple(filter(None, (caption, note))), columns(2))
     with plain_style():
         return HeatMapChart(sports, grid, window).draw(range(len(sports)), frame)
 

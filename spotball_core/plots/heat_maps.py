@@ -140,7 +140,7 @@ class HeatMapChart:
         axes.set_yticks([])
         axes.spines[:].set(color=RULE, linewidth=0.5)
         look: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "center"}
-        text = f"0 to {quantity(self.top, 'share')} of the guesses in a map"
+        text = f"share of the guesses in a map, 0 to {quantity(self.top, 'share')}"
         axes.annotate(text, (1, 0.5), (5, 0), fontsize=SMALL, color=FAINT, **look)
 
 

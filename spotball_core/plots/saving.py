@@ -36,7 +36,7 @@ def save_figure(figure: Figure, path: str | Path, *, dpi: int = DPI) -> None:
 
     path = Path(path)
     if path.suffix not in FORMATS:
-        raise OptionError(f"{path}: cannot write this kind of picture; use one of {', '.join(FORMATS)}")
+        raise OptionError(f"{path}: this picture format is not supported. Use one of {', '.join(FORMATS)}")
     # Use TrueType fonts in PDF files, which journals require, and SVG ids that do not change between runs.
     with (
         replacing(path) as beside,

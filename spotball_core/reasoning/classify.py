@@ -86,11 +86,11 @@ def classify(
         ([0.0, 0.8], ['pose'])
     """
     if len(template_embeddings) < 2:
-        raise OptionError(f"{len(template_embeddings)} categories of templates, expected at least 2")
+        raise OptionError(f"templates: found {len(template_embeddings)} categories, expected at least 2")
     parts = [np.asarray(part, dtype=float) for part in template_embeddings.values()]
     if any(part.ndim != 2 or not len(part) or part.shape[1] != parts[0].shape[1] for part in parts):
         shapes = ", ".join(str(part.shape) for part in parts)
-        raise OptionError(f"templates have shapes {shapes}, expected (k, d) each, k at least 1 and d the same")
+        raise OptionError(f"templates have shapes {shapes}, expected (k, d) with k of at least 1 and the same d")
     columns = np.concatenate(parts)
     means = mean_over(set_numbers([len(part) for part in parts]), len(parts))
     similarity = cosines(embeddings, columns) @ means
@@ -111,7 +111,7 @@ def weighted_mean(values: FloatArray, weights: ArrayLike | None = None) -> Float
     """
     share = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=float)
     if share.shape != (len(values),) or not np.isfinite(share).all() or (share < 0).any():
-        raise OptionError(f"weights have shape {share.shape}, expected ({len(values)},), at least 0 and finite")
+        raise OptionError(f"weights: found shape {share.shape}, expected {len(values)} finite numbers of at least 0")
     usable = np.isfinite(values).all(axis=1) & (share > 0)
     if not usable.any():
         raise OptionError("an offset needs at least one reference text that is not empty")

@@ -45,10 +45,12 @@ def picture(report: ReasoningReport) -> PagePicture:
         "share of the rationales",
         "share",
     )
-    interval_note = ", with the 95% bootstrap interval over images" if report.provenance.bootstrap else ""
+    interval_note = ", with 95% bootstrap intervals over images" if report.provenance.bootstrap else ""
     caption = (
-        f"Dots: share of the rationales that are closest to the category's sentences, as published{interval_note}. "
-        f"Short lines: the share without the sets' offset ({_corpus(report)}). All rationales of a row count alike."
+        f"Dots show the share of rationales that are closest to the category's sentences (published method)"
+        f"{interval_note}. Short lines show the share after the offset between the categories is removed; the offset "
+        "was "
+        f"{_corpus(report)}. All rationales of a row have the same weight."
     )
     return PagePicture(NAME, "What rationales mention", caption, chart, tuple(map(_words, report.panels)))
 

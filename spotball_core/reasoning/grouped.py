@@ -69,12 +69,12 @@ class GroupedRationales:
         table = rows.join(places, on=["sport", "image"], how="left", maintain_order="left")
         if table["_image"].null_count():
             sport, image = table.filter(pl.col("_image").is_null()).select("sport", "image").row(0)
-            raise OptionError(f"rationales are for an image that is not among the scenes: {sport}/{image}")
+            raise OptionError(f"a rationale is for an image that the scenes do not contain: {sport}/{image}")
         responses = table.filter(~pl.col("_control")).drop("_control")
         directed = pl.Series("text", np.flatnonzero(has_direction), dtype=pl.Int64)
         with_text = responses.filter(pl.col("text").is_in(directed.implode()))
         if with_text.is_empty():
-            raise OptionError("no rationale is left that an embedding gives a direction to")
+            raise OptionError("no rationale has an embedding with a direction")
         names = sorted(
             with_text.select(_PARTS).unique().rows(), key=lambda name: reading_order(name[0], name[2], *name[1::2])
         )
@@ -123,4 +123,4 @@ class GroupedRationales:
         for (_, respondent, _, _), n in sorted(self.n_responses.items()):
             if respondent not in speaking:
                 silent[str(respondent)] = silent.get(str(respondent), 0) + n
-        return tuple(f"{name}: none of {n:,} responses comes with words" for name, n in silent.items())
+        return tuple(f"{name}: none of the {n:,} responses has a rationale" for name, n in silent.items())

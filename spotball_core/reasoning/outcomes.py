@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 _UNKNOWN = {
-    "accuracy": "the scenes do not say where the ball is",
-    "euclidean_error": "no rationale comes with a cell, of a scene that says where the ball is",
-    "distance_to_people": "no rationale comes with a cell, of an image that people answered",
+    "accuracy": "the scenes do not contain the ball's position",
+    "euclidean_error": "no rationale has both a guessed cell and a scene with a known ball position",
+    "distance_to_people": "no rationale has both a guessed cell and an image that people answered",
 }
 
 
@@ -122,7 +122,7 @@ def _of(
             )
             if difference is None:
                 reason = (
-                    f"no sport and prompt has rationales of {names[place]} and of {other_name} with a known outcome"
+                    f"no sport and prompt has rationales of both {names[place]} and {other_name} with a known outcome"
                 )
                 if not np.isfinite(value[inside]).any():
                     reason = _UNKNOWN[outcome]

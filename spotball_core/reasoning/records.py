@@ -314,5 +314,5 @@ def read_reasoning(path: Path) -> ReasoningReport:
         if isinstance(error, ValidationError):
             first = error.errors()[0]
             where, actual = ".".join(map(str, first["loc"])) or "file", first["msg"]
-        expected = "what `spotball reasoning --format json` writes"
+        expected = "the output of `spotball reasoning --format json`"
         raise InputError([Problem(str(path), None, where, actual, expected)]) from error

@@ -128,7 +128,7 @@ def relabel(
 def _labelings(sizes: Sequence[int], labelings: int, seed: int) -> IntArray:
     """Return the set of each template: the true sets, then random ones; shape (1 + labelings, k)."""
     if labelings < 1:
-        raise OptionError(f"{labelings} random labelings cannot be compared with, at least 1 is needed")
+        raise OptionError(f"labelings: found {labelings}, expected at least 1")
     true = set_numbers(sizes)
     generator = generator_for(seed, "labelings", *map(str, sizes))
     return np.concatenate([true[None], generator.permuted(np.tile(true, (labelings, 1)), axis=1)])

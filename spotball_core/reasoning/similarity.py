@@ -63,7 +63,9 @@ def cosines(embeddings: ArrayLike, templates: ArrayLike) -> FloatArray:
     rows: NDArray[np.floating] = np.asarray(embeddings)
     columns = np.asarray(templates, dtype=float)
     if rows.ndim != 2 or columns.ndim != 2 or rows.shape[1] != columns.shape[1] or not columns.size:
-        raise OptionError(f"embeddings have shape {rows.shape} and templates {columns.shape}, expected (n, d), (k, d)")
+        raise OptionError(
+            f"embeddings have shape {rows.shape} and templates {columns.shape}, expected (n, d) and (k, d)"
+        )
     directions = unit(columns)
     if not np.isfinite(directions).all():
         raise OptionError("the embedding of a template is zero or not finite")

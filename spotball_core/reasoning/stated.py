@@ -61,7 +61,7 @@ def stated_cues(
     if len(category) != len(rationales.texts):
         raise OptionError(f"{len(category)} categories for {len(rationales.texts)} texts")
     if permutations < 1:
-        raise OptionError(f"permutations is {permutations}, expected at least 1")
+        raise OptionError(f"permutations: found {permutations}, expected at least 1")
     by_group = _shares(scoring, rationales, category, len(names))
     sports = dict.fromkeys(str(group.sport) for group in by_group)
     by_sport = {sport: scores_of_sport(scoring, sport, None) for sport in sports}
@@ -84,20 +84,20 @@ class _Test:
     def of(self, fit: GroupFit | None, number: FloatArray, share: FloatArray) -> StatedCue:
         """Test with the number of rationales of each scene, and the share of them with the category."""
         if fit is None:
-            return self._record(0, 0, None, reason="too few images with guesses")
+            return self._record(0, 0, None, reason="too few images have guesses")
         use = number[fit.scenes] > 0
         n_images, n_rationales = int(use.sum()), int(number[fit.scenes].sum())
         cues = [cue for cue in FOLLOWED[self.category] if cue in fit.subsets.groups]
         stated = share[fit.scenes][use]
         mean = float(stated.mean()) if use.any() else None
         if not cues:
-            return self._record(n_images, n_rationales, mean, reason="none of its cues applies to these images")
+            return self._record(n_images, n_rationales, mean, reason="no cue of this category applies to these images")
         if n_images < _LEAST:
-            return self._record(n_images, n_rationales, mean, reason=f"fewer than {_LEAST} images with rationales")
+            return self._record(n_images, n_rationales, mean, reason=f"fewer than {_LEAST} images have rationales")
         gain = fit.subsets.of([*fit.base, *cues]) - fit.subsets.of(fit.base)
         first, second = _ranks(stated), _ranks((gain / fit.sizes)[use])
         if not first.any() or not second.any():
-            return self._record(n_images, n_rationales, mean, reason="all images are alike")
+            return self._record(n_images, n_rationales, mean, reason="all images have the same value")
         value = float(first @ second)
         drawn = self.generator.permuted(np.tile(second, (self.permutations, 1)), axis=1) @ first
         # The observed order counts as one more permutation, so that a test at level alpha has an error rate of at most

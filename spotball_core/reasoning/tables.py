@@ -109,13 +109,13 @@ def _tables(report: ReasoningReport) -> Iterator[Titled]:
     heads = [f"{category} (%)" for category in report.categories]
     names = [[str(part) for part in (group.sport, group.respondent, group.prompt)] for group in report.groups]
     yield (
-        "As published: the larger mean cosine",
+        "Published method: categories by the largest mean cosine",
         3,
         [*_NAMES, "images", "rationales", "empty", *heads],
         [[*name, *_counts(group), *_shares(group.published)] for name, group in zip(names, report.groups, strict=True)],
     )
     yield (
-        "Centered: without the sets' offset",
+        "Centered method: the offset between the categories is removed",
         3,
         [*_NAMES, *heads, "changed (%)"],
         [
@@ -124,7 +124,7 @@ def _tables(report: ReasoningReport) -> Iterator[Titled]:
         ],
     )
     yield (
-        "How far to trust it",
+        "Reliability of the categories",
         3,
         [*_NAMES, *_trust_heads(report)],
         [[*name, *_trust(group)] for name, group in zip(names, report.groups, strict=True)],
@@ -144,17 +144,17 @@ def _tables(report: ReasoningReport) -> Iterator[Titled]:
             ],
         )
     yield (
-        "Leave-one-template-out: rationales that keep their category",
+        "Share of rationales that keep their category if a template is excluded",
         2,
-        ["category", "template that matters most", "published (%)", "centered (%)"],
+        ["category", "most influential template", "published (%)", "centered (%)"],
         [
             [left_out.category, left_out.template, *(_kept(share) for share in (left_out.published, left_out.centered))]
             for left_out in least(report)
         ],
     )
-    heads = ["outcome", "respondent", "statistic", "a", "b", "rationales", "of a", "of b", "a - b"]
+    heads = ["outcome", "respondent", "statistic", "a", "b", "rationales", "mean of a", "mean of b", "a - b"]
     yield (
-        "What a category goes with",
+        "Accuracy and distances by category",
         5,
         heads,
         [_contrast(contrast) for contrast in report.contrasts if contrast.reason is None],
@@ -178,7 +178,7 @@ def _with(text: str, ends: Interval | None, unit: str) -> str:
 
 
 def _trust_heads(report: ReasoningReport) -> list[str]:
-    heads = ["margin", "by random labels", "p", "centered margin", "by random labels", "p"]
+    heads = ["margin", "with random labels", "p", "centered margin", "with random labels", "p"]
     if any(group.keywords for group in report.groups):
         heads += ["with keywords (%)", "agree (%)", "kappa"]
     return heads
@@ -242,12 +242,17 @@ def _foot(report: ReasoningReport) -> Iterator[str]:
     for offset in report.offsets:
         listed = ", ".join(f"{category} {value:.3f}" for category, value in offset.similarity.items())
         corpus = plural(offset.n_texts, "neutral sentence" if offset.texts == "neutral" else "rationale")
-        weighting = "" if offset.texts == "neutral" else ", groups alike"
-        yield f"mean cosine over {corpus}{weighting}: {listed}; head start {offset.spread:.3f}"
+        weighting = "" if offset.texts == "neutral" else ", with equal weight for each group"
+        yield (
+            f"Mean cosine (offset) over {corpus}{weighting}: {listed}. Difference of the offsets: {offset.spread:.3f}."
+        )
     if report.provenance.bootstrap:
-        yield "[95% bootstrap interval over images]"
-    yield f"p: mean margin against {report.provenance.labelings:,} random labelings of the templates"
-    yield "of a, of b: means within sport, respondent and prompt, weighted over them"
+        yield "Brackets show 95% bootstrap intervals over images."
+    yield (
+        f"p: permutation test of the mean margin with {report.provenance.labelings:,} random labelings of "
+        "the templates."
+    )
+    yield "Mean of a, mean of b: weighted means over sports, respondents and prompts."
     yield report.signature
 
 
@@ -255,18 +260,18 @@ def counted(texts: TextCounts) -> str:
     """Describe the numbers of texts, and of texts of each unusual kind."""
     parts = [
         f"{texts.n_responses:,} responses",
-        f"{texts.n_empty:,} without words",
+        f"{texts.n_empty:,} without a rationale",
         f"{texts.n_unique:,} different texts",
-        f"{texts.n_duplicates:,} said before",
+        f"{texts.n_duplicates:,} repeated texts",
         f"{texts.n_without_letters:,} without letters",
-        f"{texts.n_seem_not_english:,} that seem not English",
+        f"{texts.n_seem_not_english:,} that may not be English",
     ]
     if texts.n_truncated is not None:
-        parts.append(f"{texts.n_truncated:,} read in part")
+        parts.append(f"{texts.n_truncated:,} truncated by the embedder")
     if texts.n_without_direction:
-        parts.append(f"{texts.n_without_direction:,} that the embedder gave no direction")
+        parts.append(f"{texts.n_without_direction:,} without a direction in the embedding")
     if texts.n_controls:
-        parts.append(f"{texts.n_controls:,} to controls excluded")
+        parts.append(f"{texts.n_controls:,} to control images (excluded)")
     return f"{'; '.join(parts)}; the longest has {texts.longest:,} words"
 
 

@@ -100,11 +100,11 @@ def load_templates(name_or_path: str | Path = BUILT_IN[0]) -> Templates:
         return Templates(*_values(tomllib.loads(file.read_text(encoding="utf-8"))))
     path = Path(name_or_path)
     if not path.is_file():
-        raise OptionError(f"{unknown_name('templates', str(path), BUILT_IN)}, or the path of a file of templates")
+        raise OptionError(f"{unknown_name('templates', str(path), BUILT_IN)}, or the path of a templates file")
     fields = read_toml(path, "templates")
     faults = list(_wrong_types(fields)) or list(_faults(*_values(fields)))
     if not faults and fields["name"] in BUILT_IN:
-        faults = [("name", repr(fields["name"]), "another name: this one stands for the project's own templates")]
+        faults = [("name", repr(fields["name"]), "another name, because built-in templates have this name")]
     if faults:
         raise InputError([Problem(str(path), None, where, actual, expected) for where, actual, expected in faults])
     return Templates(*_values(fields))
@@ -128,7 +128,7 @@ def _wrong_types(fields: Mapping[str, Any]) -> Iterator[Fault]:
     """Yield problems with the names and types of a file's fields."""
     for name in fields:
         if name not in _FIELDS:
-            yield name, "a field of this name", f"none but {', '.join(_FIELDS)}"
+            yield name, "an unknown field", f"only the fields {', '.join(_FIELDS)}"
     for name in ("name", "version"):
         if not isinstance(fields.get(name), str):
             yield name, repr(fields[name]) if name in fields else "nothing", "a text in quotes"
@@ -137,7 +137,7 @@ def _wrong_types(fields: Mapping[str, Any]) -> Iterator[Fault]:
     for name in ("categories", "keywords"):
         table = fields.get(name, {} if name == "keywords" else None)
         if not isinstance(table, dict):
-            yield name, "nothing" if table is None else repr(table), "a table of lists, one a category"
+            yield name, "nothing" if table is None else repr(table), "a table with one list per category"
             continue
         for key, texts in table.items():
             if not _is_texts(texts):
@@ -152,7 +152,7 @@ def _faults(name: str, version: str, categories: _Sets, keywords: _Sets, neutral
     """Yield problems with the content of templates."""
     for where, text in (("name", name), ("version", version)):
         if not text.strip():
-            yield where, "an empty text", "at least one sign"
+            yield where, "an empty text", "at least one character"
     if len(categories) < 2:
         yield "categories", str(len(categories)), "at least 2"
     if any(not category.strip() for category in categories):
@@ -179,7 +179,7 @@ def _wrong_words(where: str, words: Sequence[str]) -> Iterator[Fault]:
     for word in words:
         try:
             if pl.Series([""]).str.count_matches(word)[0]:
-                yield where, repr(word), "a regular expression that an empty text does not match"
+                yield where, repr(word), "a regular expression that does not match an empty text"
         except pl.exceptions.PolarsError as error:
             reason = " ".join(str(error).split())
             yield where, f"{word!r} ({reason})", "a regular expression without look-around"

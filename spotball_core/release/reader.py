@@ -85,7 +85,9 @@ class ReleaseReader:
         scenes = tuple(self._scene(key) for key in sorted(self.keys, key=_by_number))
         self._note_scenes(scenes)
         if self.left_out:
-            self.notes.append(f"excluded, because they are not part of the release layout: {listed(self.left_out)}")
+            self.notes.append(
+                f"files excluded because they are not part of the release layout: {listed(self.left_out)}"
+            )
         image_files = {scene.key: self.image_files[scene.key] for scene in scenes if scene.path}
         return scenes, pl.concat(self.responses), image_files, tuple(self.notes), pl.concat(self.ground_truth)
 
@@ -110,7 +112,7 @@ class ReleaseReader:
             lacking = {
                 "without ground truth": [scene.image for scene in of_sport if scene.ball_cells is None],
                 "without an image file": [scene.image for scene in of_sport if scene.path is None],
-                "whose players are not known": [scene.image for scene in of_sport if scene.players is None],
+                "without known players": [scene.image for scene in of_sport if scene.players is None],
             }
             self.notes += [
                 f"{sport}: images {problem}: {listed(images)}" for problem, images in lacking.items() if images
@@ -129,7 +131,7 @@ class ReleaseReader:
     def _leave_out(self, path: Path) -> None:
         """Note a file outside the layout; raise InputError for a linked folder."""
         if path.is_symlink() and path.is_dir():
-            raise broken(path, "folder", "a link to a folder", "a folder: links to folders are not followed")
+            raise broken(path, "folder", "a link to a folder", "a folder. Replace the link by the folder")
         if not path.is_dir():
             self.left_out.append(self._where(path))
 
@@ -185,7 +187,9 @@ class ReleaseReader:
             self.image_files[key] = path
         if existing != path:
             dropped = existing if self.image_files[key] == path else path
-            self._note(dropped, f"excluded, because {self.image_files[key].name} is used for the same image")
+            self._note(
+                dropped, (f"this file is excluded, because {self.image_files[key].name} is used for the same image")
+            )
 
     def _read_truth(self, path: Path, sport: str) -> None:
         sides, centers = TRUTH_NUMBERS[:4], TRUTH_NUMBERS[4:]
@@ -201,7 +205,7 @@ class ReleaseReader:
             ("image", image.is_null() | (image.is_first_distinct() & ~image.is_in(earlier)), "each image once"),
             *((side, pl.col(f"{side}_number").is_not_null(), "a number") for side in ("x", "y")),
             *((side, pl.col(f"{side}_number") > 0, "a number above 0") for side in ("width", "height")),
-            ("cell", pl.col("cell").is_in(readable), "cells from A1 to F10, joined by ; where they are several"),
+            ("cell", pl.col("cell").is_in(readable), "one or more cells from A1 to F10, joined by ;"),
         )
         for number, text, *numbers in rows.select("number", "cell", *(f"{side}_number" for side in sides)).iter_rows():
             self.truths[sport, number] = {"ball_cells": cells[text], "ball_box": ball_box(sport, *numbers)}
@@ -225,9 +229,14 @@ class ReleaseReader:
             if not set(GRID.cells_in((x1, y1, x2, y2))) & set(scene.ball_cells or ()):
                 apart.append(image)
         if beyond:
-            self._note(path, f"ball boxes that extend beyond the image are not clipped: {listed(beyond)}")
+            self._note(
+                path, (f"images whose ball box extends beyond the image (boxes are not clipped): {listed(beyond)}")
+            )
         if apart:
-            self._note(path, f"ball boxes that lie outside the annotated cells, which are scored: {listed(apart)}")
+            self._note(
+                path,
+                (f"images whose ball box lies outside the annotated cells (scores use the cells): {listed(apart)}"),
+            )
 
     # Players -------------------------------------------------------------------------------------------------
 
@@ -274,7 +283,10 @@ class ReleaseReader:
             if n_players == 0:
                 self.players.setdefault((sport, image), ())
             if n_players != (n_boxes := len(self.players.get((sport, image), ()))):
-                self._note(path, f"{n_players} players on {sport} {image}, but {n_boxes} boxes: the boxes count")
+                self._note(
+                    path,
+                    (f"{sport} {image} has {n_players} players in this file, but {n_boxes} boxes. The boxes are used"),
+                )
 
     # Responses -----------------------------------------------------------------------------------------------
 
@@ -293,7 +305,12 @@ class ReleaseReader:
                 self._check_file(path)
                 place = (match["who"], match["part"], sport)
                 if place in files:
-                    raise broken(path, "file name", f"{sport} again, as {files[place].name} is", "one file a sport")
+                    raise broken(
+                        path,
+                        "file name",
+                        (f"a second file of {sport}, next to {files[place].name}"),
+                        "one file per sport",
+                    )
                 files[place] = path
         for sport in dict.fromkeys(SPORTS.values()):
             self._read_people(
@@ -335,12 +352,17 @@ class ReleaseReader:
         first_ones = explanations.unique(person, keep="first", maintain_order=True)
         if repeated := len(explanations) - len(first_ones):
             self._note(
-                path, f"{repeated} of {len(explanations)} explanations are excluded: the participant gave one before"
+                path,
+                (
+                    f"{repeated} of {len(explanations)} explanations are excluded, because the participant had "
+                    "already explained the image"
+                ),
             )
         if homeless := len(first_ones.join(clicks, on=person, how="anti")):
             self._note(
                 path,
-                f"{homeless} of {len(explanations)} explanations are excluded: the participant did not click there",
+                f"{homeless} of {len(explanations)} explanations are excluded, because the participant did not click "
+                "on the image",
             )
         is_first = pl.col("sample") == pl.col("sample").min().over(person)
         joined = clicks.join(first_ones, on=person, how="left", maintain_order="left")
@@ -361,8 +383,15 @@ class ReleaseReader:
         repeats = int(rows.select(*person_image, "sample").is_duplicated().sum())
         if not repeats and not (rows["sample"] < 1).any():
             return rows
-        reason = f"{repeats} rows have the number of another" if repeats else "samples are not numbered from 1"
-        self._note(path, f"{reason}; all are kept, each image's samples numbered anew in the file's order")
+        reason = (
+            (f"{repeats} rows have a sample number that occurs more than once")
+            if repeats
+            else "samples are not numbered from 1"
+        )
+        self._note(
+            path,
+            (f"{reason}. All rows are kept, and the samples of each image are renumbered in the order of the file"),
+        )
         return rows.with_columns(sample=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over(person_image))
 
     def _parsed(self, path: Path, rows: pl.DataFrame, read: Callable[[str], Reading]) -> pl.DataFrame:
@@ -379,12 +408,12 @@ class ReleaseReader:
                 for fault, n, answer in faults.iter_rows()
             ]
             self._note(
-                path, f"{unparsed} of {len(rows)} responses name no cell, and are unparsed ({'; '.join(details)})"
+                path, f"{unparsed} of {len(rows)} responses name no cell and count as unparsed ({'; '.join(details)})"
             )
         sizes = rows.group_by("number").len("size")["size"].value_counts().sort("count", "size", descending=True)
         if len(sizes) > 1:
             details = [f"{size} on {images} image{'s' if images > 1 else ''}" for size, images in sizes.iter_rows()]
-            self._note(path, f"uneven numbers of responses: {listed(details)}")
+            self._note(path, f"the number of responses differs between images: {listed(details)}")
         return rows
 
     def _add(self, rows: pl.DataFrame, *, respondent: str, kind: str, prompt: str) -> None:

@@ -38,8 +38,16 @@ HAS_IMAGE: Demand = (
 )
 HAS_PERSON: Demand = ("id", pl.col("participant") != "", "the participant's id")
 HAS_SPORT: tuple[Demand, ...] = (
-    ("sport", pl.col("in_sport").is_not_null(), f"one of {', '.join(SPORTS)}, here or as the image's folder"),
-    ("image", (pl.col("folder_sport") == pl.col("in_sport")).fill_null(True), "a folder of its row's sport"),
+    (
+        "sport",
+        pl.col("in_sport").is_not_null(),
+        (f"one of {', '.join(SPORTS)}, in this column or as the folder of the image"),
+    ),
+    (
+        "image",
+        (pl.col("folder_sport") == pl.col("in_sport")).fill_null(True),
+        ("an image in the folder of the row's sport"),
+    ),
 )
 
 
@@ -74,7 +82,7 @@ def read_table(
     rows = rows.with_columns(csv_restored(pl.col(pl.String)))
     columns = rows.columns[1:]
     if any("\r" in name for name in columns):
-        raise broken(path, "file", "carriage returns alone between lines", "lines that end in LF or CR LF")
+        raise broken(path, "file", "lines that end in CR only", "lines that end in LF or CR LF")
     if missing := [column for column in needed if column not in columns]:
         actual = f"the columns {plain(', '.join(columns), 200)}"
         raise InputError([Problem(str(path), 1, column, actual, f"a column {column}") for column in missing])

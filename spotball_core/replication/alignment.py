@@ -17,7 +17,7 @@ from spotball_core.typing import FloatArray
 UNIFORM = "uniform"
 
 _EXACT, _IN_1D = "Wasserstein, exact (px)", "Wasserstein, 1D (px)"
-_PICTURE = "picture only: no number is printed"
+_PICTURE = "the paper shows only a picture, without printed numbers"
 
 Distances = dict[str, float | None]
 """Distances by quantity."""
@@ -41,7 +41,7 @@ def _over_uniform(material: Material, figure: Published) -> ReplicatedFigure:
         uniform = _uniform(material, way, sport)[_EXACT] if distance is not None else None
         ratios.append(distance / uniform if distance is not None and uniform else None)
     reproduced, standard = ratios
-    note = "needs all three prompts, and people" if reproduced is None else None
+    note = "data of people and of all three prompts are needed" if reproduced is None else None
     return judge(figure, reproduced, standard, cause=causes.any_run(material, conditions), note=note)
 
 

@@ -8,20 +8,23 @@ from spotball_core.replication.material import Material
 from spotball_core.replication.published import PEOPLE, Condition
 
 NOT_THE_BALL = (
-    "not the ball: gt_x and gt_y come from x and y by soccer's formula, but in this sport x and y already are the "
-    "ball's center in pixels of the image; the standard is the distance of that center"
+    "not the ball: the formula for soccer was used to compute gt_x and gt_y from x and y, but in this sport x and y "
+    "already are the ball's center in pixels of the image; the standard uses the distance of that center"
 )
 UNSCALED_BOX = (
-    "frame: width and height are those in the 512 x 512 frame; the standard is in pixels of the 640 x 360 image"
+    "frame: the published value is in pixels of the 512 x 512 frame; the standard is in pixels of the 640 x 360 image"
 )
-MERGED = "boxes merged by file name: other sports' players were counted; the standard has each image's own"
+MERGED = (
+    "boxes merged by file name: the published value also counts players of other sports; the standard counts only the "
+    "players of each image"
+)
 PEOPLE_MIXED = (
-    "people mixed across sports: an answer names its image by number alone, and was taken for one to whichever sport "
-    "has a file of that number, .jpg first; the standard has each sport's own"
+    "people mixed across sports: answers were matched to images by number alone, so an answer could be matched to "
+    "another sport (.jpg files came first); the standard uses the sport of each answer"
 )
-SOCCER_TRUTH = "soccer's truth for all sports: the guesses of all were divided by the prior of soccer alone"
+SOCCER_TRUTH = "soccer's truth for all sports: the guesses in all sports were divided by the prior of soccer"
 NO_FIT = (
-    "no optimum inside the range: the objective increases with tau and decreases with theta for any guesses, so its "
+    "no optimum inside the range: for any guesses, the objective increases with tau and decreases with theta, so its "
     "maximum is at the edge of the tested range"
 )
 
@@ -41,9 +44,11 @@ def run(material: Material, condition: Condition | None) -> str | None:
     differs = published is not None and published != n and respondent != PEOPLE
     is_earlier = any((other.respondent, other.prompt) == (respondent, prompt) for other in material.catalog.other_runs)
     if differs:
-        return f"another run: the published figure is from a run with {published:,} parsed answers, this one has {n:,}"
+        return (
+            f"another run: the published figure is from a run with {published:,} parsed answers, but this run has {n:,}"
+        )
     if is_earlier:
-        return "another run: published of an earlier one, which was not released"
+        return "another run: the published figure is from an earlier run that was not released"
     return _uneven(answered.answers.tolist(), expected_answers(material, condition), respondent)
 
 
@@ -72,12 +77,12 @@ def _uneven(answers: list[float], expected: int | None, respondent: str) -> str 
         return None
     fewest, most = round(min(answers)), round(max(answers))
     if most > expected:
-        return f"a run and a half: up to {most} answers an image, not {expected}"
+        return f"a run and a half: up to {most} answers per image, not {expected}"
     if fewest == expected:
         return None
     if respondent == PEOPLE:
-        return f"fewer people: {fewest} answers an image, not {expected}"
+        return f"fewer people: {fewest} answers per image, not {expected}"
     if fewest == most:
-        return f"fewer samples: {most} answers an image, not {expected}"
+        return f"fewer samples: {most} answers per image, not {expected}"
     short = sum(n < expected for n in answers)
     return f"a short run: fewer than {expected} answers on {short} of {len(answers)} images"

@@ -38,7 +38,7 @@ def check(material: Material) -> Iterator[ReplicatedFigure]:
 def _over_prompts(material: Material, figure: Published, key: str) -> ReplicatedFigure:
     conditions = [(figure.sport or "", figure.respondent or "", prompt) for prompt in PAPER_PROMPTS]
     reproduced, standard = (mean(material.value(way, key, condition) for condition in conditions) for way in WAYS)
-    note = "needs all three prompts" if reproduced is None else None
+    note = "data of all three prompts are needed" if reproduced is None else None
     return judge(figure, reproduced, standard, cause=causes.any_run(material, conditions), note=note)
 
 
@@ -47,7 +47,11 @@ def _over_sports(material: Material, figure: Published) -> ReplicatedFigure:
     respondents = (PEOPLE,) if figure.respondent == PEOPLE else material.models
     if not all(material.asked_everything(respondent) for respondent in respondents):
         return judge(
-            figure, None, note="needs all sports" if respondents == (PEOPLE,) else "needs all models and sports"
+            figure,
+            None,
+            note="data of all sports are needed"
+            if respondents == (PEOPLE,)
+            else ("data of all models and sports are needed"),
         )
     is_ratio = "center ratio" in figure.quantity
     extreme = max if figure.quantity.startswith("highest") else min

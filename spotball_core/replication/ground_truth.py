@@ -18,13 +18,15 @@ from spotball_core.replication.record import ReplicatedFigure, judge
 WHERE = "ground truth"
 
 RULE = (
-    "rule: the cells that a rectangle touches, edges included; its center is (gt_x, gt_y) in soccer and (x, y) in the "
-    "other sports, and its size is width by height, unconverted; standard: images in which the box in pixels gives the "
-    "same cells"
+    "rule: the ball's cells are those that a rectangle touches, including its edges. The rectangle's center is (gt_x, "
+    "gt_y) in soccer and (x, y) in the other sports, and its size is the unconverted width and height. standard: "
+    "number "
+    "of images in which the ball's box in pixels gives the same cells"
 )
 EFFECT = (
-    "reproduced: with the published cells, which are scored; standard: with the cells of the ball's box in pixels; "
-    "entropy, near-player rate, overlap rate and Wasserstein distance do not depend on these cells"
+    "reproduced: value with the published cells, which the scores use. standard: value with the cells of the ball's "
+    "box "
+    "in pixels. Entropy, near-player rate, overlap rate and Wasserstein distance do not depend on these cells"
 )
 
 Cells = tuple[str, ...]
@@ -96,7 +98,7 @@ def _rule(truths: list[_Truth], sport: str | None) -> ReplicatedFigure:
     n = sum(len(truth.published) for truth in truths)
     exceptions = [image for truth in truths for _, image in truth.differing(truth.by_rule)]
     n_same = n - sum(len(truth.differing(truth.in_pixels)) for truth in truths)
-    note = f"{RULE}; not in images {listed(exceptions)}" if exceptions else RULE
+    note = f"{RULE}. The rule does not hold in images {listed(exceptions)}" if exceptions else RULE
     figure = _figure("images whose cells follow from the rule", sport, value=str(n))
     return judge(figure, float(n - len(exceptions)), float(n_same), note=note)
 
@@ -105,7 +107,7 @@ def _changed(truth: _Truth, sport: str) -> ReplicatedFigure:
     changed = truth.differing(truth.in_pixels)
     changes = [f"{key[1]}: {_joined(truth.published[key])} to {_joined(truth.in_pixels[key])}" for key in changed]
     n = float(len(changed))
-    figure = _figure("images whose cells the box in pixels would change", sport)
+    figure = _figure("images whose cells differ from those of the box in pixels", sport)
     return judge(figure, n, n, note=listed(changes, most=len(changes)) or None)
 
 

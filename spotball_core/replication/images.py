@@ -129,7 +129,9 @@ def _players_per_scene(material: Material, figure: Published) -> ReplicatedFigur
     standard = _players(material.scenes(sport))
     if sport == printed_sport:
         return judge(figure, reproduced, standard)
-    swapped = f"columns swapped: this is {printed_sport}'s, and {sport}'s stands under {printed_sport}"
+    swapped = (
+        f"columns swapped: the printed value is that of {printed_sport}, and that of {sport} is under {printed_sport}"
+    )
     # 4.2549, rounded to 4.255 and then to 4.26.
     twice = reproduced is not None and figure.agrees(_half_up(_half_up(reproduced, 3), 2))
     return judge(figure, reproduced, standard, cause="rounded twice" if twice else None, note=swapped)
@@ -141,7 +143,7 @@ def _rank(material: Material, figure: Published, measure: _Statistic) -> Replica
     own_value = values.get(figure.sport or "")
     defined = [value for value in values.values() if value is not None]
     if own_value is None or len(defined) < len(values):
-        return judge(figure, None, note="needs the players of all three sports")
+        return judge(figure, None, note="the players of all three sports are needed")
     rank = float(1 + sum(value < own_value for value in defined))
     return judge(figure, rank, rank)
 
@@ -152,7 +154,7 @@ def _in_window(material: Material, figure: Published) -> ReplicatedFigure:
     standard = window_share([scene for scene in scenes if not scene.control])
     filed = [other for other in material.filed("table 3", PRIOR) if other.value and other.sport == figure.sport]
     agrees = reproduced is not None and any(other.agrees(reproduced / 100) for other in filed)
-    cause = f"slip in print: {filed[0].read_from}, has {reproduced:.1f} as well" if agrees else None
+    cause = f"misprint: {filed[0].read_from}, also contains {reproduced:.1f}" if agrees else None
     return judge(figure, reproduced, standard, cause=cause)
 
 

@@ -303,7 +303,11 @@ def reading_order(condition: tuple[str | None, str | None, str | None] | None) -
 
 def absent(figure: Published) -> str | None:
     """Return the note for a figure that a release file should contain but does not."""
-    return f"not in this copy's {figure.read_from.rsplit('/', 1)[-1]}" if figure.value is None else None
+    return (
+        (f"{figure.read_from.rsplit('/', 1)[-1]} of this copy does not contain the figure")
+        if figure.value is None
+        else None
+    )
 
 
 def mean(values: Iterable[float | None]) -> float | None:

@@ -20,11 +20,13 @@ _POLICY = ScorePolicy.paper()
 _KEYS = {"near-player rate": "near_player_rate", "overlap rate": "overlap_rate"}
 
 NEAR_BY_SEARCH = (
-    "found by search, as the paper does not say how: (gt_x, gt_y) unchanged, though they are not the ball's position "
-    "in basketball and volleyball; players merged by file name; the mean of the three sports' rates"
+    "found by search, because the paper does not describe the method: (gt_x, gt_y) is used unchanged, although it is "
+    "not the ball's position in basketball and volleyball; players are merged by file name; the result is the mean of "
+    "the rates of the three sports"
 )
 OVERLAP_BY_SEARCH = (
-    "found by search, as the paper does not say how: the ball's own box, players merged by file name, all images alike"
+    "found by search, because the paper does not describe the method: the ball's box is used, players are merged by "
+    "file name, and all images have the same weight"
 )
 
 Key = tuple[str, str]
@@ -56,7 +58,9 @@ def _rate(material: Material, figure: Published) -> ReplicatedFigure:
     if figure.respondent == PEOPLE:
         mixed = causes.PEOPLE_MIXED
         if joined and figure.n is not None and joined.n != figure.n:
-            cause = f"another mix of people: published of {figure.n:,} answers, here are {joined.n:,}"
+            cause = (
+                f"another mix of people: the published figure has {figure.n:,} answers, these data have {joined.n:,}"
+            )
     notes = [mixed if joined and joined.mixed else None, absent(figure)]
     return judge(figure, reproduced, standard, cause=cause, note="; ".join(filter(None, notes)) or None)
 
@@ -64,7 +68,7 @@ def _rate(material: Material, figure: Published) -> ReplicatedFigure:
 def _extreme_of_people(material: Material, figure: Published) -> ReplicatedFigure:
     """Check the lowest or highest near-player rate of people over sports, in percent."""
     if not material.asked_everything(PEOPLE):
-        return judge(figure, None, note="needs all sports")
+        return judge(figure, None, note="data of all sports are needed")
     extreme = min if figure.quantity.startswith("lowest") else max
     people = material.of(PEOPLE)
     rates = [joined.near_player_rate for condition in people if (joined := material.joined(condition))]
@@ -150,8 +154,8 @@ def _pooled(by_sport: Found) -> float | None:
 def _said(published: Found, standard: Found, how: str) -> str | None:
     """Describe the numbers of balls near players in each sport, as published and by the standard."""
     parts = [_counts(published)] if published else []
-    parts += [f"by the standard, with each image's own players, {_counts(standard)}"] if standard else []
-    return "; ".join([*([] if _complete(published) else ["needs all sports"]), *parts, how])
+    parts += [f"standard, with only the players of each image: {_counts(standard)}"] if standard else []
+    return "; ".join([*([] if _complete(published) else ["data of all sports are needed"]), *parts, how])
 
 
 def _counts(by_sport: Found) -> str:

@@ -58,7 +58,7 @@ def _rows(path: Path, source: ReleaseFile, problems: list[Problem]) -> Iterator[
                 cells = {column: (row[column] or "").strip() for column in needed}
                 condition = tuple(cells[key].lower() for key in _KEYS)
                 if condition in seen:
-                    actual = f"{', '.join(filter(None, condition))} again"
+                    actual = f"a second row of {', '.join(filter(None, condition))}"
                     problems.append(Problem(str(path), reader.line_num, "row", actual, "each condition once"))
                 seen.add(condition)
                 yield _figures(path, reader.line_num, cells, source, problems)

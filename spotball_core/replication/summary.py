@@ -12,7 +12,7 @@ from spotball_core.replication.text import foot
 from spotball_core.text.first_screen import first_screen
 from spotball_core.text.numbers import plural
 
-MORE = "More: --full for every value with its note; --format markdown or json for files and papers."
+MORE = "Add --full to see every value with its note. Add --format markdown or json to choose the format."
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def headline(replication: Replication) -> str:
     """State in one sentence how many published values are reproduced."""
     total = count("all", replication.items)
     if not total.checked:
-        return f"These data allow none of the {plural(total.no_data, 'published value')} to be checked."
+        return f"None of the {plural(total.no_data, 'published value')} can be checked with these data."
     values, are = plural(total.checked, "published value"), "is" if total.match == 1 else "are"
     parts = [f"{total.match:,} of {values} that can be checked {are} reproduced to the printed precision"]
     if total.explained:

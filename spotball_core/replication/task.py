@@ -28,7 +28,9 @@ def check_accuracy(material: Material) -> Iterator[ReplicatedFigure]:
         standard = material.value("standard", "accuracy", figure.condition)
         n = material.n_scored(figure.condition)
         differs = figure.n is not None and n is not None and figure.n != n
-        cause = f"another run: published of {figure.n:,} answers, here are {n:,}" if differs else None
+        cause = (
+            (f"another run: the published figure has {figure.n:,} answers, these data have {n:,}") if differs else None
+        )
         yield judge(figure, reproduced, standard, cause=cause, note=absent(figure))
     for figure in material.printed(*_IN_TEXT):
         if "accuracy" in figure.quantity:
@@ -40,7 +42,11 @@ def _extreme(material: Material, figure: Published) -> ReplicatedFigure:
     respondents = (PEOPLE,) if figure.respondent == PEOPLE else material.models
     if not all(material.asked_everything(respondent) for respondent in respondents):
         return judge(
-            figure, None, note="needs all sports" if respondents == (PEOPLE,) else "needs all models and sports"
+            figure,
+            None,
+            note="data of all sports are needed"
+            if respondents == (PEOPLE,)
+            else ("data of all models and sports are needed"),
         )
     extreme = min if figure.quantity.startswith("lowest") else max
     conditions = [condition for respondent in respondents for condition in material.of(respondent)]
@@ -59,4 +65,4 @@ def _misprint(material: Material, figure: Published, value: float | None) -> str
         other for other in material.printed(*_IN_TEXT, quantity=figure.quantity) if other.where != figure.where
     ]
     agreeing = [other for other in elsewhere if value is not None and other.agrees(value)]
-    return f"slip in print: {agreeing[0].where} says {agreeing[0].value}" if agreeing else None
+    return f"misprint: {agreeing[0].where} prints {agreeing[0].value}" if agreeing else None

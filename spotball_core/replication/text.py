@@ -16,8 +16,8 @@ HEADS = ("published", "reproduced", "standard", "status")
 
 _MOST_DECIMALS = 4
 _ABOUT = (
-    "published: as printed. reproduced: computed in the way it was published. standard: the consistent figure, as "
-    "spotball score gives it. A match agrees with the published figure as it was rounded."
+    "published: the printed figure. reproduced: computed with the published method. standard: computed with the "
+    "standard policy of spotball score. A match agrees with the published figure to its printed precision."
 )
 
 

@@ -25,7 +25,7 @@ def check(material: Material) -> Iterator[ReplicatedFigure]:
     reproduced, standard = (_fit(scoring) for scoring in (material.paper, material.standard))
     for figure in material.printed("figure 10"):
         values = [fit[figure.quantity] if fit else None for fit in (reproduced, standard)]
-        note = "over the answers that are here" if reproduced and not _is_whole(material) else None
+        note = "computed from the answers in these data" if reproduced and not _is_whole(material) else None
         yield judge(figure, *values, cause=causes.NO_FIT, note=note)
     for figure in material.printed("section 8.2"):
         yield _median(material, figure)
@@ -50,7 +50,7 @@ def _fit(scoring: Scoring) -> dict[str, float] | None:
 
 def _median(material: Material, figure: Published) -> ReplicatedFigure:
     if not _is_whole(material):
-        return judge(figure, None, note="needs all sports, respondents and prompts")
+        return judge(figure, None, note="data of all sports, respondents and prompts are needed")
     joined = [join for condition in material.conditions if (join := material.joined(condition))]
     is_distance = figure.quantity.startswith("median distance")
     values = [join.distances / GRID.diagonal if is_distance else join.shares for join in joined]

@@ -109,7 +109,9 @@ def _highlights(images: Sequence[ImageCard]) -> tuple[Highlight, ...]:
         "disagreement": "Respondents are farthest from the reference",
         "typical": "Typical disagreement",
         "agreement": "Respondents are closest to the reference",
-        "leak": "A respondent finds the ball much more often than the reference, so look for traces of it",
+        "leak": (
+            "A respondent finds the ball much more often than the reference, so the photo may show traces of the ball"
+        ),
     }
     highlights = []
     for key, title in titles.items():
@@ -126,14 +128,14 @@ def _left_out(view: PageView, shown: GalleryNumbers) -> str:
     notes = []
     if len(shown.images) < shown.n_images:
         notes.append(
-            f"{len(shown.images)} of {shown.n_images:,} images are shown: half are those with the most disagreement, "
-            "the others are spread evenly over the rest (use `--pages` to show all)"
+            f"{len(shown.images)} of {shown.n_images:,} images are shown. Half of them have the most disagreement, and "
+            "the others are spread evenly over the remaining images. Use `--pages` to show all images"
         )
     compared = {group.respondent for group in view.compared}
     others = {group.respondent for group in view.scored} - compared - {view.reference}
     if others:
-        notes.append(f"baselines ({', '.join(sorted(str(name) for name in others))}) are not shown")
-    return "; ".join(notes) + ("." if notes else "")
+        notes.append(f"Baselines ({', '.join(sorted(str(name) for name in others))}) are not shown")
+    return ". ".join(notes) + ("." if notes else "")
 
 
 def _picture(folders: Sequence[Path], scene: Scene) -> str | None:
@@ -174,7 +176,7 @@ def _image(
         outlines=_outlines(scene) if data is None else (),
         people=tiles(people / (people.max() or 1.0) * _DENSEST, grid),
         shares=json.dumps({label: round(value, 4) for label, value in shown.reference.items()}),
-        facts=f"{finds}respondents are {apart} from {view.reference} on average.",
+        facts=f"{finds}the mean distance of respondents from {view.reference} is {apart}.",
         order=order,
         failures=tuple(mode.key for mode in numbers.modes if any(mode.key in card.failures for card in cards)),
         cards=cards,

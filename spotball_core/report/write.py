@@ -127,5 +127,5 @@ def _intro(view: PageView) -> list[str]:
     words += [plural(len(kinds[kind]), kind) for kind in ("model", "baseline") if kinds[kind]]
     n, images = view.page.n_responses, plural(view.page.n_images, "image")
     others = any(group.respondent != view.reference for group in view.scored)
-    compared = f" Others are compared with {view.reference}." if view.reference and others else ""
+    compared = f" The other respondents are compared with {view.reference}." if view.reference and others else ""
     return [f"{listed(words)}: {plural(n, 'response')} to {images} of {listed(view.sports)}.{compared}"]

@@ -40,18 +40,20 @@ def polygons_of_mask(mask: dict[str, Any]) -> tuple[Polygon, ...]:
 def _checked(mask: dict[str, Any]) -> tuple[int, list[int]]:
     size, counts = mask.get("size"), mask.get("counts")
     if not (isinstance(size, (list, tuple)) and len(size) == 2 and all(type(n) is int and n > 0 for n in size)):
-        raise ValueError(f"a mask's size is [height, width], found {size!r:.60}")
+        raise ValueError(f"the size of a mask is [height, width], found {size!r:.60}")
     if isinstance(counts, str):
         counts = _decoded(counts)
     if not isinstance(counts, (list, tuple)) or not all(type(n) is int and n >= 0 for n in counts):
-        raise ValueError("a mask's counts are whole numbers from 0, or text")
+        raise ValueError("the counts of a mask are whole numbers of at least 0, or a text")
     if max(size) > _LONGEST_SIDE or len(counts) > _MOST_RUNS:
         raise ValueError(
-            f"a mask has at most {_LONGEST_SIDE:,} pixels along a side and {_MOST_RUNS:,} runs, "
+            f"a mask has at most {_LONGEST_SIDE:,} pixels per side and {_MOST_RUNS:,} runs, "
             f"found {size[0]} x {size[1]} pixels and {len(counts):,} runs"
         )
     if sum(counts) != size[0] * size[1]:
-        raise ValueError(f"a mask's counts add up to its {size[0]} x {size[1]} pixels, found {sum(counts)}")
+        raise ValueError(
+            f"the sum of a mask's counts is its number of pixels, {size[0] * size[1]}, found {sum(counts)}"
+        )
     return size[0], list(counts)
 
 
@@ -62,7 +64,7 @@ def _decoded(text: str) -> list[int]:
     for sign in text:
         bits = ord(sign) - 48
         if not 0 <= bits < 64 or shift > 60:
-            raise ValueError(f"a mask's counts have the sign {sign!r}, which COCO's tools do not write")
+            raise ValueError(f"the counts of a mask have an invalid character, {sign!r}")
         value |= (bits & 31) << shift
         shift += 5
         if not bits & 32:
@@ -71,7 +73,7 @@ def _decoded(text: str) -> list[int]:
             counts.append(value + (counts[-2] if len(counts) > 2 else 0))
             value = shift = 0
     if shift:
-        raise ValueError("a mask's counts end within a number")
+        raise ValueError("the counts of a mask end with an incomplete number")
     return counts
 
 

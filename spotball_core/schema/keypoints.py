@@ -62,10 +62,10 @@ def keypoints_of(value: Any) -> tuple[Keypoint, ...]:
     if not isinstance(value, (list, tuple)) or not all(isinstance(point, (list, tuple)) for point in value):
         raise ValueError("keypoints are 17 triples [[x, y, confidence], ...], or null if the pose is not known")
     if len(value) != len(KEYPOINT_NAMES):
-        raise ValueError(f"a player has {len(KEYPOINT_NAMES)} keypoints (those of COCO), found {len(value)}")
+        raise ValueError(f"a player has the {len(KEYPOINT_NAMES)} keypoints of COCO, found {len(value)}")
     points = tuple(_point(name, point) for name, point in zip(KEYPOINT_NAMES, value, strict=True))
     if not any(confidence for _, _, confidence in points):
-        raise ValueError("no keypoint has a confidence above 0; write null for a player whose pose is not known")
+        raise ValueError("no keypoint has a confidence above 0; write null if the pose is not known")
     return points
 
 
@@ -107,7 +107,10 @@ Keypoints = Annotated[
     BeforeValidator(keypoints_of),
     WithJsonSchema(
         {
-            "description": "17 keypoints of COCO, [x, y, confidence] in pixels; not detected: confidence 0.",
+            "description": (
+                "The 17 keypoints of COCO, as [x, y, confidence] in pixels. The confidence is 0 if a keypoint "
+                "was not detected."
+            ),
             "type": "array",
             "items": {
                 "type": "array",

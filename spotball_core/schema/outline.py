@@ -37,7 +37,7 @@ def polygons_of(value: Any) -> tuple[Polygon, ...]:
     if isinstance(value, dict):
         return polygons_of_mask(value)
     if not _is_list(value) or not value or not all(_is_list(part) and part for part in value):
-        raise ValueError("an outline is a polygon [[x, y], ...], a list of polygons, or a segmentation of COCO")
+        raise ValueError("an outline is a polygon [[x, y], ...], a list of polygons, or a COCO segmentation")
     if _is_list(value[0][0]):
         polygons = tuple(tuple(_point(point) for point in polygon) for polygon in value)
     elif len(value[0]) == 2:
@@ -55,7 +55,7 @@ def _is_list(value: Any) -> bool:
 
 def _of_flat(numbers: Any) -> Polygon:
     if len(numbers) % 2:
-        raise ValueError(f"a polygon of COCO is x1, y1, x2, y2, ..., found {len(numbers)} numbers")
+        raise ValueError(f"a COCO polygon has an even number of coordinates x1, y1, x2, y2, ..., found {len(numbers)}")
     return tuple(_point(pair) for pair in zip(numbers[::2], numbers[1::2], strict=True))
 
 
@@ -75,7 +75,7 @@ def _open(polygon: Polygon) -> Polygon:
     if len(set(polygon)) < 3:
         raise ValueError(f"a polygon has at least 3 points, found {len(set(polygon))}")
     if _on_a_line(polygon):
-        raise ValueError("a polygon with an area; all its points lie on one line")
+        raise ValueError("a polygon whose points do not lie on one line")
     return polygon
 
 

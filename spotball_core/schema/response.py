@@ -73,7 +73,7 @@ class Response(_Answer):
             return None
         row, col = parse_label(cell)
         if row < 1 or col < 1:
-            raise ValueError(f"{cell!r}: rows and columns count from 1")
+            raise ValueError(f"{cell!r} has a row or column below 1")
         return f"{row_name(row)}{col}"
 
 
@@ -116,7 +116,7 @@ class PredictionDistribution(_Answer):
         values = self.probabilities
         total = float(np.sum(list(values.values()) if isinstance(values, dict) else values))
         if abs(total - 1) > SUM_TOLERANCE:
-            raise ValueError(f"probabilities sum to {total}, expected 1 within {SUM_TOLERANCE:g}")
+            raise ValueError(f"the sum of probabilities is {total}, expected 1 (tolerance: {SUM_TOLERANCE:g})")
         return self
 
     def mass(self, grid: Grid) -> FloatArray:
@@ -130,11 +130,13 @@ class PredictionDistribution(_Answer):
         if isinstance(self.probabilities, dict):
             indices = [grid.index(label) for label in self.probabilities]
             if len(set(indices)) < len(indices):
-                raise DistributionError("a cell is named twice, in two spellings")
+                raise DistributionError("a cell is named twice, with different spellings")
             mass[indices] = list(self.probabilities.values())
         else:
             if len(self.probabilities) != grid.n_cells:
-                raise DistributionError(f"{len(self.probabilities)} probabilities for a grid of {grid.n_cells} cells")
+                raise DistributionError(
+                    f"probabilities: found {len(self.probabilities)} numbers, expected {grid.n_cells}, one per cell"
+                )
             mass[:] = self.probabilities
         normalized: FloatArray = mass / mass.sum()
         return normalized

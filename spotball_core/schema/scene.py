@@ -176,7 +176,7 @@ class Scene(Record):
             shape = {"rows": grid.rows, "cols": grid.cols}
             size = {"width": grid.width, "height": grid.height}
             if any(value.get(side, pixels) != pixels for side, pixels in size.items()):
-                raise ValueError(f"width or height differ from those of the grid {grid}")
+                raise ValueError(f"width or height is not that of the grid {grid}")
             return {**value, **size, "grid": shape}
         return value
 
@@ -207,7 +207,7 @@ class Scene(Record):
             return
         if self.players is None or len(values) != len(self.players):
             n = "no players" if self.players is None else f"{len(self.players)} players"
-            raise ValueError(f"{field} has {len(values)} entries for {n}, expected one for each player")
+            raise ValueError(f"{field} has {len(values)} entries for {n}, expected one entry per player")
         for number, (box, value) in enumerate(zip(self.players, values, strict=True), start=1):
             if value is not None:
                 yield number, box, value
@@ -286,7 +286,7 @@ class Scene(Record):
         arrays = [None if points is None else np.asarray(points, dtype=float) for points in keypoints]
         poses = [None if points is None or np.isnan(points).all() else points.tolist() for points in arrays]
         if len(poses) != len(self.boxes):
-            raise ValueError(f"keypoints of {len(poses)} players for a scene with {len(self.boxes)}")
+            raise ValueError(f"keypoints: found {len(poses)} players, expected {len(self.boxes)} as in the scene")
         fields: dict[str, Any] = {name: getattr(self, name) for name in type(self).model_fields}
         return Scene(**{**fields, "player_keypoints": poses if any(poses) else None})
 

@@ -119,7 +119,7 @@ class Accumulator:
         """Add the counts of other accumulators; raise OptionError if their scenes differ."""
         for other in others:
             if [scene.key for scene in other.scenes] != [scene.key for scene in self.scenes]:
-                raise OptionError("accumulators of different scenes do not add")
+                raise OptionError("accumulators of different scenes cannot be merged")
             parts = self._parts + other._parts
             self._whole += other._whole + parts // PARTS
             self._parts = parts % PARTS
@@ -173,12 +173,12 @@ class Accumulator:
     def _found(self, image: object) -> int:
         if isinstance(image, (int, np.integer)):
             if not 0 <= image < len(self.scenes):
-                raise OptionError(f"image: found {image}, but the scenes have the places 0 to {len(self.scenes) - 1}")
+                raise OptionError(f"image: found {image}, expected an index from 0 to {len(self.scenes) - 1}")
             return int(image)
         try:
             return self._place[tuple(image) if isinstance(image, list) else image]
         except KeyError:
-            raise OptionError(f"{image!r} names none, or more than one, of the scenes") from None
+            raise OptionError(f"image: {image!r} matches no scene or several scenes. Pass (sport, image)") from None
 
     def _labels(self, labels: Sequence[str | None]) -> tuple[IntArray, IntArray]:
         n = self._whole.shape[1]
@@ -193,7 +193,7 @@ class Accumulator:
             raise DistributionError(f"answers have shape {mass.shape}, expected (n_answers, {mass.shape[-1]})")
         are_counts, total = (mass == np.floor(mass)).all(axis=1), mass.sum(axis=1)
         if (odd := np.flatnonzero(~are_counts & (np.abs(total - 1) > SUM_TOLERANCE))).size:
-            raise DistributionError(f"answer {odd[0]} sums to {total[odd[0]]:g}, expected 1 or counts")
+            raise DistributionError(f"the sum of answer {odd[0]} is {total[odd[0]]:g}, expected 1 or whole counts")
         whole = np.where(are_counts[:, None], mass, 0.0).astype(np.int64)
         shares = np.where(are_counts[:, None], 0.0, mass / np.where(are_counts, 1.0, total)[:, None])
         parts = np.floor(shares * PARTS).astype(np.int64)

@@ -67,7 +67,7 @@ def score_arrays(
     for name, array in {**given, "sample_weight": weight}.items():
         if len(array) != len(mass):
             name = "y_true" if name == "truth" else name
-            raise DistributionError(f"{len(mass)} images in y_pred, {len(array)} in {name}")
+            raise DistributionError(f"y_pred has {len(mass)} images, but {name} has {len(array)}. Pass the same number")
     if metrics is None:
         wanted = [metric for metric in METRICS.values() if set(metric.needs) <= given.keys()]
     else:
@@ -141,7 +141,9 @@ def scorer(metric: str, *, grid: Grid | None = None) -> Scorer:
     """
     record = _metric(metric, {"truth": None})
     if record.direction not in ("lower", "higher") or "truth" not in record.needs:
-        raise OptionError(f"{metric} describes how a respondent answers, not how well, so it has no direction")
+        raise OptionError(
+            f"{metric} cannot be a scorer. Use a metric of the ground truth with a better direction, such as accuracy"
+        )
     return Scorer(metric, grid)
 
 

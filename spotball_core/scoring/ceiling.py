@@ -54,9 +54,9 @@ def start_noise_ceiling(
 ) -> Iterator[Ceiling]:
     """Start `noise_ceiling` in worker processes, and return an iterator at once. The iterator waits for the results."""
     if splits < 1:
-        raise OptionError(f"splits is {splits}, expected at least 1")
+        raise OptionError(f"splits: found {splits}, expected at least 1")
     if scoring.policy.reference is None:
-        raise OptionError("a noise ceiling needs a reference, the respondent that others are compared with")
+        raise OptionError("a noise ceiling needs a reference respondent. Name one, such as human")
     scored = {scene for group in scoring.groups for scene in scoring.images(group)} & scoring.reference
     sports = dict.fromkeys(scoring.arrays.sports[scene] for scene in sorted(scored))
     ceilings = workers.map_with(_ceiling, (scoring, sorted(scored), splits, seed), list(sports))
@@ -115,7 +115,7 @@ def _score(group_sums: FloatArray, uniform: FloatArray, resamples: int, seed: in
     """Return a group's score from 0 (uniform guessing) to 1 (answers like people), from both matched sums."""
     enters = (group_sums[:, -1] > 0) & (uniform[:, -1] > 0)
     if not enters.any():
-        return MetricValue(value=None, reason="too few responses per image to be matched")
+        return MetricValue(value=None, reason="too few responses per image for matching")
     sums = np.concatenate([group_sums, uniform], axis=-1)[enters]
 
     def combine(added: FloatArray) -> FloatArray:

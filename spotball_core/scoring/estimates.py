@@ -200,8 +200,8 @@ class Estimator:
         """Return the reason why a metric is undefined although its requirements are met."""
         if not metric.is_matched or not self.answers.mass.any():
             return metric.no_value
-        of_reference = f", or {sampling.LEAST_REFERENCE} of the reference" if "reference" in metric.needs else ""
-        return f"matching needs {metric.least_responses} responses per image{of_reference}"
+        of_reference = f" (or {sampling.LEAST_REFERENCE} of the reference)" if "reference" in metric.needs else ""
+        return f"matching needs at least {metric.least_responses} responses per image{of_reference}"
 
     def _used(self, metric: Metric) -> BoolArray:
         """Return which images the policy includes in the metric."""
@@ -221,13 +221,13 @@ class Estimator:
             ("truth" in metric.needs, ~self.arrays.has_truth[self.scenes], "without ground truth"),
             (narrowed, self.arrays.control[self.scenes], "with a visible ball"),
             (compares, ~self.answers.compared, "that the reference did not answer"),
-            (metric.is_matched, self.answers.mass.any(axis=-1), "with too few responses to be matched"),
+            (metric.is_matched, self.answers.mass.any(axis=-1), "with too few responses for matching"),
             (True, np.ones(len(enters), dtype=bool), "without parsed responses"),
         ]
         reasons, left = [], ~enters
         for applies, has, what in causes:
             if applies and (n := int((left & has).sum())):
-                reasons.append(f"{n} image{'s' if n > 1 else ''} {what} excluded")
+                reasons.append(f"{n} image{'s' if n > 1 else ''} {what} {'are' if n > 1 else 'is'} excluded")
                 left = left & ~has
         return "; ".join(reasons) or None
 

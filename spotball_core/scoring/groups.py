@@ -87,7 +87,7 @@ class Scoring:
         strangers = table.filter(pl.col("_scene").is_null())
         if not strangers.is_empty():
             sport, image = strangers.select("sport", "image").row(0)
-            raise OptionError(f"counts are of an image that is not among the scenes: {sport}/{image}")
+            raise OptionError(f"counts refer to an image that the scenes do not contain: {sport}/{image}")
         respondents = table["respondent"].unique().sort().to_list()
         if self.policy.reference is not None and self.policy.reference not in respondents:
             raise OptionError(f"reference: {unknown_name('respondent', self.policy.reference, respondents)}")
@@ -161,7 +161,7 @@ class Scoring:
                 if without - left > COSTLY_GAP * without:
                     warnings.append(
                         f"{name} did not answer {without - left} of the {without} {sport} images that the others "
-                        f"share, so all are scored on {left}; {advice}"
+                        f"share, so all groups are scored on {left} images. To change this, {advice}"
                     )
         return warnings
 
@@ -174,7 +174,7 @@ class Scoring:
         for group in scored:
             if len(groups) > 1:
                 others = self._shared(other for other in groups if other is not group)
-                yield group.name, others, "leave it out, or use --images all"
+                yield group.name, others, f"exclude {group.name}, or use --images all"
 
     # Numbers -------------------------------------------------------------------------------------------------
 
@@ -368,8 +368,8 @@ def _mixed_outlines(scenes: Sequence[Scene]) -> Iterator[str]:
     n_outlines = sum(outline is not None for scene in scenes for outline in scene.player_outlines or ())
     if 0 < n_outlines < n_players:
         yield (
-            f"{n_outlines:,} of {n_players:,} players have an outline: near_player_rate and overlap_rate use the boxes "
-            "of the others"
+            f"{n_outlines:,} of {n_players:,} players have an outline; near_player_rate and overlap_rate use the boxes "
+            "of the other players"
         )
 
 
@@ -381,7 +381,7 @@ def _uneven_samples(groups: Sequence[GroupScore]) -> Iterator[str]:
         sizes = [size for size in samples if size]
         if sizes and max(sizes) > UNEVEN * min(sizes):
             where = f"{sport}: " if sport else ""
-            yield f"{where}{min(sizes):g} to {max(sizes):g} responses per image: compare groups by matched metrics"
+            yield f"{where}{min(sizes):g} to {max(sizes):g} responses per image. Compare groups by matched metrics"
 
 
 def reading_order(

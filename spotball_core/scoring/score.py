@@ -92,11 +92,13 @@ def score(
     missing = []
     if ceiling and not ceilings:
         missing.append(
-            f"no noise ceiling: the answers of {policy.reference} name fewer than two participants. Add a column "
-            "participant"
+            f"there is no noise ceiling, because the answers of {policy.reference} have fewer than two participants. "
+            "Add a column `participant`"
         )
     if policy.cluster == "participant" and not (counts.has_participants and counts.table["participant"].count()):
-        missing.append("the responses name no participants, so images were resampled. Add a column participant")
+        missing.append(
+            "the responses have no participants, so images were resampled instead. Add a column `participant`"
+        )
     return report.model_copy(update={"warnings": (*report.warnings, *missing)}) if missing else report
 
 
@@ -147,7 +149,9 @@ def load_counts(
             raise OptionError("scenes: found none. Pass scenes, or responses as a dataset folder")
         known = read_scenes(scenes) if isinstance(scenes, (str, Path)) else list(scenes)
         if engine is not None and not are_paths:
-            raise OptionError("engine: it counts files, but no files were given. Pass paths, or remove the engine")
+            raise OptionError(
+                "engine: an engine counts files, but no files were given. Pass paths, or remove the engine"
+            )
         if isinstance(responses, Counts):
             counts = responses
         elif are_paths:
@@ -159,7 +163,7 @@ def load_counts(
     grid = common_grid(known)
     if (grid.rows, grid.cols) != (counts.rows, counts.cols):
         raise OptionError(
-            f"counts are of a grid of {counts.rows} x {counts.cols}, the scenes' is {grid.rows} x {grid.cols}"
+            f"counts have a grid of {counts.rows} x {counts.cols}, but the scenes have one of {grid.rows} x {grid.cols}"
         )
     if strict and counts.warnings:
         raise InputError(counts.warnings)

@@ -16,8 +16,8 @@ COLUMNS = {"accuracy": "accuracy", "euclidean_error": "error", "wasserstein_matc
 """The table's metrics and column heads. Wasserstein distances are matched, so numbers of responses may differ."""
 
 MORE = (
-    "More: --full for every metric of every sport, --metrics NAME,... or --sport NAME for some, --format json, csv, "
-    "markdown or latex for files and papers."
+    "Add --full to see every metric of every sport, or --metrics NAME,... or --sport NAME to see some of them. Add "
+    "--format json, csv, markdown or latex to choose the format."
 )
 
 _LISTED = 6
@@ -96,7 +96,7 @@ def headline(report: ScoreReport, rows: Sequence[SummaryRow]) -> str:
     name = partial(_name, rows)
     valued = [row for row in rows if row.value("accuracy").value is not None]
     if not valued:
-        return "No accuracy: the ball's cells are not known for these images."
+        return "There is no accuracy, because the ball's cells are unknown for these images."
     of_reference = [row for row in valued if row.groups[0].respondent == report.policy.reference]
     others = [row for row in valued if row not in of_reference]
     models = [row for row in others if row.groups[0].kind == "model"] or others
@@ -106,9 +106,9 @@ def headline(report: ScoreReport, rows: Sequence[SummaryRow]) -> str:
         people = of_reference[0]
         sentence = f"{name(people)} finds the ball in {told(people.value('accuracy'), 'share')} of guesses; "
         of = f"the best of {len(models)} others, {name(best)}," if len(models) > 1 else name(best)
-        sentence += f"{of} in {rate}"
+        sentence += f"{of} finds it in {rate}"
     elif len(models) > 1:
-        sentence = f"{name(best)} finds the ball most often of {len(models)}, in {rate} of guesses"
+        sentence = f"{name(best)}, the best of {len(models)}, finds the ball in {rate} of guesses"
     else:
         sentence = f"{name(best)} finds the ball in {rate} of guesses"
     sports = {group.sport for row in rows for group in row.groups}
@@ -159,10 +159,10 @@ def _name(rows: Sequence[SummaryRow], row: SummaryRow) -> str:
 
 def _notes(report: ScoreReport, rows: Sequence[SummaryRow]) -> Iterator[str]:
     if len({tuple(group.sport for group in row.groups) for row in rows}) > 1:
-        yield "warning: not every row is of the same sports, so the rows cannot be compared; see --sport"
+        yield "warning: the rows cover different sports, so they cannot be compared. Select one sport with --sport"
     if any(row.value("wasserstein_matched").value is not None for row in rows):
         title = METRICS["wasserstein_matched"].title_under(report.policy)
-        yield f"Wasserstein: distance to {report.policy.reference}'s guesses ({title})."
+        yield f"Wasserstein is the distance from the guesses of {report.policy.reference} ({title})."
     unparsed = [
         f"{_name(rows, row)} {n:,} of {sum(group.n_responses for group in row.groups):,}"
         for row in rows

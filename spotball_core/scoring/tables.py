@@ -116,7 +116,13 @@ def _sections(report: ScoreReport) -> Iterator[Titled]:
 def _ceilings(report: ScoreReport) -> Iterator[Titled]:
     """Return the table of the noise ceiling: distances between people, and from the groups to people."""
     unit, digits = report.policy.wasserstein_unit, 1 if report.policy.wasserstein_unit == "px" else 3
-    heads = ["sport", "participants", "images", f"Half of them to the other half ({unit})", f"Uniform ({unit})"]
+    heads = [
+        "sport",
+        "participants",
+        "images",
+        (f"Distance of one half from the other ({unit})"),
+        f"Distance of uniform guessing ({unit})",
+    ]
     rows = [
         [
             ceiling.sport,
@@ -129,8 +135,13 @@ def _ceilings(report: ScoreReport) -> Iterator[Titled]:
         ]
         for ceiling in report.ceilings
     ]
-    yield "Noise ceiling", 1, [*heads, "Accuracy of one (%)", "Accuracy of the others' favorite (%)"], rows
-    heads = ["sport", "group", f"If it sampled the reference ({unit})", "Closeness (0 uniform, 1 people)"]
+    yield (
+        "Noise ceiling",
+        1,
+        [*heads, "Accuracy of a participant (%)", ("Accuracy of the others' most frequent cell (%)")],
+        rows,
+    )
+    heads = ["sport", "group", f"Sampling floor ({unit})", "Closeness (0: uniform guessing, 1: people)"]
     rows = [
         [ceiling.sport, name, f"{floor:.{digits}f}", _said(ceiling.score[name], 1, 3)]
         for ceiling in report.ceilings
@@ -178,9 +189,17 @@ def _said(value: MetricValue, factor: float, digits: int, *, with_sd: bool = Fal
 
 
 def _foot(report: ScoreReport) -> str:
-    drawn = "participants, where there are any, else images" if report.policy.cluster == "participant" else "images"
-    spread = "± standard deviation over images; " if report.groups else ""
-    intervals = f"[95% bootstrap interval over {drawn}]" if report.policy.bootstrap else "no intervals"
+    drawn = (
+        ("participants (over images if there are no participants)")
+        if report.policy.cluster == "participant"
+        else "images"
+    )
+    spread = "± is the standard deviation over images. " if report.groups else ""
+    intervals = (
+        (f"Brackets show 95% bootstrap intervals over {drawn}.")
+        if report.policy.bootstrap
+        else "No intervals were computed."
+    )
     return "\n".join(
         [
             *(f"warning: {warning}" for warning in report.warnings),

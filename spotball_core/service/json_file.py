@@ -18,7 +18,7 @@ class RepeatedKeyError(ValueError):
     """
 
     def __init__(self, key: str) -> None:
-        super().__init__(f"the key {json.dumps(key)} twice in one object")
+        super().__init__(f"the repeated key {json.dumps(key)} in one object")
         self.key = key
 
 
@@ -37,7 +37,7 @@ def parse_json(text: str | bytes, *, finite: bool = True) -> Any:
         {'cell': 'D5'}
         >>> parse_json('{"cell": "D5", "cell": "E6"}')
         Traceback (most recent call last):
-        spotball_core.service.json_file.RepeatedKeyError: the key "cell" twice in one object
+        spotball_core.service.json_file.RepeatedKeyError: the repeated key "cell" in one object
     """
     numbers: dict[str, Any] = {"parse_constant": _not_finite, "parse_float": _float} if finite else {}
     try:

@@ -24,7 +24,7 @@ def check_memory(required: float, purpose: str) -> None:
     """
     if required > _SMALL and required > (available := available_memory()):
         raise NotEnoughMemoryError(
-            f"{purpose} need {_gigabytes(required)} of memory, and {_gigabytes(available)} are available. Use a "
+            f"{purpose} need {_gigabytes(required)} of memory, but only {_gigabytes(available)} are available. Use a "
             "coarser grid, or a machine with more memory"
         )
 

@@ -26,8 +26,8 @@ that change the text direction.
 """
 
 PATH_RULE: Final = (
-    "a path relative to the dataset's folder: / between folders, no .., no drive letter, no control characters, "
-    f"at most {MOST_SIGNS_OF_PATH} characters"
+    "a path relative to the dataset's folder, with / between folders, without .., drive letters and control "
+    f"characters, and with at most {MOST_SIGNS_OF_PATH} characters"
 )
 """The rule for paths in a dataset, as error messages state it."""
 
@@ -106,7 +106,7 @@ def confined(folder: Path, name: str, *, field: str = "path") -> Path:
         # RuntimeError: links form a loop.
         raise _refused(folder, name, field, str(error), f"a file in {folder}") from error
     if not inside:
-        raise _refused(folder, name, field, "a link that leads out of the folder", f"a file in {folder}")
+        raise _refused(folder, name, field, "a link to a place outside the folder", f"a file in {folder}")
     return path
 
 

@@ -61,7 +61,7 @@ def _used(group: str, kind: str, name: str, prefix: str, use: Callable[[Any], An
         raise
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
-        raise OptionError(f"the {kind} {name!r} ({_where(entries[0])}) cannot be used: {reason}") from error
+        raise OptionError(f"the {kind} {name!r} ({_where(entries[0])}) cannot be loaded: {reason}") from error
 
 
 def _where(entry: EntryPoint) -> str:

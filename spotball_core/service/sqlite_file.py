@@ -169,7 +169,11 @@ def sqlite_errors(path: Path) -> Iterator[None]:
         if getattr(error, "sqlite_errorcode", None) in _DAMAGED:
             raise DamagedStoreError(f"{path}: the file is damaged ({message}). Restore it from a backup") from error
         full = "full" in message or "disk" in message
-        advice = ". Make room on the disk and run again: what was stored is safe, and is not done again" if full else ""
+        advice = (
+            (". Free space on the disk and run the command again. Stored results are safe and are not repeated")
+            if full
+            else ""
+        )
         raise StoreError(f"{path}: {message}{advice}") from error
 
 
@@ -217,7 +221,8 @@ def _check_kind(path: Path, schema: Schema, connection: sqlite3.Connection) -> N
         raise _damaged(path, schema, "the file does not contain the expected tables")
     if version > schema.version:
         raise StoreError(
-            f"{path}: made by a later version of spotball-core (schema {version}, known is {schema.version})"
+            f"{path}: a later version of spotball-core wrote this file (schema {version}, expected at most "
+            f"{schema.version}). Update spotball-core"
         )
 
 

@@ -133,7 +133,7 @@ class RunStore(SqliteStore):
 
     def __init__(self, folder: Path, path: Path, schema: Schema, kind: RunKind) -> None:
         def taken() -> str:
-            return f"{folder} is in use by {_holder(path)}; one process at a time has a {kind.name}"
+            return f"{folder} is in use by {_holder(path)}. Only one process at a time can use a {kind.name}"
 
         lock = locked(path.with_name(LOCK), taken, what=kind.work, extra=kind.extra)
         super().__init__(path, schema, lock=lock)

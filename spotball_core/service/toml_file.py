@@ -34,8 +34,8 @@ def read_toml(path: Path, description: str) -> dict[str, Any]:
         text = path.read_text(encoding="utf-8-sig")
         if deep := _DEEP_KEY.search(text):
             line = text.count("\n", 0, deep.end()) + 1
-            expected = f"at most {_DEEPEST_KEY} parts"
-            raise InputError([Problem(str(path), line, "key", "a key with more dots", expected)])
+            expected = f"at most {_DEEPEST_KEY} parts, separated by dots"
+            raise InputError([Problem(str(path), line, "key", "a key with too many parts", expected)])
         return tomllib.loads(text)
     except FileNotFoundError:
         actual, expected, fix = "no such file", f"{description} (TOML)", "Check the path"

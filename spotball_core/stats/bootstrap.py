@@ -53,7 +53,7 @@ def weight_blocks(n: int, resamples: int, seed: int | np.random.Generator = 0, *
         [2, 2, 1]
     """
     if n < 1 or resamples < 0:
-        raise OptionError(f"{resamples} resamples of {n} units cannot be drawn")
+        raise OptionError(f"found {resamples} resamples of {n} units, expected at least 0 resamples of at least 1 unit")
     generator = np.random.default_rng(seed)
     chances = np.full(n, 1 / n)
     starts = range(0, resamples, block)

@@ -44,7 +44,10 @@ class Swaps:
 
     def __post_init__(self) -> None:
         if self.n < 1 or self.permutations < 1:
-            raise OptionError(f"{self.permutations} permutations of {self.n} images cannot be made")
+            raise OptionError(
+                f"found {self.permutations} permutations of {self.n} images, expected at least 1 permutation of "
+                "at least 1 image"
+            )
 
     @property
     def exact(self) -> bool:

@@ -104,7 +104,7 @@ def draw_scene(scene: Scene, *, ball: bool) -> Image:
 
     if scene.sport not in _LOOKS or not scene.players or scene.ball_box is None:
         expected = f"players and a ball in one of {', '.join(_LOOKS)}"
-        raise OptionError(f"{scene.sport}/{scene.image} cannot be drawn, expected {expected}")
+        raise OptionError(f"{scene.sport}/{scene.image} cannot be drawn, because a picture needs {expected}")
     image = Images.new("RGB", (scene.width * FINER, scene.height * FINER))
     pen = Pen(ImageDraw.Draw(image))
     rng = generator_for(0, "picture", *scene.key)

@@ -79,7 +79,7 @@ def synthetic_scenes(n: int = 60, *, seed: int | np.random.Generator = 0) -> tup
         True
     """
     if n < 1:
-        raise OptionError(f"n is {n}, expected at least one scene")
+        raise OptionError(f"n: found {n}, expected at least 1")
     start = base_seed(seed)
     sports = list(_SPORTS)
     return tuple(_scene(sports[i % len(sports)], i // len(sports) + 1, start) for i in range(n))

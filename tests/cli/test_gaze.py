@@ -155,8 +155,8 @@ def test_power_as_a_table(folder: Path) -> None:
         "markdown",
     )
     assert done.returncode == 0, done.stderr
-    assert "| 2.3 | Is accuracy higher where head and eyes agree? |" in done.stdout
-    assert "simulated observer: cue guess" in done.stdout
+    assert "| 2.3 | Is accuracy higher if head and eyes point to the same object? |" in done.stdout
+    assert "Simulated respondent: cue guess" in done.stdout
 
 
 def test_one_file_may_hold_several_respondents(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def report(data: Path) -> ScoreReport:
     return score(data, reference="human", bootstrap=20, seed=3)
 
 
-UNEVEN = "warning: soccer: 1 to 3 responses per image: compare groups by matched metrics\n"
+UNEVEN = "warning: soccer: 1 to 3 responses per image. Compare groups by matched metrics\n"
 OPTIONS = ("--reference", "human", "--bootstrap", "20", "--seed", "3")
 
 
@@ -86,7 +86,7 @@ class TestFormats:
         done = scored(data)
         accuracy = report.group("gpt").metrics["accuracy"]
         assert accuracy.value is not None
-        assert f"gpt in {100 * accuracy.value:.1f}%" in " ".join(done.stdout.split())
+        assert f"gpt finds it in {100 * accuracy.value:.1f}%" in " ".join(done.stdout.split())
         assert "--full" in done.stdout
         assert done.stdout.rstrip().endswith(report.signature)
 
@@ -173,7 +173,9 @@ class TestWhatItSays:
         done = spotball("score", path, "--scenes", data / "scenes.jsonl")
         first, second = done.stderr.splitlines()
         assert (done.returncode, done.stdout) == (2, "")
-        assert first.startswith(f"error: {path}:2: image: found 'no', expected an image of the scenes: soccer has 6")
+        assert first.startswith(
+            f"error: {path}:2: image: found 'no', expected an image of the scenes file: soccer has 6"
+        )
         assert "(25 times: lines 2, 3, 4, 5, 6, ...). Use the ids" in first
         assert second == f"{path}:27: image: found nothing, expected an image's id"
 

@@ -80,7 +80,7 @@ def test_a_table_for_each_sport_and_for_all(run: Callable[..., Done]) -> None:
     of_reference = ("Wasserstein distance", "Wasserstein distance, matched", "1D Wasserstein distance")
     assert f"* {', '.join(of_reference)}, 1D Wasserstein distance, matched: human is the reference" in lines
     assert "depends on the number of responses; the matched metric is compared instead" in out
-    assert "images, and independently of them participants," in out
+    assert "images and, independently, participants" in out
     assert sum(line.lstrip().startswith("Accuracy (%)") for line in lines) == 3
 
 
@@ -156,7 +156,7 @@ def test_the_same_words_print_the_same(run: Callable[..., Done]) -> None:
         ),
         (
             (".", "--a", "human", "--b", "human"),
-            "error: human and human include the same answers. Name two different respondents or prompts",
+            "error: human and human contain the same answers. Name two different respondents or prompts",
         ),
         ((".", "--a", "human", "--b", "gemini", "--reference", "gpt"), "error: unknown respondent 'gpt'"),
         (("nowhere", "--a", "human", "--b", "gemini"), "nowhere"),

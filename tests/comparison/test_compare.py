@@ -119,14 +119,14 @@ def test_few_images_are_permuted_in_every_way() -> None:
     assert contrast.exact
     assert contrast.permutations == 8
     assert all((one.p or 0.0) * 8 == round((one.p or 0.0) * 8) for one in contrast.metrics.values())
-    assert "no p corrected for" in found.warnings[-1]
+    assert "no p value corrected for" in found.warnings[-1]
     spoken = contrast.metrics["expected_error"].sentence
-    assert "3 images are too few to tell: no p value can be below 0.25" in spoken
+    assert "3 images are too few for a test: no p value can be below 0.25" in spoken
 
 
 @pytest.mark.slow
 def test_too_few_permutations_are_said(three: Scoring) -> None:
-    assert "with so few permutations (99)" in compare(three, "m/base", "m/cot", permutations=99).warnings[-1]
+    assert "with only 99 permutations" in compare(three, "m/base", "m/cot", permutations=99).warnings[-1]
     assert not compare(three, "m/base", "m/cot", permutations=999).warnings
 
 
@@ -137,7 +137,7 @@ def test_the_least_p_value_of_all_ways_is_that_of_two_of_them() -> None:
         scoring = scoring_of(scenes(n), {"a/base": drawn(rng, n, 9), "b/base": drawn(rng, n, 9)})
         warnings = compare(scoring, "a", "b").warnings
         assert warnings == (
-            ("soccer: with so few images (9) no p corrected for 13 tests can be below 0.051",) if warned else ()
+            ("soccer: with only 9 images, no p value corrected for 13 tests can be below 0.051",) if warned else ()
         )
 
 
@@ -170,7 +170,7 @@ def test_an_image_without_parsed_answers_counts_for_accuracy_alone() -> None:
     assert contrast.metrics["accuracy"].n_images == 10
     for key in ("euclidean_error", "normalized_entropy_matched", "overlap_rate"):
         assert contrast.metrics[key].n_images == 9
-        assert contrast.metrics[key].reason == "1 image without a value for both excluded"
+        assert contrast.metrics[key].reason == "1 image without values for both is excluded"
 
 
 def test_each_sport_and_all_of_them() -> None:
@@ -352,7 +352,7 @@ def test_the_same_people_under_two_prompts_are_drawn_together() -> None:
 def test_a_respondent_alone_is_all_its_prompts(three: Scoring) -> None:
     found = compare(three, "human", "m", permutations=50)
     assert (found.prompts_a, found.prompts_b) == (("base",), ("base", "cot"))
-    assert found.warnings[0] == "m is its prompts base, cot together; name one as m/base"
+    assert found.warnings[0] == "m combines the prompts base, cot; to compare one of them, name it, such as m/base"
     pooled = Scoring(three.counts, three.arrays.scenes, three.policy.model_copy(update={"by": ("sport", "respondent")}))
     assert compare(pooled, "human", "m", permutations=50).contrasts == found.contrasts
 
@@ -370,8 +370,8 @@ def test_a_name_with_a_slash_is_a_respondent_first() -> None:
     ("a", "b", "message"),
     [
         ("m/base", "x", "unknown respondent 'x'. Available: human, human/base, m, m/base, m/cot"),
-        ("m/base", "m/base", "include the same answers"),
-        ("m", "m/base", "include the same answers"),
+        ("m/base", "m/base", "contain the same answers"),
+        ("m", "m/base", "contain the same answers"),
     ],
 )
 def test_names_that_do_not_work(three: Scoring, a: str, b: str, message: str) -> None:

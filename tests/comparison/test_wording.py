@@ -40,8 +40,8 @@ FOUND = ContrastNumbers(
             replace(FOUND, a=0.1, b=0.2, ci95=(-0.15, -0.05), p=0.02, p_holm=0.26),
             (
                 "Overlap rate: ann 10.0%, bob 20.0%; bob is higher by 10.0 points (95% interval 5.0 to 15.0), "
-                "p = 0.02, but p = 0.26 corrected for 13 tests: a hint that can be due to chance, given the number of "
-                "tests."
+                "p = 0.02, but p = 0.26 corrected for 13 tests: weak evidence, which may be due to "
+                "chance."
             ),
         ),
         (
@@ -49,15 +49,15 @@ FOUND = ContrastNumbers(
             replace(FOUND, ci95=(-0.01, 0.21)),
             (
                 "Overlap rate: ann 20.0%, bob 10.0%; ann is higher by 10.0 points (95% interval -1.0 to 21.0), "
-                "p = 0.013 corrected for 13 tests, but the interval holds 0: a hint, not established."
+                "p = 0.013 corrected for 13 tests, but the interval contains 0: weak evidence."
             ),
         ),
         (
             "euclidean_error",
             replace(FOUND, a=101.0, b=100.0, ci95=(-8.0, 10.0), p=0.8, p_holm=1.0),
             (
-                "Euclidean error: ann 101.0 px, bob 100.0 px; no clear difference, p = 0.80; the data allow "
-                "anything from ann better by 8.0 px to bob better by 10.0 px (95% interval)."
+                "Euclidean error: ann 101.0 px, bob 100.0 px; no clear difference, p = 0.80; the 95% interval "
+                "ranges from ann better by 8.0 px to bob better by 10.0 px."
             ),
         ),
         (
@@ -85,7 +85,7 @@ def test_sentences(key: str, found: ContrastNumbers, said: str) -> None:
 def test_too_few_images_are_said_before_anything_else() -> None:
     few = replace(NARRATOR, floor=0.5)
     said = few.tell(METRICS["accuracy"], replace(FOUND, n_images=2)).sentence
-    assert said.endswith("but 2 images are too few to tell: no p value can be below 0.5.")
+    assert said.endswith("but 2 images are too few for a test: no p value can be below 0.5.")
 
 
 def test_a_metric_without_a_difference_says_why() -> None:

@@ -85,25 +85,25 @@ def as_shares(row: Row, _: int) -> Row:
 
 MISREAD: dict[str, tuple[list[Row], str, str, str]] = {
     # A sign: the rows; the field; what is found; the fix.
-    "from 0": (changed("row", from_0), "row, col", "a row or column of 0 in ", "add 1 to each"),
+    "from 0": (changed("row", from_0), "row, col", "row or column 0 in ", "add 1 to each"),
     "labels from 0": (
         changed("cell", lambda row, _: {"cell": f"{row['cell'][0]}{int(row['cell'][1:]) - 1}"}),
         "cell",
-        "a row or column of 0 in ",
-        "rows and columns from 1",
+        "row or column 0 in ",
+        "rows and columns that start at 1",
     ),
     "from 0, without any 0": (
         [row for row in changed("row", from_0) if row["row"] and row["col"]],
         "row, col",
-        "rows and columns that hit the ball in ",
+        "rows and columns that, in ",
         "add 1 to each",
     ),
-    "shares": (changed("x", as_shares), "x, y", "all 40 points between 0 and 1", "multiply x by the width and y"),
+    "shares": (changed("x", as_shares), "x, y", "all 40 points between 0 and 1", "Multiply x by the width and y"),
     "off the image": (
         changed("x", lambda row, n: {"x": 700} if n == 7 else {}),
         "x, y",
         "1 of 40 points outside the image (line ",
-        "points in the image, such as 640 x 360 pixels",
+        "points inside the image of 640 x 360 pixels",
     ),
     "outside the grid": (
         changed("cell", lambda row, n: {"cell": "K11"} if n == 7 else {}),
@@ -129,24 +129,24 @@ MISREAD: dict[str, tuple[list[Row], str, str, str]] = {
         changed("cell", lambda row, n: {"cell": "not sure"} if n % 8 == 0 else {}),
         "cell",
         "5 of 40 answers without a readable cell (line ",
-        "cells such as D5: write each cell",
+        "cells such as D5. Write each cell",
     ),
     "empty": (
         changed("cell", lambda row, n: {"cell": None} if n % 8 == 0 else {}),
         "cell",
         "5 of 40 answers without a readable cell (line ",
-        "cells such as D5: write each cell",
+        "cells such as D5. Write each cell",
     ),
     "replies": (
         changed("cell", lambda row, _: {"cell": f"I think that the ball is in {row['cell']}."}),
         "cell",
         "40 of 40 cells that look like full replies (line ",
-        "extract the cell from each reply",
+        "Extract the cell from each reply",
     ),
     "x and y swapped": (
         changed("x", lambda row, _: {"x": row["y"], "y": row["x"]}),
         "x, y",
-        "40 answers that agree much better with the scenes when x and y, or row and column, are swapped",
+        "40 answers that agree much better with the scenes if x and y (or row and column) are swapped",
         "swap the two",
     ),
     "row and col swapped": (
@@ -165,7 +165,7 @@ MISREAD: dict[str, tuple[list[Row], str, str, str]] = {
         changed("cell", lambda row, _: {"image": f"{row['image']}.JPG"}),
         "image",
         "40 of 40 image ids with a file extension (line ",
-        "ids as the scenes have them, such as '100'",
+        "ids as in the scenes file, such as '100'",
     ),
 }
 
@@ -204,7 +204,7 @@ class TestSigns:
         (warning,) = read_counts(write_csv(tmp_path / "m.csv", MISREAD["unparsed"][0]), KNOWN).warnings
         assert str(warning) == (
             f"{tmp_path}/m.csv:2: cell: found 5 of 40 answers without a readable cell (line 2: 'not sure'; line 10: "
-            "'not sure'; line 18: 'not sure'), expected cells such as D5: write each cell as row letter and column "
+            "'not sure'; line 18: 'not sure'), expected cells such as D5. Write each cell as row letter and column "
             "number, or use the columns row and col"
         )
         rows = [{**row, "x": 650.0} for row in right(KNOWN[:1], "x")]
@@ -234,9 +234,9 @@ class TestSigns:
         (warning,) = read_counts(paths, KNOWN).warnings
         assert warning.file == str(paths[0])
         named = ", ".join(map(str, paths[1:6]))
-        assert warning.found.endswith(f", and the same in 8 more: {named}, ...")
+        assert warning.found.endswith(f" (and in 8 more files: {named}, ...)")
         (warning,) = read_counts(paths[:6], KNOWN).warnings
-        assert warning.found.endswith(f", and the same in 5 more: {named}")
+        assert warning.found.endswith(f" (and in 5 more files: {named})")
 
     def test_swapped_against_people_where_the_ball_is_not_known(self, tmp_path: Path) -> None:
         known = [one.model_copy(update={"ball_cells": None}) for one in drawn_scenes(40, 3, cols=6)]
@@ -262,7 +262,7 @@ class TestSigns:
 
     def test_a_sample_under_both_spellings_of_an_id_is_there_twice(self) -> None:
         rows = [{"image": image, "sample": 1, "cell": "D5"} for image in ("100", "100.png")]
-        with pytest.raises(InputError, match="sample 1 of frame, soccer/100, a second time"):
+        with pytest.raises(InputError, match="a second sample 1 of frame for image soccer/100"):
             read_counts(frame(rows), KNOWN)
 
     def test_counts_show_what_they_can(self, tmp_path: Path) -> None:
@@ -277,7 +277,7 @@ class TestSigns:
         shutil.copy(tmp_path / "m.counts", tmp_path / "o.counts")
         (warning,) = score([tmp_path / "m.counts", tmp_path / "o.counts"], KNOWN, bootstrap=0).warnings
         assert (
-            f"found 80 of 80 answers without a readable cell, and the same in 1 more: {tmp_path}/o.counts, expected"
+            f"found 80 of 80 answers without a readable cell (and in 1 more file: {tmp_path}/o.counts), expected"
             in warning
         )
 

@@ -115,7 +115,7 @@ def test_samples_in_any_order_over_two_files(
         paths.append(write_csv(Path(folder, "b.csv"), given_rows[5:]))
         # A participant of blanks is none, so that the sample is another's only where there is a name.
         if repeat and participant != "p":
-            with pytest.raises(InputError, match="a second time"):
+            with pytest.raises(InputError, match="a second sample"):
                 read_counts(paths, KNOWN, participants=participants)
         else:
             counts = read_counts(paths, KNOWN, participants=participants, pool=True)

@@ -23,7 +23,9 @@ from tests.conftest import examples
 Row = dict[str, Any]
 KNOWN = [*scenes("1", "2", "3"), scene("9", "basketball")]
 HUMAN: Row = {"respondent": "human", "cell": "D5"}
-EXPECTED = "another respondent's name in one of them, or --pool (in Python: pool=True) to merge them"
+EXPECTED = (
+    "different respondents in different files. Rename one of them, or merge them with --pool (in Python: pool=True)"
+)
 
 
 def study(people: str, images: str = "12") -> list[Row]:
@@ -46,21 +48,27 @@ class TestRefused:
     def test_two_studies(self, tmp_path: Path, participants: bool) -> None:
         paths = [write_jsonl(tmp_path / "human.jsonl", study("ab")), write_csv(tmp_path / "study.csv", study("cd"))]
         assert refused(paths, participants=participants) == (
-            f"{paths[1]}: respondent: found 'human', prompt 'base', in {paths[0]} as well: both answer soccer/1 and 1 "
-            f"more of the same images, expected {EXPECTED}"
+            f"{paths[1]}: respondent: found 'human' with prompt 'base', which {paths[0]} also contains; both files "
+            f"answer soccer/1 and 1 more image, expected {EXPECTED}"
         )
 
     def test_the_folders_of_two_datasets(self, tmp_path: Path) -> None:
         folders = [
             dataset(tmp_path / name, KNOWN, human=study(people)) for name, people in (("one", "ab"), ("two", "cd"))
         ]
-        with pytest.raises(InputError, match=r"'human', prompt 'base', in .*one/responses-human\.jsonl as well"):
+        with pytest.raises(
+            InputError,
+            match=(
+                r"'human' with prompt 'base', which .*one/responses-human\.jsonl also "
+                r"contains"
+            ),
+        ):
             score(folders, bootstrap=0)
         assert score(folders, bootstrap=0, pool=True).groups[0].n_responses == 16
 
     def test_without_samples(self, tmp_path: Path) -> None:
         paths = [write_csv(tmp_path / f"{name}.csv", [{**HUMAN, "image": "1"}]) for name in "ab"]
-        assert "both answer soccer/1, expected" in refused(paths)
+        assert "both files answer soccer/1, expected" in refused(paths)
 
     def test_a_sample_in_one_and_none_in_the_other(self, tmp_path: Path) -> None:
         paths = [write_csv(tmp_path / "a.csv", [{**HUMAN, "image": "1", "sample": 1}])]
@@ -74,13 +82,13 @@ class TestRefused:
             write_jsonl(path, [{**row, "participant": f"{number}{row.get('participant')}"} for row in rows])
         found = refused(paths).splitlines()
         assert ["'human'" in line for line in found] == [True, False]
-        assert "'m', prompt 'base'" in found[1]
+        assert "'m' with prompt 'base'" in found[1]
 
     def test_two_files_of_a_folder_that_are_named_alike_and_name_nobody(self, tmp_path: Path) -> None:
         # Perhaps the same answers, exported twice.
         folder = dataset(tmp_path / "set", KNOWN, m=[{"image": "1", "cell": "D5"}])
         write_csv(folder / "responses-m.csv", [{"image": "1", "cell": "D5"}])
-        with pytest.raises(InputError, match="'responses-m', prompt 'base'"):
+        with pytest.raises(InputError, match="'responses-m' with prompt 'base'"):
             score(folder, bootstrap=0)
 
     def test_counts_and_responses(self, tmp_path: Path) -> None:
@@ -90,8 +98,8 @@ class TestRefused:
         with pytest.raises(InputError) as error:
             score([tmp_path / "human.counts", other], KNOWN, bootstrap=0)
         assert str(error.value) == (
-            f"{tmp_path}/human.counts: respondent: found 'human', prompt 'base', in {other} as well: both answer "
-            f"soccer/2, expected {EXPECTED}"
+            f"{tmp_path}/human.counts: respondent: found 'human' with prompt 'base', which {other} also contains; both "
+            f"files answer soccer/2, expected {EXPECTED}"
         )
         assert score([tmp_path / "human.counts", other], KNOWN, bootstrap=0, pool=True).groups[0].n_responses == 16
 
@@ -106,8 +114,8 @@ class TestRefused:
             check_counts(rows, counted, others, others[:3])
         names = ", ".join(map(str, others[:3]))
         found = [
-            f"respondent: found 'm', prompt '{prompt}', in {names}, ... as well: both answer basketball/9 and 2 more "
-            f"of the same images, expected {EXPECTED}"
+            f"respondent: found 'm' with prompt '{prompt}', which {names}, ... also contains; both files answer "
+            f"basketball/9 and 2 more images, expected {EXPECTED}"
             for prompt in ("base", "cot")
         ]
         assert str(error.value).splitlines() == [f"{names}: {line}" for line in found]

@@ -422,9 +422,9 @@ class TestLayoutOfFiles:
 
 # What is wrong -------------------------------------------------------------------------------------------------
 
-IMAGES = "an image of the scenes: basketball has 2, such as '1'; soccer has 4, such as '1'"
-ONCE = "each (respondent, prompt, sport, image, sample, participant) once"
-AN_ANSWER = "cell; or x and y; or row and col; or probabilities"
+IMAGES = "an image of the scenes file: basketball has 2 images, such as '1'; soccer has 4 images, such as '1'"
+ONCE = "each combination of (respondent, prompt, sport, image, sample, participant) once"
+AN_ANSWER = "one of the columns cell, probabilities, x and y, or row and col"
 
 BAD_ROWS = [
     ({"image": "7", "cell": "D5"}, "image", "'7'", IMAGES),
@@ -438,22 +438,27 @@ BAD_ROWS = [
     ({"image": "2", "sample": "-1", "cell": "D5"}, "sample", "'-1'", "a whole number from 1"),
     ({"image": "2", "sample": "1.5", "cell": "D5"}, "sample", "'1.5'", "a whole number from 1"),
     ({"image": "2", "sample": "inf", "x": "3", "y": "4"}, "sample", "'inf'", "a whole number from 1"),
-    ({"image": "2", "x": "3", "y": None}, "y", "nothing beside x", "both"),
-    ({"image": "2", "x": None, "y": "3"}, "x", "nothing beside y", "both"),
+    ({"image": "2", "x": "3", "y": None}, "y", "no value, but a value in x", "values in both columns"),
+    ({"image": "2", "x": None, "y": "3"}, "x", "no value, but a value in y", "values in both columns"),
     ({"image": "2", "x": "left", "y": "3"}, "x", "'left'", "a number of pixels"),
     ({"image": "2", "x": "3", "y": "nan"}, "y", "'nan'", "a number of pixels"),
     ({"image": "2", "x": "inf", "y": "3"}, "x", "'inf'", "a number of pixels"),
-    ({"image": "2", "row": "3", "col": None}, "col", "nothing beside row", "both"),
+    ({"image": "2", "row": "3", "col": None}, "col", "no value, but a value in row", "values in both columns"),
     ({"image": "2", "row": "1.5", "col": "2"}, "row", "'1.5'", "a whole number"),
     ({"image": "2", "row": "1", "col": "B"}, "col", "'B'", "a whole number"),
-    ({"image": "2", "cell": "D5", "x": "1", "y": "1"}, "cell", "cell, x and y", "one kind of answer"),
-    ({"image": "2", "cell": "D5", "row": "4", "col": "5"}, "cell", "cell, row and col", "one kind of answer"),
-    ({"image": "2", "cell": "D5", "probabilities": {"D5": 1}}, "cell", "cell, probabilities", "one kind of answer"),
+    ({"image": "2", "cell": "D5", "x": "1", "y": "1"}, "cell", "cell, x and y", "only one form of answer"),
+    ({"image": "2", "cell": "D5", "row": "4", "col": "5"}, "cell", "cell, row and col", "only one form of answer"),
+    (
+        {"image": "2", "cell": "D5", "probabilities": {"D5": 1}},
+        "cell",
+        "cell, probabilities",
+        ("only one form of answer"),
+    ),
     (
         {"image": "2", "x": "1", "y": "1", "probabilities": {"D5": 1}},
         "cell",
         "x and y, probabilities",
-        "one kind of answer",
+        "only one form of answer",
     ),
     (
         {"image": "2", "probabilities": {"D5": -0.25, "D6": 1.25}},
@@ -461,20 +466,30 @@ BAD_ROWS = [
         "-0.25",
         "probabilities of at least 0",
     ),
-    ({"image": "2", "probabilities": {"D5": 0.5, "D6": 0.25}}, "probabilities", "a sum of 0.75", "1, within 1e-06"),
-    ({"image": "2", "probabilities": {"D5": 1.000002}}, "probabilities", "a sum of 1.000002", "1, within 1e-06"),
+    (
+        {"image": "2", "probabilities": {"D5": 0.5, "D6": 0.25}},
+        "probabilities",
+        "a sum of 0.75",
+        ("a sum of 1 (tolerance: 1e-06)"),
+    ),
+    (
+        {"image": "2", "probabilities": {"D5": 1.000002}},
+        "probabilities",
+        "a sum of 1.000002",
+        ("a sum of 1 (tolerance: 1e-06)"),
+    ),
     (
         {"image": "2", "probabilities": {"D5": 0.5, "5d": 0.5}},
         "probabilities",
-        "'D5' among two spellings of one cell",
+        "two spellings of one cell, such as 'D5'",
         "each cell once",
     ),
-    ({"image": "2", "probabilities": {"G1": 1}}, "probabilities", "'G1'", "labels of cells, A1 to F10"),
-    ({"image": "2", "probabilities": {"": 1}}, "probabilities", "''", "labels of cells, A1 to F10"),
-    ({"image": "2", "probabilities": {}}, "probabilities", "a sum of 0.0", "1, within 1e-06"),
-    ({"image": "2", "probabilities": {"D5": None}}, "probabilities", "a sum of 0.0", "1, within 1e-06"),
-    ({"image": "2", "probabilities": [1, 0]}, "probabilities", "2 numbers", "one for each of 60 cells"),
-    ({"image": "2", "probabilities": []}, "probabilities", "0 numbers", "one for each of 60 cells"),
+    ({"image": "2", "probabilities": {"G1": 1}}, "probabilities", "'G1'", "cell labels from A1 to F10"),
+    ({"image": "2", "probabilities": {"": 1}}, "probabilities", "''", "cell labels from A1 to F10"),
+    ({"image": "2", "probabilities": {}}, "probabilities", "a sum of 0.0", "a sum of 1 (tolerance: 1e-06)"),
+    ({"image": "2", "probabilities": {"D5": None}}, "probabilities", "a sum of 0.0", "a sum of 1 (tolerance: 1e-06)"),
+    ({"image": "2", "probabilities": [1, 0]}, "probabilities", "2 numbers", "one number for each of the 60 cells"),
+    ({"image": "2", "probabilities": []}, "probabilities", "0 numbers", "one number for each of the 60 cells"),
     (
         {"image": "2", "probabilities": "{'D5': 1}"},
         "probabilities",
@@ -617,7 +632,7 @@ class TestDuplicates:
         path = WRITERS[format](tmp_path / f"a{format}", [row | one, row | {"sample": 2}, row | other])
         (problem,) = fails(path).problems
         assert (problem.line, problem.field) == (4 if format == ".csv" else 3, "sample")
-        assert re.fullmatch(r"sample 1(\.0)? of a, soccer/2, a second time", problem.found)
+        assert re.fullmatch(r"a second sample 1(\.0)? of a for image soccer/2", problem.found)
         assert problem.expected in (ONCE, ONCE.replace(", participant", ""))
 
     @pytest.mark.parametrize(
@@ -639,7 +654,7 @@ class TestDuplicates:
             write_jsonl(tmp_path / "two.jsonl", [row | {"image": "3"}, row]),
         ]
         assert str(fails(paths)).startswith(
-            f"{paths[1]}:2: sample: found sample 1 of me, soccer/2, a second time, expected {ONCE}. Number repeated"
+            f"{paths[1]}:2: sample: found a second sample 1 of me for image soccer/2, expected {ONCE}. Number repeated"
         )
 
     def test_files_without_respondents_are_told_apart(self, tmp_path: Path) -> None:
@@ -655,8 +670,10 @@ class TestDuplicates:
             (tmp_path / folder).mkdir()
             paths.append(write_csv(tmp_path / folder / "m.csv", [row]))
         assert str(fails(paths)) == (
-            f"{paths[1]}: respondent: found 'm', prompt 'base', in {paths[0]} as well: both answer soccer/2, "
-            "expected another respondent's name in one of them, or --pool (in Python: pool=True) to merge them"
+            f"{paths[1]}: respondent: found 'm' with prompt 'base', which {paths[0]} also contains; both files answer "
+            "soccer/2, "
+            "expected different respondents in different files. Rename one of them, or merge them with --pool (in "
+            "Python: pool=True)"
         )
         assert cells(read_counts(paths, KNOWN, pool=True)) == {34: 2.0}
 
@@ -674,17 +691,25 @@ class TestDuplicates:
     def test_a_file_given_twice(self, tmp_path: Path) -> None:
         path = write_csv(tmp_path / "one.csv", [{"image": "2", "cell": "D5"}])
         (tmp_path / "link.csv").symlink_to(path)
-        with pytest.raises(InputError, match=r"link\.csv: file: found the same file again, expected each file once"):
+        with pytest.raises(
+            InputError,
+            match=(
+                r"link\.csv: file: found a file that was given twice, expected each file "
+                r"once"
+            ),
+        ):
             read_counts([path, tmp_path / "link.csv"], KNOWN)
 
     def test_one_respondent_of_two_kinds(self, tmp_path: Path) -> None:
         rows = [{"image": "2", "respondent": "me", "cell": "D5", "kind": kind} for kind in ("human", "human", "model")]
         path = write_csv(tmp_path / "a.csv", rows)
-        said = "expected one kind for each respondent. Correct the column kind"
-        assert str(fails(path)) == f"{path}:4: kind: found 'model' for me, which was 'human' before, {said}"
+        said = "expected one kind per respondent. Use the same value in all rows of the respondent"
+        assert str(fails(path)) == (
+            f"{path}:4: kind: found 'model' for me, which has the kind 'human' in an earlier row, {said}"
+        )
         other = write_jsonl(tmp_path / "b.jsonl", [rows[0] | {"kind": "baseline"}])
         assert str(fails([write_csv(tmp_path / "c.csv", rows[:2]), other])) == (
-            f"{other}:1: kind: found 'baseline' for me, which was 'human' before, {said}"
+            f"{other}:1: kind: found 'baseline' for me, which has the kind 'human' in an earlier row, {said}"
         )
 
 
@@ -699,26 +724,30 @@ BAD_FILES = [
     (
         "a.csv",
         "image,cel\n2,D5\n",
-        [": cel: found an unknown column, expected cell. Rename the column to cell"],
+        [": cel: found an unknown column, expected the column cell. Rename the unknown column to cell"],
     ),
-    ("a.csv", "image,cell,smaple\n2,D5,1\n", [": smaple: found an unknown column, expected sample"]),
+    ("a.csv", "image,cell,smaple\n2,D5,1\n", [": smaple: found an unknown column, expected the column sample"]),
     (
         "a.jsonl",
         '{"image":"2","probabilites":{}}\n',
-        [": probabilites: found an unknown column, expected probabilities"],
+        [": probabilites: found an unknown column, expected the column probabilities"],
     ),
-    ("a.csv", "picture,cell\n2,D5\n", [": image: found the columns picture, cell, expected a column image"]),
+    ("a.csv", "picture,cell\n2,D5\n", [": image: found the columns picture, cell, expected a column `image`"]),
     ("a.csv", "image,note\n2,D5\n", [": cell: found the columns image, note, expected " + AN_ANSWER]),
-    ("a.csv", "image;cell\n2;D5\n", [":1: header: found fields separated by semicolons, expected commas"]),
-    ("a.csv", "image,x\n2,3\n", [": y: found x without y, expected both"]),
-    ("a.jsonl", '{"image":"2","col":3}\n', [": row: found col without row, expected both"]),
-    ("a.csv", "image,cell,cell\n2,D5,D6\n", [": cell: found two columns of that name, expected one"]),
+    (
+        "a.csv",
+        "image;cell\n2;D5\n",
+        [(":1: header: found fields separated by semicolons, expected fields separated by commas")],
+    ),
+    ("a.csv", "image,x\n2,3\n", [": y: found a column x without a column y, expected both columns"]),
+    ("a.jsonl", '{"image":"2","col":3}\n', [": row: found a column col without a column row, expected both columns"]),
+    ("a.csv", "image,cell,cell\n2,D5,D6\n", [": cell: found two columns with this name, expected only one"]),
     (
         "a.csv",
         "image,cell\n2,D5\n2\n2,D5,x\n",
-        [":3: line: found 1 field; 3 fields, expected 2, as in the header (2 times: lines 3, 4)"],
+        [":3: line: found 1 field; 3 fields, expected 2 fields, as in the header (2 times: lines 3, 4)"],
     ),
-    ("a.csv", 'image,cell\n2,"D5\n3,A1\n', [":2: line: found a quote out of place, expected"]),
+    ("a.csv", 'image,cell\n2,"D5\n3,A1\n', [":2: line: found a quotation mark in the middle of a field, expected"]),
     (
         "a.jsonl",
         '{"image":"2","cell":"D5"}\n\n{"image":"2","ce',

@@ -61,11 +61,11 @@ def test_only_samples_with_gaps_are_looked_at_one_by_one(
 
 def test_numbers_that_only_sum_alike_are_told_apart(tmp_path: Path) -> None:
     rows = [{"image": "1", "sample": sample, "cell": "C2"} for sample in (1, 1, 4, 4, 5)]  # as 1, 2, 3, 4, 5 do
-    with pytest.raises(InputError, match="a second time"):
+    with pytest.raises(InputError, match="a second sample"):
         read_counts(write_csv(tmp_path / "m.csv", rows), KNOWN)
 
 
 def test_spellings_of_one_respondent_are_taken_together(tmp_path: Path) -> None:
     rows = [{"image": "1", "respondent": name, "sample": 1, "cell": "C2"} for name in ("m", " m ")]
-    with pytest.raises(InputError, match="a second time"):
+    with pytest.raises(InputError, match="a second sample"):
         read_counts(write_csv(tmp_path / "m.csv", rows), KNOWN)

@@ -58,7 +58,7 @@ def test_another_package_adds_a_cue() -> None:
     [
         ("toy_cues:lowness", "of type function, expected spotball_core.Cue"),
         ("spotball_core.cue_maps.registry:_ALL", "of type tuple, expected spotball_core.Cue"),
-        ("toy_cues:TAKEN", "the cue 'broken' has the key 'head', which another cue has"),
+        ("toy_cues:TAKEN", "the cue 'broken' has the key 'head', which another cue already has"),
     ],
 )
 def test_wrong_entries_are_errors(target: str, message: str, tmp_path: Path) -> None:
@@ -74,8 +74,8 @@ def test_wrong_entries_are_errors(target: str, message: str, tmp_path: Path) -> 
     ("values", "message"),
     [
         (np.zeros((1, 59)), r"shape \(1, 59\), expected \(1, 60\)"),
-        (np.where(np.arange(60) == 3, np.nan, 0.0)[None], "not finite in some cells"),
-        (np.full((1, 60), np.inf), "not finite in some cells"),
+        (np.where(np.arange(60) == 3, np.nan, 0.0)[None], "NaN or infinity in some cells"),
+        (np.full((1, 60), np.inf), "NaN or infinity in some cells"),
     ],
 )
 def test_wrong_scores_are_errors(values: Any, message: str) -> None:

@@ -109,9 +109,9 @@ class TestChain:
         (heads,) = (group for group in chain.groups if group.respondent == "follows-heads")
         (center,) = (group for group in chain.groups if group.respondent == "follows-center")
         assert "most by head" in headline(heads)
-        assert "What bodies do adds" in headline(heads)
+        assert "Body cues add" in headline(heads)
         assert "most by place" in headline(center)
-        assert "What bodies do adds nothing that these images can show" in headline(center)
+        assert "Body cues add no clear gain" in headline(center)
 
 
 def test_responses_follow_the_model() -> None:
@@ -175,7 +175,7 @@ def test_groups_with_few_images_are_not_explained() -> None:
     report = explain_cues(scoring_of(varied_scenes(7), {"m/base": random_mass(7, 0)}))
     (group,) = report.groups
     assert (group.gain.value, group.gain.reason, group.weights) == (None, TOO_FEW, ())
-    assert headline(group) == "not explained (fewer than 8 images with guesses)."
+    assert headline(group) == "the guesses were not explained (fewer than 8 images with guesses)."
     assert "m/base" in to_text(report)
 
 
@@ -188,7 +188,7 @@ def test_without_keypoints_cues_of_bodies_are_excluded() -> None:
     assert group.body_gain.value is None
     assert group.detectable is None
     assert group.mirror_p is None
-    assert any(note.startswith("head excluded") for note in group.notes)
+    assert any(note.startswith("the cue head is excluded") for note in group.notes)
     assert group.body_gain.reason == NO_BODY
 
 
@@ -205,8 +205,8 @@ def test_processes_give_the_same_numbers() -> None:
     ("options", "message"),
     [
         ({"cues": ["gaze"]}, "unknown cue 'gaze'"),
-        ({"ridge": 0.0}, "ridge is 0, expected above 0"),
-        ({"mirrors": -1}, "mirrors is -1, expected at least 0"),
+        ({"ridge": 0.0}, "ridge: found 0, expected a number above 0"),
+        ({"mirrors": -1}, "mirrors: found -1, expected at least 0"),
     ],
 )
 def test_wrong_options_are_errors(options: dict[str, object], message: str) -> None:
@@ -217,7 +217,7 @@ def test_wrong_options_are_errors(options: dict[str, object], message: str) -> N
 
 def test_groups_over_sports_are_an_error() -> None:
     scoring = scoring_of(varied_scenes(9), {"m/base": random_mass(9, 0)}, by=("respondent",))
-    with pytest.raises(OptionError, match="group by sport"):
+    with pytest.raises(OptionError, match="Group by sport"):
         explain_cues(scoring)
 
 
@@ -258,7 +258,7 @@ class TestCommand:
         done = spotball("cues", "explain", data, "--reference", "a", "--cues", "center,players,head", "--quiet")
         assert done.returncode == 0, done.stderr
         assert f"{SPORT}/a/base: cues predict guesses" in done.stdout
-        assert "Weights less those of a" in done.stdout
+        assert "Weights minus those of a" in done.stdout
         assert "cues:center,players,head" in done.stdout
 
     def test_json_file(self, data: Path, tmp_path: Path) -> None:
@@ -287,7 +287,7 @@ class TestCommand:
         ("options", "message"),
         [
             (["--cues", "gaze"], "unknown cue 'gaze'"),
-            (["--out", "cues.xlsx"], "--out: the ending .xlsx is not known. Use .txt or .json, or add --format"),
+            (["--out", "cues.xlsx"], "--out: the ending .xlsx is not supported. Use .txt or .json, or add --format"),
             (["--reference", "nobody"], "unknown respondent 'nobody'"),
         ],
     )

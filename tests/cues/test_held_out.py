@@ -50,7 +50,7 @@ def test_images_are_folds_until_they_are_many() -> None:
 
 def test_too_many_groups_are_an_error() -> None:
     data = simulated(5, 4, np.zeros(11), 5, seed=0)
-    with pytest.raises(OptionError, match="the cues are in 11 groups, at most 10"):
+    with pytest.raises(OptionError, match="found 11 groups of cues, expected at most 10"):
         subset_gains(data, [str(place) for place in range(11)], ridge=0.01)
 
 
@@ -74,7 +74,7 @@ def test_equal_respondents_do_not_differ() -> None:
 
 def test_nothing_is_divided_by_zero() -> None:
     found = ImageSums(np.ones(3), 10, 0).quotient(np.ones(3), np.zeros(3))
-    assert (found.value, found.reason) == (None, "nothing to divide by")
+    assert (found.value, found.reason) == (None, "the denominator is not above 0")
 
 
 def test_standard_error_is_that_of_the_mean() -> None:

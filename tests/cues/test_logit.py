@@ -143,7 +143,7 @@ def test_probabilities_of_several_weights() -> None:
 @pytest.mark.parametrize(
     ("scores", "counts", "message"),
     [
-        (np.zeros((2, 3, 1)), np.ones((2, 4)), "for counts of shape"),
+        (np.zeros((2, 3, 1)), np.ones((2, 4)), "does not fit counts of shape"),
         (np.full((1, 3, 1), np.nan), np.ones((1, 3)), "finite"),
         (np.zeros((1, 3, 1)), -np.ones((1, 3)), "at least 0"),
         (np.zeros((1, 3, 1)), np.zeros((1, 3)), "each image needs at least one guess"),
@@ -157,7 +157,7 @@ def test_wrong_data_are_errors(scores: FloatArray, counts: FloatArray, message: 
 
 def test_wrong_options_are_errors() -> None:
     data = simulated(3, 4, np.array([1.0]), 5, seed=0)
-    with pytest.raises(OptionError, match="ridge is -1"):
+    with pytest.raises(OptionError, match="ridge: found -1"):
         fit_logit(data, ridge=-1)
     with pytest.raises(OptionError, match="at least two folds"):
         held_out_likelihood(data, np.zeros(3, dtype=int))

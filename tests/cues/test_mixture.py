@@ -175,7 +175,11 @@ def test_parts_without_any_answer_are_left_out() -> None:
     scoring = scoring_of(known, {"m/base": drawn(rng, 4, 30)})
     found = explain(scoring, scoring.groups[0], bootstrap=10)
     assert set(found.weights) == {"uniform", "center"}
-    assert [note.split(" excluded")[0] for note in found.notes] == ["nearest-player", "truth", "prior"]
+    assert [note.split(" is excluded")[0].removeprefix("the part ") for note in found.notes] == [
+        "nearest-player",
+        "truth",
+        "prior",
+    ]
 
 
 def test_images_that_a_part_has_no_answer_to_are_left_out() -> None:
@@ -185,7 +189,7 @@ def test_images_that_a_part_has_no_answer_to_are_left_out() -> None:
     scoring = scoring_of(known, {"m/base": mass})
     found = explain(scoring, scoring.groups[0], bootstrap=10)
     assert (found.n_images, found.n_answers) == (8, 240)
-    assert found.notes == ("2 images excluded, because not all parts have an answer",)
+    assert found.notes == ("2 images are excluded, because not all parts of the mixture have an answer",)
     fewer = Scoring(counts_of(known[:8], {"m/base": mass[:8]}), known, scoring.policy)
     again = explain(fewer, fewer.groups[0], bootstrap=10)
     assert again.weights == found.weights

@@ -107,5 +107,5 @@ def test_equal_parts_share() -> None:
 
 
 def test_an_impossible_answer_is_refused() -> None:
-    with pytest.raises(OptionError, match="no probability"):
+    with pytest.raises(OptionError, match="probability 0 in every part"):
         fit_weights(np.array([[1.0, 1.0]]), np.array([[1.0, 0.5], [0.0, 0.5]]), np.array([[True, False]]))

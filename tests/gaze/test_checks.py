@@ -33,7 +33,9 @@ def test_a_hint_by_a_paired_t_test() -> None:
 def test_hinted_prompts_are_some_but_not_all() -> None:
     rows = table(photo(0, prompt_id="1"), photo(0, prompt_id="2"))
     for wrong in (["1", "2"], [], ["3"]):
-        with pytest.raises(OptionError, match=f"expected some, but not all, of 1, 2, found {', '.join(wrong)}"):
+        with pytest.raises(
+            OptionError, match=(f"found {', '.join(wrong)}, expected some but not all of the prompts 1, 2")
+        ):
             hint_effect(rows, wrong)
     assert hint_effect(rows, ["1"]) is None
 
@@ -43,7 +45,7 @@ def test_sites_by_hand() -> None:
     rooms = (("blue", 4), ("white", 12))
     rows = table(*(photo(1, times=k, scene=room) + photo(0, times=16 - k, scene=room) for room, k in rooms))
     (found,) = site_effect(rows)
-    assert found.of == "white against blue"
+    assert found.of == "white compared with blue"
     assert found.estimate == pytest.approx(2 * log(3), abs=1e-5)
     assert found.p == pytest.approx(2 * stats.norm.sf(2 * log(3) / sqrt(2 / 3)), abs=1e-5)
     assert site_effect(table(photo(0, times=4))) == ()
@@ -65,10 +67,10 @@ def test_sites_by_a_t_test_where_the_model_fails() -> None:
         photo(1, times=10, scene="c"),
     )
     found = {one.of: one for one in site_effect(rows)}
-    assert found["b against a"].method == "t-test"
-    assert found["b against a"].estimate == pytest.approx(1)
-    assert found["c against a"].estimate == pytest.approx(0.5)
-    assert "did not converge" in found["b against a"].reason
+    assert found["b compared with a"].method == "t-test"
+    assert found["b compared with a"].estimate == pytest.approx(1)
+    assert found["c compared with a"].estimate == pytest.approx(0.5)
+    assert "did not converge" in found["b compared with a"].reason
 
 
 def test_slow_answers_are_less_often_right() -> None:

@@ -107,7 +107,7 @@ def test_two_resolutions() -> None:
     assert (found.n_a, found.n_b, found.accuracy_b) == (100, 100, 0.52)
     chi2 = stats.chi2_contingency([[39, 61], [52, 48]], correction=False)
     assert found.p == pytest.approx(chi2.pvalue)
-    with pytest.raises(OptionError, match="no respondent 'x'"):
+    with pytest.raises(OptionError, match="the respondent 'x' has no trials"):
         compare_two(table(low), "low", "x")
-    with pytest.raises(OptionError, match="have no photos in common"):
+    with pytest.raises(OptionError, match="answered no photo in common"):
         compare_two(table(low, extra), "low", "high")

@@ -97,5 +97,5 @@ def test_the_same_seed_gives_the_same_trials() -> None:
 def test_an_observer_that_cannot_be_is_refused(wrong: dict[str, object], said: str) -> None:
     with pytest.raises(OptionError, match=said):
         Observer(**wrong)  # type: ignore[arg-type]
-    with pytest.raises(OptionError, match="at least 1 prompt"):
+    with pytest.raises(OptionError, match="prompts: found 0"):
         simulate(Observer("eye"), DESIGN[:2], prompts=0)

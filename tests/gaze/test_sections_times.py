@@ -70,7 +70,8 @@ def test_slower_is_said_by_the_doubling() -> None:
     # Half the odds at twice the time.
     halved = Effect(of="response time", estimate=-1.0, ci95=(-2.0, 0.0), p=0.04, method="GLMM", **counts)
     assert said_of(halved) == (
-        "as the time doubles, the odds of a correct answer are multiplied by 0.50 (95% interval 0.25 to 1.00); "
+        "if the response time doubles, the odds of a correct answer are multiplied by 0.50 (95% interval 0.25 to "
+        "1.00); "
         "p = 0.04, GLMM."
     )
     longer = Effect(of="response time", estimate=log(1.5), ci95=None, p=0.04, method="t-test", **counts)

@@ -110,9 +110,9 @@ def test_all_that_is_wrong_is_told_with_its_line(tmp_path: Path) -> None:
         "m,d,1,natural,front,1,cup+pen,,,cup,",
     )
     assert said(path) == [
-        ":2: choice: found 'knife', expected one of cup, pen, or nothing where no choice could be matched",
+        ":2: choice: found 'knife', expected one of cup, pen, or an empty cell if no choice could be matched",
         ":3: response_time: found 'soon', expected seconds, at least 0",
-        ":4: condition: found 'congruent', expected natural, by its targets",
+        ":4: condition: found 'congruent', expected natural, which follows from gaze_target and head_target",
         ":5: gaze_target: found nothing, expected one of cup, pen",
     ]
 
@@ -128,15 +128,15 @@ def test_what_only_all_rows_tell_is_checked(tmp_path: Path) -> None:
     each_once = "each (respondent, stimulus_id, prompt_id, participant, sample) once"
     assert said(path) == [
         f":3: stimulus_id: found a second trial of m, a, 1, expected {each_once}",
-        ":4: proximity: found '2', expected '1', as the stimulus a had before",
+        ":4: proximity: found '2', expected '1', as in an earlier trial with stimulus a",
     ]
 
 
 def test_trials_that_contradict_the_stimuli_are_refused(tmp_path: Path) -> None:
     rows = ("m,a,1,,front,1,cup + pen,pen,,cup", "m,b,1,,left,1,cup+pen+key,cup,key,cup", "m,z,1,,left,1,,,,")
     assert said(written(tmp_path, HEADER, *rows), PHOTOS) == [
-        ":3: proximity: found '1', expected '2', as the stimuli have it",
-        ":4: stimulus_id: found 'z', expected a stimulus of those given, such as 'a'",
+        ":3: proximity: found '1', expected '2', as in the stimuli file",
+        ":4: stimulus_id: found 'z', expected an id from the stimuli file, such as 'a'",
     ]
 
 
@@ -155,17 +155,20 @@ def test_participants_tell_trials_apart(tmp_path: Path) -> None:
     [
         (
             HEADER + ",choice\nm,a,1,,front,1,cup+pen,pen,,cup,pen\n",
-            ": choice: found two columns of that name, expected one",
+            ": choice: found two columns with this name, expected only one",
         ),
         (
             # Without a head target all photos would be natural ones.
             HEADER.replace("head_target", "head_targets").replace("condition,", "")
             + "\nm,a,1,front,1,cup+pen,pen,cup,cup\n",
-            (": head_targets: found an unknown column, expected head_target. Rename the column to head_target"),
+            (
+                ": head_targets: found an unknown column, expected the column head_target. Rename the unknown "
+                "column to head_target"
+            ),
         ),
         (
             HEADER.replace("respondent", "Respondent") + "\nm,a,1,,front,1,cup+pen,pen,,cup\n",
-            ": Respondent: found an unknown column, expected respondent. Rename the column",
+            ": Respondent: found an unknown column, expected the column respondent. Rename the unknown column",
         ),
         (HEADER.replace(",", ";") + "\nm;a\n", None),
     ],
@@ -181,7 +184,7 @@ def test_columns_that_would_change_numbers_in_silence(tmp_path: Path, content: s
 def test_what_is_no_text_is_said_to_be_none(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "t.csv").write_bytes(content)
     assert said(tmp_path / "t.csv") == [
-        ": file: found bytes that are not text in UTF-8, expected a CSV file in UTF-8. Save the table as CSV in UTF-8"
+        ": file: found bytes that are not UTF-8 text, expected a CSV file in UTF-8. Save the table as CSV in UTF-8"
     ]
     with pytest.raises(InputError, match="found a folder, expected a CSV file"):
         read_trials(tmp_path)

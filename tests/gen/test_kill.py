@@ -261,5 +261,5 @@ def test_files_that_may_not_grow(config: Path, tmp_path: Path, plugins: Path, ex
 def check_stopped_for_want_of_room(done: subprocess.CompletedProcess[str]) -> None:
     assert done.returncode == 2, done.stderr
     (message,) = (text for text in done.stderr.splitlines() if text.startswith("error: "))
-    assert re.search("No space left|File too large|Make room on the disk", message), message
+    assert re.search("No space left|File too large|Free space on the disk", message), message
     assert "Traceback" not in done.stderr

@@ -46,14 +46,14 @@ def test_scenes_of_their_own_are_used_instead(tmp_path: Path) -> None:
 def test_scenes_that_contradict_each_other(tmp_path: Path) -> None:
     one = dataset(tmp_path / "one", scenes("1"), a=[ROW])
     two = dataset(tmp_path / "two", [scene("1", ball_cells=("D5",))], b=[ROW])
-    with pytest.raises(InputError, match=r"two/scenes\.jsonl: image: found another scene soccer/1 than before"):
+    with pytest.raises(InputError, match=r"two/scenes\.jsonl: image: found a scene soccer/1 that differs"):
         read_dataset([one, two])
 
 
 def test_a_folder_without_responses(tmp_path: Path) -> None:
     folder = dataset(tmp_path / "set", scenes("1"))
     with pytest.raises(
-        InputError, match=r"set: folder: found no file of responses, expected a file responses\* ending in \.jsonl"
+        InputError, match=r"set: folder: found no responses file, expected a file named responses\*, ending in \.jsonl"
     ):
         read_dataset(folder)
 
@@ -70,9 +70,9 @@ def test_a_file_without_scenes(tmp_path: Path) -> None:
 
 
 def test_nothing_given() -> None:
-    with pytest.raises(OptionError, match="no dataset folder or file of responses"):
+    with pytest.raises(OptionError, match="no dataset folder or responses file"):
         read_dataset([])
-    with pytest.raises(OptionError, match="no dataset folder or file of responses"):
+    with pytest.raises(OptionError, match="no dataset folder or responses file"):
         response_files([])
 
 
@@ -80,6 +80,6 @@ def test_a_file_that_its_folder_brings_already(tmp_path: Path) -> None:
     folder = dataset(tmp_path / "set", scenes("1"), a=[ROW])
     read = read_dataset([folder, folder / "responses-a.jsonl"])
     with pytest.raises(
-        InputError, match=r"responses-a\.jsonl: file: found the same file again, expected each file once"
+        InputError, match=r"responses-a\.jsonl: file: found a file that was given twice, expected each file once"
     ):
         read_counts(read.response_files, read.scenes)

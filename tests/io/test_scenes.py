@@ -123,7 +123,8 @@ class TestErrors:
     def test_an_image_twice_names_both_lines(self, tmp_path: Path) -> None:
         path = written(tmp_path, LINE, "", LINE)
         assert str(fails(path)) == (
-            f"{path}:3: image: found soccer/163 again, first on line 1, expected each (sport, image) once"
+            f"{path}:3: image: found a second scene soccer/163 (the first is on line 1), expected each (sport, image) "
+            "once"
         )
 
     def test_one_cause_is_one_line(self, tmp_path: Path) -> None:
@@ -139,14 +140,15 @@ class TestErrors:
         path = tmp_path / name
         path.write_text(text, encoding="utf-8")
         assert str(fails(path)) == (
-            f"{path}: file: found a CSV file, expected scenes as JSON Lines, such as the scenes.jsonl of a dataset. "
-            "Name files of predictions before --scenes, and the file of scenes after it"
+            f"{path}: file: found a CSV file, expected a scenes file (JSON Lines), such as the scenes.jsonl of a "
+            "dataset. "
+            "Name the prediction files before --scenes, and the scenes file after it"
         )
 
     @pytest.mark.parametrize("name", ["a.parquet", "a.counts"])
     def test_a_parquet_file_is_called_one(self, tmp_path: Path, name: str) -> None:
         pl.DataFrame({"image": ["163"]}).write_parquet(tmp_path / name)
-        assert "file: found a Parquet file, expected scenes as JSON Lines" in str(fails(tmp_path / name))
+        assert "file: found a Parquet file, expected a scenes file (JSON Lines)" in str(fails(tmp_path / name))
 
     def test_nothing_there(self, tmp_path: Path) -> None:
         assert str(fails(tmp_path / "no.jsonl")).startswith(f"{tmp_path / 'no.jsonl'}: file: found no such file")

@@ -43,7 +43,7 @@ def test_dictionaries_may_hold_distributions() -> None:
     ("rows", "error", "message"),
     [
         ([{"image": "7", "cell": "D5"}], InputError, "records:1: image: found '7'"),
-        ([{"picture": "0", "cell": "D5"}], InputError, "expected a column image"),
+        ([{"picture": "0", "cell": "D5"}], InputError, "expected a column `image`"),
         (
             [{"image": "0", "cell": "D5", "sample": 1}, {"image": "1", "cell": "D5", "sample": [2]}],
             InputError,

@@ -119,21 +119,24 @@ class TestTheSameNumbers:
         sections = [section for section in content.all("section") if section.attributes["id"].startswith("ranking-")]
         assert len(sections) == 2
         for section, version, other in zip(sections, "12", "21", strict=True):
-            assert f"Not comparable with ranking {other}. What differs: version (here {version})." in section.text
+            assert (
+                f"Do not compare this ranking with ranking {other}. They differ in: version (in this ranking: "
+                f"{version})."
+            ) in section.text
             assert f"spotball|v:{version}|scenes:s|" in section.text
 
     def test_a_metric_without_ranks_says_why(self) -> None:
         scores = {"a": (0.5, (0.4, 0.6)), "b": (0.7, (0.6, 0.8))}
         for metric, reason in (
-            ("image_entropy", "Image entropy has no ranks: it depends on the number of responses."),
-            ("near_player_rate", "Near-player rate has no ranks: no single reference value."),
-            ("theirs", "theirs has no ranks: the metric is not installed here."),
+            ("image_entropy", "Image entropy has no ranks: the metric depends on the number of responses."),
+            ("near_player_rate", "Near-player rate has no ranks: the entries have different reference values."),
+            ("theirs", "theirs has no ranks: the metric is not installed."),
         ):
             board = board_of(given(scores, metric=metric))
             assert reason in page(board, (metric,))
             assert reason in readme(board, (metric,), badge="b.svg", page="p.html", explanation="")
         people = board_of(given({"human": (0.5, None)}, kinds={"human": "human"}))
-        assert "Accuracy has no ranks: no entry competes." in page(people, ("accuracy",))
+        assert "Accuracy has no ranks: no entry is ranked." in page(people, ("accuracy",))
         assert "has no ranks" not in page(board_of(given(scores)), ("accuracy",))
 
     def test_the_page_loads_nothing(self, report: ScoreReport) -> None:
@@ -149,9 +152,9 @@ class TestBadge:
         sure = board_of(given({"gpt": (0.2, (0.15, 0.25)), "gemini": (0.6, (0.5, 0.7))}))
         assert message(sure, ("accuracy",)) == "gemini, accuracy 60.0%"
         open_ = board_of(given({"gpt": (0.2, (0.1, 0.5)), "gemini": (0.6, (0.3, 0.7)), "c": (0.01, (0.0, 0.02))}))
-        assert message(open_, ("accuracy",)) == "2 of 3 may lead in accuracy"
+        assert message(open_, ("accuracy",)) == "2 of 3 may be best in accuracy"
         without = board_of(given({"gpt": (0.2, None), "gemini": (0.6, None)}))
-        assert message(without, ("accuracy",)) == "2 of 2 may lead in accuracy"
+        assert message(without, ("accuracy",)) == "2 of 2 may be best in accuracy"
         nobody = board_of(given({"gpt": (0.2, None)}, metric="image_entropy"))
         assert message(nobody, ("image_entropy",)) == "1 respondent"
 

@@ -37,15 +37,15 @@ class TestTogether:
     @pytest.mark.parametrize(
         ("other", "reason"),
         [
-            ({"version": "2"}, "version (here 2)"),
-            ({"scenes": "t"}, "scored images (here 50, t)"),
-            ({"n_images": 49, "scenes": "t"}, "scored images (here 49, t)"),
-            ({"bootstrap": 10}, "policy's bootstrap (here 10)"),
-            ({"seed": 1}, "policy's seed (here 1)"),
-            ({"tau": 0.1}, "policy's tau (here 0.1)"),
-            ({"images": "shared"}, "policy's images (here shared)"),
-            ({"cluster": "participant"}, "policy's cluster (here participant)"),
-            ({"reference": "human"}, "policy's reference (here human)"),
+            ({"version": "2"}, "version (in this ranking: 2)"),
+            ({"scenes": "t"}, "scored images (in this ranking: 50, t)"),
+            ({"n_images": 49, "scenes": "t"}, "scored images (in this ranking: 49, t)"),
+            ({"bootstrap": 10}, "policy's bootstrap (in this ranking: 10)"),
+            ({"seed": 1}, "policy's seed (in this ranking: 1)"),
+            ({"tau": 0.1}, "policy's tau (in this ranking: 0.1)"),
+            ({"images": "shared"}, "policy's images (in this ranking: shared)"),
+            ({"cluster": "participant"}, "policy's cluster (in this ranking: participant)"),
+            ({"reference": "human"}, "policy's reference (in this ranking: human)"),
         ],
     )
     def test_what_differs_is_never_ranked_together_and_said(self, other: dict[str, object], reason: str) -> None:
@@ -53,15 +53,15 @@ class TestTogether:
         assert names(board) == [{"gpt"}, {"gemini"}]
         assert all(ranks_of(ranking) == dict.fromkeys(ranks_of(ranking), Rank(1, (1, 1))) for ranking in board.rankings)
         first, second = board.rankings
-        assert first.differs.startswith("Not comparable with ranking 2. What differs: ")
-        assert second.differs.startswith("Not comparable with ranking 1. What differs: ")
+        assert first.differs.startswith("Do not compare this ranking with ranking 2. They differ in: ")
+        assert second.differs.startswith("Do not compare this ranking with ranking 1. They differ in: ")
         assert reason in second.differs
 
     def test_other_answers_of_the_reference(self) -> None:
         first, second = scored("gpt"), scored("gemini", people=1)
         board = board_of(first, second)
         assert names(board) == [{"human", "gpt"}, {"human", "gemini"}] * 3
-        assert "What differs: reference's responses (here " in board.rankings[-1].differs
+        assert "They differ in: reference's responses (in this ranking: " in board.rankings[-1].differs
         together = board_of(first, scored("gemini"))
         assert all(entries == {"human", "gpt", "gemini"} for entries in names(together))
 
@@ -175,17 +175,21 @@ class TestSelection:
 
     def test_reports_that_rank_nobody(self) -> None:
         with pytest.raises(
-            OptionError, match=r"no groups that can be ranked\. reports/1\.json is not split by respondent"
+            OptionError,
+            match=(
+                r"no group that can be ranked\. reports/1\.json does not score each respondent "
+                r"separately"
+            ),
         ):
             board_of(scored("gpt", by=("sport", "prompt")))
         old = scored("gpt").model_copy(update={"image_sets": ()})
         with pytest.raises(
-            OptionError, match=r"does not record the images behind 4 groups.* run `spotball score` again"
+            OptionError, match=r"does not record the scored images of 4 groups.* Run `spotball score` again"
         ):
             board_of(old)
         board = board_of(old, scored("gemini"))
         assert {entry.respondent for ranking in board.rankings for entry in ranking.entries} == {"human", "gemini"}
-        assert board.notes[0].startswith("reports/1.json does not record")
+        assert board.notes[0].startswith("reports/1.json is from an older version and does not record")
 
     def test_pooled_sports(self) -> None:
         (ranking,) = board_of(scored("gpt", by=("respondent", "prompt"))).rankings
@@ -226,14 +230,14 @@ class TestAverages:
         assert [ranking.title for ranking in board.rankings] == ["soccer", "tennis"]
         (note,) = board.notes
         assert note.startswith(
-            "No respondent has scores in all of soccer and tennis, so there is no average over them."
+            "No respondent has scores for all of soccer and tennis, so there is no average over these sports."
         )
 
     def test_several_scores_of_a_sport_are_not_averaged(self) -> None:
         other = given(ONE, scenes="u", data="3")
         board = board_of(*(one.report for one in self.board().reports), other)
         assert [ranking.title for ranking in board.rankings] == ["soccer", "soccer", "volleyball"]
-        assert "gpt has several scores of a sport, so it is not averaged over sports." in board.notes
+        assert "gpt has several scores for one sport, so it has no average over sports." in board.notes
 
     def test_settings_are_not_mixed(self) -> None:
         board = board_of(

@@ -25,7 +25,7 @@ def test_a_folder_is_searched_for_reports(tmp_path: Path) -> None:
     write(REPORT, tmp_path / "all/out/report.json")
     found = read_reports([tmp_path / "all"], exclude=tmp_path / "all/out")
     assert [one.source for one in found.reports] == ["all/a.json", "all/b/one.json"]
-    assert found.notes == ("2 JSON files that are not score reports were skipped.",)
+    assert found.notes == ("2 JSON files were skipped, because they are not score reports.",)
 
 
 def test_the_same_report_counts_once(tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ def test_the_same_report_counts_once(tmp_path: Path) -> None:
     found = read_reports([tmp_path, tmp_path / "a.json"])
     folder = tmp_path.name
     assert [one.source for one in found.reports] == [f"{folder}/a.json"]
-    assert found.notes == (f"{folder}/b.json is the same report as {folder}/a.json and is counted once.",)
+    assert found.notes == (f"{folder}/b.json is identical to {folder}/a.json, so only one of them is used.",)
 
 
 def test_report_json_of_a_page_is_a_score_report(tmp_path: Path) -> None:
@@ -94,4 +94,4 @@ def test_a_large_file_of_another_kind_is_not_parsed(tmp_path: Path) -> None:
     with (tmp_path / "large.json").open("wb") as file:
         file.truncate(1 << 28)  # Zeros that take no space on the disk. Parsing them would be an error.
     found = read_reports([tmp_path])
-    assert found.notes == ("1 JSON file that is not a score report was skipped.",)
+    assert found.notes == ("1 JSON file was skipped, because it is not a score report.",)

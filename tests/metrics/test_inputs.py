@@ -423,7 +423,7 @@ def test_guesses_masked_in_part_are_refused(metric: Metric) -> None:
     guesses = np.ma.masked_equal(GUESSES, 3)
     assert guesses.mask.any()
     for form in (guesses, list(guesses), [list(row) for row in guesses]):
-        with pytest.raises(DistributionError, match="masked values, expected rows that are masked as a whole"):
+        with pytest.raises(DistributionError, match="masked values, expected rows that are masked completely"):
             with_second(metric)(form)
 
 
@@ -481,6 +481,6 @@ def test_a_truth_that_cannot_be_read() -> None:
         accuracy(["A1"], 3)  # type: ignore[arg-type]
     partly = np.ma.array([[True, False]], mask=[[True, False]])
     with pytest.raises(
-        DistributionError, match=r"^truth has 1 masked values, expected rows that are masked as a whole"
+        DistributionError, match=r"^truth has 1 masked values, expected rows that are masked completely"
     ):
         accuracy([[1, 0]], partly)

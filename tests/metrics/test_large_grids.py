@@ -119,7 +119,8 @@ def little(monkeypatch: pytest.MonkeyPatch) -> None:
 class TestTooLarge:
     def test_all_distances(self) -> None:
         message = (
-            r"^The distances between all 40,000 cells of a grid of 200 x 200 need 12\.8 GB of memory, and 2\.0 GB are "
+            r"^The distances between all 40,000 cells of a grid of 200 x 200 need 12\.8 GB of memory, but only 2\.0 GB "
+            r"are "
             r"available\. Use a coarser grid, or a machine with more memory$"
         )
         for name in ("distances", "cell_distances"):
@@ -131,7 +132,10 @@ class TestTooLarge:
         p = np.arange(LARGE.n_cells) % 2 + (0.0 if counts else 0.5)
         with pytest.raises(
             NotEnoughMemoryError,
-            match=r"^Two distributions that differ on 20,000 and 20,000 cells need 19\.2 GB of memory, and 2\.0 GB ",
+            match=(
+                r"^Two distributions that differ on 20,000 and 20,000 cells need 19\.2 GB of memory, but only "
+                r"2\.0 GB "
+            ),
         ):
             wasserstein(p, p[::-1], grid=LARGE)
 
@@ -173,7 +177,7 @@ except NotEnoughMemoryError as error:
 @pytest.mark.skipif(sys.platform != "linux", reason="limits memory as Linux does")
 def test_a_limit_of_the_process_counts() -> None:
     done = subprocess.run([sys.executable, "-c", LIMITED], capture_output=True, text=True, check=True)
-    assert "need 12.8 GB of memory, and " in done.stdout
+    assert "need 12.8 GB of memory, but only " in done.stdout
 
 
 def test_available_memory_is_what_the_system_says() -> None:

@@ -250,7 +250,7 @@ MISTAKES = (
         "reasoning data --embedder openai --dry-run",
         what="found none in 6 responses",
         where="data/responses-human.jsonl",
-        fix="expected words of the answers in a column reasoning",
+        fix="expected rationales in the column reasoning",
     ),
     Mistake(
         "an unknown embedder",
@@ -272,7 +272,7 @@ MISTAKES = (
         "gaze analyze t.csv",
         what="found an unknown column",
         where="t.csv: prompt",
-        fix="Rename the column to prompt_id",
+        fix="Rename the unknown column to prompt_id",
         files={"t.csv": "respondent,stimulus_id,prompt,choice\nm,s1,1,cup\n"},
     ),
     Mistake(
@@ -332,7 +332,7 @@ MISTAKES = (
         _ASK,
         what="found nothing",
         where="s.csv:2: objects",
-        fix="names, each once, joined by +",
+        fix="different names, joined by +",
         files={"s.csv": "@stimuli without objects"},
     ),
     Mistake(

@@ -220,7 +220,7 @@ MISTAKES = (
         "spotball.score([{'image': '1', 'cel': 'D5'}], [scene])",
         what="found an unknown column",
         where="records: cel",
-        fix="Rename the column to cell",
+        fix="Rename the unknown column to cell",
     ),
     Mistake(
         "an unknown baseline in Python",

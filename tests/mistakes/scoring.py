@@ -7,7 +7,7 @@ from tests.mistakes.mistake import Mistake
 _OK = "image,cell\n1,D5\n2,D5\n3,D5\n"
 _SCORE = "score p.csv --scenes data/scenes.jsonl --bootstrap 0"
 _SCORE_JSON = "score p.jsonl --scenes data/scenes.jsonl --bootstrap 0"
-_RENAME = "Rename the column"
+_RENAME = "Rename the "
 _SCENE = '{"sport":"soccer","image":"1","width":640,"height":360,"grid":{"rows":6,"cols":10},"ball_cells":["C2"]%s}\n'
 _MANY = "image,cell\n" + "".join(f"{i},{i * 7 % 60}\n" for i in (1, 2, 3))
 
@@ -34,7 +34,7 @@ MISTAKES = (
         _SCORE,
         what="found an unknown column",
         where="p.csv: respondant",
-        fix="Rename the column to respondent",
+        fix="Rename the unknown column to respondent",
         files={"p.csv": "image,cell,respondant\n1,D5,me\n"},
     ),
     Mistake(
@@ -42,7 +42,7 @@ MISTAKES = (
         _SCORE,
         what="found an unknown column",
         where="p.csv: Image",
-        fix="Rename the column to image",
+        fix="Rename the unknown column to image",
         files={"p.csv": "Image,Cell\n1,D5\n"},
     ),
     Mistake(
@@ -50,7 +50,7 @@ MISTAKES = (
         _SCORE_JSON,
         what="found an unknown column",
         where="p.jsonl:2: promt",
-        fix="Rename the column to prompt",
+        fix="Rename the unknown column to prompt",
         files={"p.jsonl": '{"image":"1","cell":"D5","prompt":"cue"}\n{"image":"2","cell":"D5","promt":"cue"}\n'},
     ),
     Mistake(
@@ -72,7 +72,7 @@ MISTAKES = (
     Mistake(
         "row without a column",
         _SCORE,
-        what="found row without col",
+        what="found a column row without a column col",
         where="p.csv: col",
         fix="Add the column col",
         files={"p.csv": "image,row\n1,3\n"},
@@ -80,7 +80,7 @@ MISTAKES = (
     Mistake(
         "a column twice",
         _SCORE,
-        what="found two columns of that name",
+        what="found two columns with this name",
         where="p.csv: cell",
         fix="Remove or rename the other",
         files={"p.csv": "image,cell,cell\n1,D5,D6\n"},
@@ -90,7 +90,7 @@ MISTAKES = (
         _SCORE,
         what="found 3 fields",
         where="p.csv:2",
-        fix="expected 2, as in the header",
+        fix="expected 2 fields, as in the header",
         files={"p.csv": "image,cell\n1,D5,extra\n"},
     ),
     # Files
@@ -115,7 +115,7 @@ MISTAKES = (
         "score p.zip --scenes data/scenes.jsonl",
         what="found a file ending in .zip",
         where="p.zip",
-        fix="Unpack it and retry",
+        fix="Unpack the file and retry",
         files={"p.zip": b"PK\x03\x04"},
     ),
     Mistake(
@@ -131,7 +131,7 @@ MISTAKES = (
         "score p.json --scenes data/scenes.jsonl",
         what="found a file ending in .json",
         where="p.json",
-        fix="Write one JSON object per line and name the file .jsonl",
+        fix="Write one JSON object per line, and save the file with the ending .jsonl",
         files={"p.json": '[{"image":"1","cell":"D5"}]'},
     ),
     Mistake(
@@ -139,7 +139,7 @@ MISTAKES = (
         _SCORE_JSON,
         what="expected a JSON object",
         where="p.jsonl:1",
-        fix="Write one object per line, without brackets",
+        fix="Write one object per line. Remove brackets",
         files={"p.jsonl": '[{"image":"1","cell":"D5"},\n {"image":"2","cell":"D5"}]'},
     ),
     Mistake(
@@ -155,7 +155,7 @@ MISTAKES = (
         _SCORE_JSON,
         what="expected a JSON object",
         where="p.jsonl:1",
-        fix="without brackets around the list and commas at the ends of lines",
+        fix="Remove brackets around the list and commas at the ends of lines",
         files={"p.jsonl": '{"image":"1","cell":"D5"},\n{"image":"2","cell":"D5"},\n'},
     ),
     Mistake(
@@ -170,7 +170,7 @@ MISTAKES = (
         _SCORE,
         what="found an empty file",
         where="p.csv",
-        fix="Check the program that wrote it",
+        fix="Check the program that wrote the file",
         files={"p.csv": ""},
     ),
     Mistake(
@@ -208,15 +208,15 @@ MISTAKES = (
     Mistake(
         "a folder without responses",
         "score photos",
-        what="found no file of responses",
+        what="found no responses file",
         where="photos: folder",
-        fix="Name a dataset folder or a file of responses",
+        fix="Name a dataset folder or a responses file",
         files={"photos/1.jpg": b"x"},
     ),
     Mistake(
         "the same dataset twice",
         "score data data",
-        what="found the same file again",
+        what="found a file that was given twice",
         where="data/responses-human.jsonl",
         fix="Name it once",
     ),
@@ -226,7 +226,7 @@ MISTAKES = (
         _SCORE,
         what="found 3 of 3 answers without a readable cell",
         where="p.csv:2: cell",
-        fix="write each cell as row letter and column number",
+        fix="Write each cell as row letter and column number",
         files={"p.csv": _MANY},
         status=0,
     ),
@@ -235,7 +235,7 @@ MISTAKES = (
         _SCORE,
         what="without a readable cell",
         where="p.csv:2: cell",
-        fix="write each cell as row letter and column number",
+        fix="Write each cell as row letter and column number",
         files={"p.csv": "image,cell\n1,maybe D5\n2,unclear\n3,left\n"},
         status=0,
     ),
@@ -244,7 +244,7 @@ MISTAKES = (
         _SCORE,
         what="cells that look like full replies",
         where="p.csv:2: cell",
-        fix="extract the cell from each reply",
+        fix="Extract the cell from each reply",
         files={
             "p.csv": "image,cell\n"
             + "".join(f"{i},The player looks left so I think the ball is near D5 or so\n" for i in (1, 2, 3))
@@ -254,7 +254,7 @@ MISTAKES = (
     Mistake(
         "rows that count from 0",
         _SCORE,
-        what="found a row or column of 0",
+        what="found row or column 0",
         where="p.csv:2: row, col",
         fix="add 1 to each",
         files={"p.csv": "image,row,col\n1,0,3\n2,5,9\n3,2,2\n"},
@@ -263,7 +263,7 @@ MISTAKES = (
     Mistake(
         "columns of cells that count from 0",
         _SCORE,
-        what="found a row or column of 0",
+        what="found row or column 0",
         where="p.csv:2: cell",
         fix="add 1 to each",
         files={"p.csv": "image,cell\n1,A0\n2,F9\n3,C2\n"},
@@ -292,7 +292,7 @@ MISTAKES = (
         _SCORE,
         what="points outside the image",
         where="p.csv:2: x, y",
-        fix="expected points in the image, such as 640 x 360 pixels",
+        fix="expected points inside the image of 640 x 360 pixels",
         files={"p.csv": "image,x,y\n1,100,500\n2,200,600\n3,20,30\n"},
         status=0,
     ),
@@ -301,7 +301,7 @@ MISTAKES = (
         _SCORE,
         what="points between 0 and 1",
         where="p.csv:2: x, y",
-        fix="multiply x by the width",
+        fix="Multiply x by the width",
         files={"p.csv": "image,x,y\n1,0.4,0.5\n2,0.9,0.6\n3,0.2,0.3\n"},
         status=0,
     ),
@@ -334,7 +334,7 @@ MISTAKES = (
         _SCORE_JSON,
         what="found 2 numbers",
         where="p.jsonl:1: probabilities",
-        fix="List them row by row",
+        fix="List the cells row by row",
         files={"p.jsonl": '{"image":"1","probabilities":[0.5,0.5]}\n'},
     ),
     Mistake(
@@ -351,7 +351,7 @@ MISTAKES = (
         _SCORE,
         what="found '99'; '98'",
         where="p.csv:3: image",
-        fix="Use the ids of the scenes file",
+        fix="Use the ids of this file",
         files={"p.csv": "image,cell\n1,D5\n99,D5\n98,D5\n"},
     ),
     Mistake(
@@ -359,7 +359,7 @@ MISTAKES = (
         _SCORE,
         what="found 'images/soccer/1.jpg'",
         where="p.csv:2: image",
-        fix="such as '1'. Use the ids of the scenes file",
+        fix="such as '1'. Use the ids of this file",
         files={"p.csv": "image,cell\nimages/soccer/1.jpg,D5\n"},
     ),
     Mistake(
@@ -367,7 +367,7 @@ MISTAKES = (
         _SCORE,
         what="image ids with a file extension",
         where="p.csv:2: image",
-        fix="expected ids as the scenes have them, such as '1'",
+        fix="expected ids as in the scenes file, such as '1'",
         files={"p.csv": "image,cell\n1.jpg,D5\n2.jpg,D5\n"},
         status=0,
     ),
@@ -376,13 +376,13 @@ MISTAKES = (
         _SCORE,
         what="found '1' of football",
         where="p.csv:2: image",
-        fix="soccer has 3, such as '1'. Use the ids of the scenes file",
+        fix="soccer has 3 images, such as '1'. Use the ids of this file",
         files={"p.csv": "sport,image,cell\nfootball,1,D5\n"},
     ),
     Mistake(
         "a sample twice",
         _SCORE,
-        what="found sample 1 of p, soccer/1, a second time",
+        what="found a second sample 1 of p for image soccer/1",
         where="p.csv:3: sample",
         fix="Number repeated answers 1, 2, 3",
         files={"p.csv": "image,cell,sample\n1,D5,1\n1,C2,1\n"},
@@ -417,7 +417,7 @@ MISTAKES = (
         "score p.csv --scenes data",
         what="found a folder",
         where="data: file",
-        fix="Name its scenes.jsonl",
+        fix="Name the file scenes.jsonl in this folder",
         files={"p.csv": _OK},
     ),
     Mistake(
@@ -425,7 +425,7 @@ MISTAKES = (
         "score p.csv --scenes p.csv",
         what="found a CSV file",
         where="p.csv: file",
-        fix="Name files of predictions before --scenes",
+        fix="Name the prediction files before --scenes",
         files={"p.csv": _OK},
     ),
     Mistake(
@@ -528,16 +528,16 @@ MISTAKES = (
     Mistake(
         "an ending without a form",
         "score data --out scores.pdf --bootstrap 0",
-        what="the ending .pdf is not known",
+        what="the ending .pdf is not supported",
         where="--out",
         fix="Use .json, .csv, .md, .tex, or add --format",
     ),
     Mistake(
         "people without participants",
         "score data --cluster participant --bootstrap 20",
-        what="the responses name no participants",
+        what="the responses have no participants",
         where="images were resampled",
-        fix="Add a column participant",
+        fix="Add a column `participant`",
         status=0,
     ),
     Mistake(
@@ -572,7 +572,7 @@ MISTAKES = (
     Mistake(
         "a respondent compared with itself",
         "compare data --a me --b me",
-        what="me and me include the same answers",
+        what="me and me contain the same answers",
         where="--a and --b",
         fix="Name two different respondents",
     ),
@@ -612,9 +612,9 @@ MISTAKES = (
     Mistake(
         "a report before a report",
         "report data --before report.json --out new --bootstrap 0",
-        what="scores cannot be paired by image",
+        what="which cannot be paired by image",
         where="report.json",
-        fix="Give --before the dataset",
+        fix="Name the dataset or the responses of this report with --before",
         needs=("matplotlib", "jinja2", "PIL"),
     ),
     Mistake(

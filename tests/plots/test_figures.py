@@ -81,7 +81,7 @@ def test_maps_share_one_scale_from_nothing_to_the_largest_share() -> None:
     figure = guess_maps({"soccer": {"human": counts({"A1": 3, "A2": 1})}}, {"soccer": counts({"A1": 1, "A2": 1})}, GRID)
     assert {axes.images[0].get_clim() for axes in maps_of(figure)} == {(0.0, 0.75)}
     assert touching(figure) == []
-    assert "0 to 75.0% of the guesses in a map" in texts(figure.axes[-1])
+    assert "share of the guesses in a map, 0 to 75.0%" in texts(figure.axes[-1])
 
 
 def test_maps_have_the_images_shape_and_the_cells_names() -> None:
@@ -238,7 +238,7 @@ def test_chart_shows_values_intervals_and_where_they_come_from() -> None:
     assert "50 images, 1,000 responses each" in texts(volleyball)
     foot = " ".join(texts(figure)[-1].split())
     assert "95% bootstrap intervals over images" in foot
-    assert "Not drawn: oracle" in foot
+    assert "The baseline oracle knows the ball's cells and is not shown" in foot
     assert report.signature in foot
     assert soccer.get_xlim() == volleyball.get_xlim()
     assert 0.35 < soccer.get_xlim()[1] < 0.6  # the oracle's 100% does not compress the scale
@@ -277,9 +277,9 @@ def test_a_report_that_is_not_split_is_one_panel() -> None:
 
 
 def test_chart_refuses() -> None:
-    with pytest.raises(OptionError, match="no group of this report has an accuracy"):
+    with pytest.raises(OptionError, match="no group of this report has a value of accuracy"):
         accuracy_chart(report_of(group("soccer", "oracle", "baseline", 1.0)))
-    with pytest.raises(OptionError, match="no group of this report has an accuracy"):
+    with pytest.raises(OptionError, match="no group of this report has a value of accuracy"):
         accuracy_chart(report_of(group("soccer", "me", "model", None)))
 
 
@@ -307,7 +307,13 @@ def test_png_has_160_dots_an_inch(tmp_path: Path) -> None:
 
 
 def test_other_endings_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"a\.gif: cannot write this kind of picture; use one of \.png, \.svg, \.pdf"):
+    with pytest.raises(
+        OptionError,
+        match=(
+            r"a\.gif: this picture format is not supported\. Use one of \.png, \.svg, "
+            r"\.pdf"
+        ),
+    ):
         save_figure(accuracy_chart(report_of(*GROUPS)), tmp_path / "a.gif")
     assert not list(tmp_path.iterdir())
 

@@ -54,7 +54,7 @@ def test_texts_are_counted_and_none_is_dropped_in_silence(report: ReasoningRepor
     assert (texts.n_responses, texts.n_controls, texts.n_empty) == (9, 1, 2)
     assert (texts.n_unique, texts.n_duplicates, texts.n_without_letters, texts.longest) == (4, 3, 1, 4)
     assert (texts.n_without_direction, texts.n_truncated, texts.n_seem_not_english) == (0, None, 0)
-    assert report.warnings == ("qwen: none of 1 responses comes with words",)
+    assert report.warnings == ("qwen: none of the 1 responses has a rationale",)
     # The order of texts is that of reading: arms, eyes, look, a control, emoji.
     cut = analyzed(truncated=[True, False, False, True, True]).texts.n_truncated
     assert cut == 4  # arms three times, emoji once
@@ -138,13 +138,13 @@ def test_a_contrast_that_there_is_not_says_why() -> None:
     volleyball = [row for row in ROWS if row[0] == "volleyball"]
     reasons = {c.outcome: c.reason for c in analyzed(volleyball).contrasts}
     assert reasons == {
-        "accuracy": "the scenes do not say where the ball is",
-        "euclidean_error": "no rationale comes with a cell, of a scene that says where the ball is",
-        "distance_to_people": "no rationale comes with a cell, of an image that people answered",
+        "accuracy": "the scenes do not contain the ball's position",
+        "euclidean_error": "no rationale has both a guessed cell and a scene with a known ball position",
+        "distance_to_people": "no rationale has both a guessed cell and an image that people answered",
     }
     (first, *_) = analyzed([row for row in ROWS if row[4] == "cot"]).contrasts
     assert first.difference is None
-    assert first.reason == "no sport and prompt has rationales of pose and of gaze with a known outcome"
+    assert first.reason == "no sport and prompt has rationales of both pose and gaze with a known outcome"
 
 
 def test_several_models_are_also_taken_together() -> None:
@@ -189,7 +189,7 @@ def test_a_text_without_a_direction_is_counted_and_left_out() -> None:
     assert found.texts.n_without_direction == 3
     assert sum(g.n_rationales for g in found.groups) == 4
     assert all(value.ci95 is None for g in found.groups for value in g.published.shares.values())
-    with pytest.raises(OptionError, match="no rationale is left"):
+    with pytest.raises(OptionError, match="no rationale has an embedding with a direction"):
         analyze(said, SCENES, TWO, embedded * 0, TWO_VECTORS, embedder="synthetic", model="by hand")
 
 
@@ -199,7 +199,7 @@ def test_what_does_not_fit_is_refused() -> None:
         analyze(said, SCENES, TWO, vectors(said.texts)[1:], TWO_VECTORS, embedder="x", model="y")
     with pytest.raises(OptionError, match=r"embeddings of 5 templates have shape \(4, 3\)"):
         analyze(said, SCENES, TWO, vectors(said.texts), TWO_VECTORS[1:], embedder="x", model="y")
-    with pytest.raises(OptionError, match="not among the scenes: soccer/1"):
+    with pytest.raises(OptionError, match="the scenes do not contain: soccer/1"):
         analyze(said, SCENES[1:], TWO, vectors(said.texts), TWO_VECTORS, embedder="x", model="y")
 
 

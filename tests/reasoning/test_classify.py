@@ -107,8 +107,8 @@ def test_no_texts_at_all() -> None:
         ({"one": [[1.0, 0.0, 0.0]], "two": [[1.0, 0.0, 0.0]]}, {}, "embeddings have shape"),
         ({"one": [[1.0, 0.0]], "two": [[0.0, 0.0]]}, {}, "zero or not finite"),
         (SETS, {"centered": True, "reference": np.empty((0, 2))}, "at least one reference text"),
-        (SETS, {"centered": True, "weights": [-1.0]}, "weights have shape"),
-        (SETS, {"centered": True, "weights": [1.0, 1.0]}, "weights have shape"),
+        (SETS, {"centered": True, "weights": [-1.0]}, "weights: found shape"),
+        (SETS, {"centered": True, "weights": [1.0, 1.0]}, "weights: found shape"),
         (SETS, {"centered": True, "weights": [0.0]}, "at least one reference text"),
     ],
 )

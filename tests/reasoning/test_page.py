@@ -48,5 +48,5 @@ def test_another_file_is_refused_before_anything_is_written(tmp_path: Path) -> N
     (tmp_path / "reasoning.json").write_text("{}", encoding="utf-8")
     done = spotball("report", study, "--reasoning", tmp_path / "reasoning.json", "--out", tmp_path / "out")
     assert done.returncode == 2
-    assert "expected what `spotball reasoning --format json` writes" in done.stderr
+    assert "expected the output of `spotball reasoning --format json`" in done.stderr
     assert not (tmp_path / "out").exists()

@@ -77,7 +77,7 @@ def test_without_any_words_it_says_so_in_one_line(tmp_path: Path, content: str) 
     with pytest.raises(InputError) as caught:
         read_rationales(path, SCENES)
     assert str(caught.value) == (
-        f"{path}: reasoning: found none in 1 response, expected words of the answers in a column reasoning"
+        f"{path}: reasoning: found none in 1 response, expected rationales in the column reasoning"
     )
 
 
@@ -87,7 +87,7 @@ def test_what_scoring_refuses_is_refused_alike(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"me\.csv:3: image: found '77' of soccer"):
         read_rationales(path, SCENES)
     (tmp_path / "shard.counts").write_bytes(b"")
-    with pytest.raises(InputError, match="found counts, which have no words"):
+    with pytest.raises(InputError, match="found a counts file, which contains no rationales"):
         read_rationales([path, tmp_path / "shard.counts"], SCENES)
 
 

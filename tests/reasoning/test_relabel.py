@@ -134,7 +134,7 @@ def test_equal_statistics_count_as_extreme() -> None:
 
 
 def test_without_any_labeling_there_is_no_test() -> None:
-    with pytest.raises(OptionError, match="0 random labelings"):
+    with pytest.raises(OptionError, match="labelings: found 0"):
         relabel(drawn(0), np.ones(40), np.zeros(40, int), (3, 3), offsets=[np.zeros(6)], labelings=0)
 
 

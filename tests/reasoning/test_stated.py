@@ -85,7 +85,7 @@ def test_scenes_without_poses_give_a_reason() -> None:
     scenes = [scene for scene in synthetic_scenes(30) if scene.sport == "synthetic-soccer"]
     rows = cue_responses(scenes, {"m": {"center": 1.0}}, samples=3).with_columns(reasoning=pl.lit(GAZE))
     found = stated_by(scenes, rows)
-    assert {one.reason for one in found.values()} == {"none of its cues applies to these images"}
+    assert {one.reason for one in found.values()} == {"no cue of this category applies to these images"}
 
 
 def test_words_on_few_images_give_a_reason() -> None:
@@ -96,14 +96,14 @@ def test_words_on_few_images_give_a_reason() -> None:
     found = stated_by(scenes, rows)
     assert set(found) == {"pose", "gaze"}
     assert {one.respondent for one in found.values()} == {"m"}
-    assert {one.reason for one in found.values()} == {"fewer than 8 images with rationales"}
+    assert {one.reason for one in found.values()} == {"fewer than 8 images have rationales"}
     assert found["gaze"].share == 1.0
 
 
 def test_the_same_words_everywhere_give_a_reason() -> None:
     scenes = posed(12)
     rows = cue_responses(scenes, {"m": {"center": 1.0}}, samples=3).with_columns(reasoning=pl.lit(GAZE))
-    assert {one.reason for one in stated_by(scenes, rows).values()} == {"all images are alike"}
+    assert {one.reason for one in stated_by(scenes, rows).values()} == {"all images have the same value"}
 
 
 def test_ranks_give_spearmans_correlation() -> None:
@@ -119,7 +119,7 @@ def test_wrong_arguments_are_errors() -> None:
     rationales: Rationales = read_rationales(rows, scenes)
     with pytest.raises(OptionError, match="2 categories for 1 texts"):
         stated_cues(scoring, rationales, np.zeros(2, dtype=int), ["gaze"])
-    with pytest.raises(OptionError, match="permutations is 0"):
+    with pytest.raises(OptionError, match="permutations: found 0"):
         stated_cues(scoring, rationales, np.zeros(1, dtype=int), ["gaze"], permutations=0)
 
 

@@ -51,11 +51,11 @@ def test_csv_has_every_number_in_full(report: ReasoningReport) -> None:
 def test_text_and_markdown_say_the_same(report: ReasoningReport) -> None:
     text, markdown = tables.to_text(report), tables.to_markdown(report)
     for said in (
-        *("As published", "Centered", "How far to trust it", "Figure 7", "What a category goes with"),
+        *("Published", "Centered", "Reliability", "Figure 7", "Accuracy and distances by category"),
         *("33.3", "66.7", "eyes up", "4 different texts", report.signature),
-        "warning: qwen: none of 1 responses comes with words",
-        "1 to controls excluded",
-        "mean cosine over 1 neutral sentence: pose 0.588, gaze 0.784; head start 0.196",
+        "warning: qwen: none of the 1 responses has a rationale",
+        "1 to control images (excluded)",
+        "Mean cosine (offset) over 1 neutral sentence: pose 0.588, gaze 0.784. Difference of the offsets: 0.196.",
     ):
         assert said in text, said
         assert said in markdown, said
@@ -64,7 +64,7 @@ def test_text_and_markdown_say_the_same(report: ReasoningReport) -> None:
 
 def test_what_is_missing_is_said_once_with_its_reason() -> None:
     text = tables.to_text(analyzed([row for row in ROWS if row[0] == "volleyball"], bootstrap=0))
-    assert "- Accuracy of gemini: the scenes do not say where the ball is" in text
+    assert "- Accuracy of gemini: the scenes do not contain the ball's position" in text
     assert "bootstrap interval" not in text
 
 
@@ -101,7 +101,7 @@ def test_the_figure_is_a_file(report: ReasoningReport, tmp_path: Path) -> None:
     with Image.open(tmp_path / "figure.png") as image:
         assert image.width > image.height
     assert report.signature in (tmp_path / "figure.svg").read_text(encoding="utf-8")
-    with pytest.raises(OptionError, match="cannot write this kind of picture"):
+    with pytest.raises(OptionError, match="this picture format is not supported"):
         draw(report, tmp_path / "figure.gif")
     nobody = report.model_copy(update={"panels": ()})
     with pytest.raises(OptionError, match="no rationales of people or models"):
@@ -113,7 +113,7 @@ def test_the_section_says_the_numbers(report: ReasoningReport) -> None:
     section = words(report)
     assert section.signature == report.signature
     assert "pose" not in section.lead[1].split(",")[0]
-    assert "gaze has a head start of 0.196" in section.lead[1]
+    assert "the mean cosine is largest for gaze, by 0.196" in section.lead[1]
     assert section.points[1].startswith("models by sport: soccer pose 50.0% [")
     assert section.points[3] == (
         "If any one template is excluded, at least 100.0% of the rationales keep their category."
@@ -131,7 +131,7 @@ def test_a_written_report_is_read_again_and_nothing_else_is(report: ReasoningRep
     assert read_reasoning(path) == report
     for content in ("{", '{"schema_version": 1}', '{"groups": 3}'):
         path.write_text(content, encoding="utf-8")
-        with pytest.raises(InputError, match="expected what `spotball reasoning --format json` writes"):
+        with pytest.raises(InputError, match="expected the output of `spotball reasoning --format json`"):
             read_reasoning(path)
     with pytest.raises(InputError, match="a file that can be read"):
         read_reasoning(tmp_path / "nothing.json")

@@ -103,7 +103,7 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("name = 1\nx = 2", ["x: found a field of this name", "name: found 1", "version: found nothing", "categories"]),
+        ("name = 1\nx = 2", ["x: found an unknown field", "name: found 1", "version: found nothing", "categories"]),
         (FILE.replace('"mine"', '"pose-gaze"'), ["another name"]),
         (FILE + 'also = "text"', ["categories.also: found 'text'"]),
         (FILE + "none = []", ["categories.none: found no sentence"]),

@@ -131,13 +131,17 @@ class TestScenes:
     def test_a_ball_partly_outside_the_image_is_not_clipped_and_noted(self, release: Release) -> None:
         assert scene(release, "basketball", "81").ball_box == (-6, -8, 26, 24)
         (note,) = notes(release, "beyond the image")
-        assert note == "images/basketball/bb_gt.csv: ball boxes that extend beyond the image are not clipped: 81"
+        assert note == (
+            "images/basketball/bb_gt.csv: images whose ball box extends beyond the image (boxes are not clipped): 81"
+        )
 
     def test_a_ball_outside_its_annotated_cells_is_noted(self, folder: Path, release: Release) -> None:
         assert not notes(release, "outside the annotated cells")
         replace(folder / TRUTH, "D4;E4", "A9")
         (note,) = notes(import_release(folder), "outside the annotated cells")
-        assert note.endswith("soccer_gt.csv: ball boxes that lie outside the annotated cells, which are scored: 2")
+        assert note.endswith(
+            "soccer_gt.csv: images whose ball box lies outside the annotated cells (scores use the cells): 2"
+        )
 
     def test_the_ground_truth_is_there_unconverted(self, release: Release) -> None:
         (row,) = release.ground_truth.filter(sport="basketball", image="2").rows()
@@ -156,7 +160,7 @@ class TestScenes:
     def test_no_players_is_not_the_same_as_nobody_looked(self, release: Release) -> None:
         assert scene(release, "volleyball", "2").players == ()
         assert scene(release, "soccer", "163").players is None
-        assert notes(release, "soccer: images whose players are not known: 163")
+        assert notes(release, "soccer: images without known players: 163")
 
     def test_what_is_missing_is_noted(self, release: Release) -> None:
         assert notes(release, "volleyball: images without ground truth: 51")
@@ -176,14 +180,14 @@ class TestScenes:
         replace(path, "soccer,2,2,", "soccer,2,5,")
         release = import_release(folder)
         assert len(scene(release, "soccer", "2").boxes) == 2
-        assert notes(release, "5 players on soccer 2, but 2 boxes")
+        assert notes(release, "soccer 2 has 5 players in this file, but 2 boxes")
 
     def test_players_that_were_found_but_have_no_boxes_are_not_known(self, folder: Path) -> None:
         path = folder / "data/analysis/player_proximity/filtered_people_image_summary.csv"
         replace(path, "volleyball,2,0,", "volleyball,2,3,")
         release = import_release(folder)
         assert scene(release, "volleyball", "2").players is None
-        assert notes(release, "3 players on volleyball 2, but 0 boxes")
+        assert notes(release, "volleyball 2 has 3 players in this file, but 0 boxes")
 
     def test_of_two_files_of_a_control_the_one_with_the_ball_is_taken(self, folder: Path) -> None:
         other = folder / "data/images/basketball/81.jpg"
@@ -256,8 +260,8 @@ class TestResponses:
         assert len(told) == 8
         assert [row["sample"] for row in rows(release, "basketball", "2", "qwen", "base")] == [1, 2, 3, 4, 5, 6]
         # Four pairs of image 1 and two of image 2 are there twice.
-        assert notes(release, "qwen/level0_basketball.csv: 12 rows have the number of another")
-        assert not notes(release, "gpt", "the number of another")
+        assert notes(release, "qwen/level0_basketball.csv: 12 rows have a sample number that occurs more than once")
+        assert not notes(release, "gpt", "occurs more than once")
 
     def test_samples_that_count_from_0_are_numbered_anew(self, folder: Path) -> None:
         path = folder / "data/responses/models/llama/level1_volleyball.csv"
@@ -273,8 +277,14 @@ class TestResponses:
         assert (keys["sample"] >= 1).all()
 
     def test_uneven_runs_are_noted(self, release: Release) -> None:
-        assert notes(release, "llama/level1_volleyball.csv: uneven numbers of responses: 4 on 1 image, 2 on 1 image")
-        assert notes(release, "gemini/level2_soccer.csv: uneven numbers of responses: 4 on 3 images, 6 on 1 image")
+        assert notes(
+            release,
+            ("llama/level1_volleyball.csv: the number of responses differs between images: 4 on 1 image, 2 on 1 image"),
+        )
+        assert notes(
+            release,
+            ("gemini/level2_soccer.csv: the number of responses differs between images: 4 on 3 images, 6 on 1 image"),
+        )
         assert not notes(release, "gpt", "uneven")
 
     def test_an_explanation_is_the_reasoning_of_the_first_click(self, release: Release) -> None:
@@ -286,8 +296,12 @@ class TestResponses:
             ("soccer", "3", "2", 1, "legs"),
             ("volleyball", "2", "3", 1, "hands, all of them"),
         ]
-        assert notes(release, "soccer_explanations.csv: 1 of 3 explanations are excluded: the participant did not")
-        assert notes(release, "basketball_explanations.csv: 2 of 3 explanations are excluded: the participant did not")
+        assert notes(
+            release, ("soccer_explanations.csv: 1 of 3 explanations are excluded, because the participant did not")
+        )
+        assert notes(
+            release, ("basketball_explanations.csv: 2 of 3 explanations are excluded, because the participant did not")
+        )
         assert not notes(release, "volleyball_explanations.csv")
 
     def test_a_second_explanation_is_left_out(self, folder: Path) -> None:
@@ -296,7 +310,7 @@ class TestResponses:
         release = import_release(folder)
         mine = [row for row in rows(release, "soccer", "2", "human", "base") if row["participant"] == "3"]
         assert [row["reasoning"] for row in mine] == ["legs", None, None]
-        assert notes(release, "1 of 4 explanations are excluded: the participant gave one before")
+        assert notes(release, "1 of 4 explanations are excluded, because the participant had already")
 
     @given(
         number=st.integers(0, 9999).map(str),
@@ -353,7 +367,7 @@ class TestParts:
         write_csv(folder / "data/responses/models/human/level0_soccer.csv", ("image",), [])
         (folder / "data/images/soccer/cover.jpg").write_bytes(b"")
         (folder / "data/images/soccer/.DS_Store").write_bytes(b"")
-        (note,) = notes(import_release(folder), "excluded, because they are not part of the release layout")
+        (note,) = notes(import_release(folder), "files excluded because they are not part of the release layout")
         assert "images/soccer/cover.jpg" in note
         assert "responses/humans/hockey_clicks.csv" in note
         assert "responses/models/human/level0_soccer.csv" in note
@@ -524,8 +538,8 @@ class TestBadInput:
             (TRUTH, "163,90.5", "163,nan", ":3: x: found 'nan', expected a number"),
             (TRUTH, "250,27,44", "250,-27,44", ":3: width: found '-27', expected a number above 0"),
             (TRUTH, "250,27,44", "250,27,", ":3: height: found nothing, expected a number above 0"),
-            (TRUTH, "E4;E5", "E4;G5", ":4: cell: found 'E4;G5', expected cells from A1 to F10"),
-            (TRUTH, "E4;E5", "", ":4: cell: found nothing, expected cells from A1 to F10"),
+            (TRUTH, "E4;E5", "E4;G5", ":4: cell: found 'E4;G5', expected one or more cells from A1 to F10"),
+            (TRUTH, "E4;E5", "", ":4: cell: found nothing, expected one or more cells from A1 to F10"),
             (TRUTH, "image,x", "picture,x", ":1: image: found the columns picture, x, y, width"),
             (CLICKS, "1,2,163,1", "1,2,one,1", ":5: image: found 'one', expected a name"),
             (CLICKS, "1,2,163,1", ",2,163,1", ":5: id: found nothing, expected the participant's id"),
@@ -536,7 +550,7 @@ class TestBadInput:
             (GPT, "2.jpg,2", "2.jpg,twice", ":4: iteration: found 'twice', expected a whole number"),
             (GPT, "2.jpg,2", "x2.jpg,2", ":4: image: found 'x2.jpg', expected a name"),
             (GPT, ",cell", ",answer", ":1: cell: found the columns image, iteration, reasoning, answer"),
-            (GPT, "2.jpg,2", '2.jpg,"2', ":4: line: found a quote out of place"),
+            (GPT, "2.jpg,2", '2.jpg,"2', ":4: line: found a quotation mark in the middle of a field"),
             (BOXES, "soccer,", "hockey,", ":2: sport: found 'hockey', expected one of soccer, basketball, bb"),
             (BOXES, "soccer,", "basketball,", ":2: image: found '/content/drive/MyDrive/spotball_eval/soccer/2.jpg'"),
             (BOXES, "10.0,20.0", "ten,20.0", ":2: x1: found 'ten', expected a number of pixels"),
@@ -585,7 +599,7 @@ class TestBadInput:
         ("change", "found"),
         [
             (lambda text: text.partition("\n")[0] + "\n", "no rows"),
-            (lambda text: text.replace("\r\n", "\n").replace("\n", "\r"), "carriage returns alone between lines"),
+            (lambda text: text.replace("\r\n", "\n").replace("\n", "\r"), "lines that end in CR only"),
         ],
     )
     def test_files_without_rows(self, folder: Path, name: str, change: Callable[[str], str], found: str) -> None:
@@ -625,13 +639,19 @@ class TestBadInput:
     def test_a_column_renamed_to_another_ones_name(self, folder: Path) -> None:
         # The numbers of `order` would be read as rows of the grid.
         replace(folder / CLICKS, "id,order,image,click,row,col", "id,row,image,click,row,col")
-        with pytest.raises(InputError, match=r"clicks\.csv:1: row: found two columns of that name, expected one"):
+        with pytest.raises(
+            InputError,
+            match=(
+                r"clicks\.csv:1: row: found two columns with this name, expected only "
+                r"one"
+            ),
+        ):
             import_release(folder)
 
     def test_a_misspelt_column(self, folder: Path) -> None:
         header = (folder / GPT).read_text(encoding="utf-8").partition("\n")[0]
         replace(folder / GPT, header, header.replace("reasoning", "reasonning"))
-        with pytest.raises(InputError, match="reasonning: found an unknown column, expected reasoning"):
+        with pytest.raises(InputError, match="reasonning: found an unknown column, expected the column reasoning"):
             import_release(folder)
 
     @pytest.mark.parametrize("model", ["gpt[4o]", "gpt*", "gpt?", "GPT {4}"])
@@ -652,7 +672,7 @@ class TestBadInput:
     @pytest.mark.parametrize("pack", [gzip.compress, zlib.compress, lambda data: zlib.compress(data, 0)])
     def test_a_compressed_file(self, folder: Path, pack: Callable[[bytes], bytes]) -> None:
         (folder / GPT).write_bytes(pack((folder / GPT).read_bytes()))
-        with pytest.raises(InputError, match=r"found a compressed file, expected text in UTF-8\. Unpack it"):
+        with pytest.raises(InputError, match=r"found a compressed file, expected text in UTF-8\. Unpack the file"):
             import_release(folder)
 
     def test_ground_truth_in_another_sports_folder(self, folder: Path) -> None:
@@ -663,7 +683,13 @@ class TestBadInput:
     def test_two_files_for_one_sport(self, folder: Path) -> None:
         path = folder / "data/responses/models/gpt/level0_basketball.csv"
         path.with_name("level0_bb.csv").write_bytes(path.read_bytes())
-        with pytest.raises(InputError, match=r"found basketball again, as level0_basketball\.csv is, expected"):
+        with pytest.raises(
+            InputError,
+            match=(
+                r"found a second file of basketball, next to level0_basketball\.csv, "
+                r"expected"
+            ),
+        ):
             import_release(folder)
 
     @pytest.mark.parametrize(("name", "found"), [("nowhere", "no such folder"), ("file.txt", "a file")])

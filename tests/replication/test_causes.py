@@ -44,8 +44,8 @@ def answers(*numbers: int, ending: str = ".jpg") -> dict[str, list[str]]:
     ("numbers", "cause"),
     [
         ((50, 50, 50), "unexplained"),
-        ((75, 75, 50), "a run and a half: up to 75 answers an image, not 50"),
-        ((10, 10, 10), "fewer samples: 10 answers an image, not 50"),
+        ((75, 75, 50), "a run and a half: up to 75 answers per image, not 50"),
+        ((10, 10, 10), "fewer samples: 10 answers per image, not 50"),
         ((50, 49, 48), "a short run: fewer than 50 answers on 2 of 3 images"),
     ],
 )
@@ -64,7 +64,7 @@ def test_samples_are_counted_as_the_prompt_asked_for_them(folder: Path) -> None:
     whole = item(replication, where="section 4.3", **named("llama", "cot"))
     assert (whole.status, whole.reproduced) == ("match", 20.0)
     half = item(replication, where="section 4.3", **named("gpt", "cot"))
-    assert (half.status, half.note) == ("mismatch", "fewer samples: 10 answers an image, not 20")
+    assert (half.status, half.note) == ("mismatch", "fewer samples: 10 answers per image, not 20")
 
 
 def test_people_are_expected_to_answer_as_often_as_the_paper_says(folder: Path) -> None:
@@ -74,7 +74,7 @@ def test_people_are_expected_to_answer_as_often_as_the_paper_says(folder: Path) 
     assert expected_answers(material, ("soccer", "gpt", "cot")) == 20
     assert expected_answers(material, ("soccer", "a stranger", "base")) is None
     error = item(folder, where="table 2", quantity=ERROR, **named("human", "base"))
-    assert error.note == "fewer people: 12 answers an image, not 150"
+    assert error.note == "fewer people: 12 answers per image, not 150"
     guesses = item(folder, where="section 4.4", quantity="guesses an image", **named("human", "base"))
     assert (guesses.status, guesses.reproduced) == ("match", 3.0)
 
@@ -82,9 +82,9 @@ def test_people_are_expected_to_answer_as_often_as_the_paper_says(folder: Path) 
 def test_another_run_is_known_by_its_name_and_by_its_number_of_answers(folder: Path) -> None:
     write_answers(folder, "gemini", 2, "soccer", answers(20, 20, 20))
     error = item(folder, where="table 2", quantity=ERROR, **named("gemini", "cot"))
-    assert error.note == "another run: published of an earlier one, which was not released"
+    assert error.note == "another run: the published figure is from an earlier run that was not released"
     write_proximity(folder, ("soccer", "gemini", "2.0", 2355, "0.8649", "0.7910"))
-    said = "another run: the published figure is from a run with 2,355 parsed answers, this one has 60"
+    said = "another run: the published figure is from a run with 2,355 parsed answers, but this run has 60"
     replication = replicate(folder)
     for where, quantity in (("table 2", ERROR), ("figure 5", "near-player rate"), ("figure 5", "overlap rate")):
         assert item(replication, where=where, quantity=quantity, **named("gemini", "cot")).note == said
@@ -100,14 +100,14 @@ def test_a_run_of_the_published_size_that_differs_is_unexplained(folder: Path) -
     assert (overlap.status, overlap.note) == ("match", None)
     write_proximity(folder, ("soccer", "qwen", 0, 149, "0.5", "1.0"))
     near = item(folder, where="figure 5", quantity="near-player rate", **named("qwen", "base"))
-    assert near.note == "another run: the published figure is from a run with 149 parsed answers, this one has 150"
+    assert near.note == "another run: the published figure is from a run with 149 parsed answers, but this run has 150"
 
 
 def test_a_table_s_mean_over_prompts_names_the_prompts_that_a_cause_fits(folder: Path) -> None:
     for level, n in enumerate((50, 30, 20)):
         write_answers(folder, "qwen", level, "soccer", answers(n, n, n))
     entropy = item(folder, where="table 3", quantity="normalized entropy", **{**named("qwen", "base"), "prompt": None})
-    assert entropy.note == "fewer samples: 30 answers an image, not 50 (soccer/qwen/cue)"
+    assert entropy.note == "fewer samples: 30 answers per image, not 50 (soccer/qwen/cue)"
 
 
 def test_accuracy_is_held_against_the_file_s_own_number_of_answers(folder: Path) -> None:
@@ -119,7 +119,7 @@ def test_accuracy_is_held_against_the_file_s_own_number_of_answers(folder: Path)
     assert [(i.status, i.note) for i in found] == [
         ("match", None),
         ("mismatch", "unexplained"),
-        ("mismatch", "another run: published of 140 answers, here are 150"),
+        ("mismatch", "another run: the published figure has 140 answers, these data have 150"),
     ]
 
 
@@ -135,12 +135,12 @@ def test_people_mixed_across_sports(folder: Path) -> None:
     write_clicks(folder, "soccer", 1, ["1"])
     write_proximity(folder, ("soccer", "humans", "", 9, "0.9", "0.9"))
     alone = item(folder, where="figure 5", quantity="near-player rate", **named("human", "base"))
-    assert alone.note == "another mix of people: published of 9 answers, here are 3"
+    assert alone.note == "another mix of people: the published figure has 9 answers, these data have 3"
     write_clicks(folder, "volleyball", 2, ["1", "2"])
     replication = replicate(folder)
     soccer = item(replication, where="figure 5", quantity="near-player rate", **named("human", "base"))
     assert soccer.reproduced == 1.0
-    assert (soccer.note or "").startswith("fewer people: 3 answers an image, not 150; people mixed across sports")
+    assert (soccer.note or "").startswith("fewer people: 3 answers per image, not 150; people mixed across sports")
     volleyball = item(
         replication, where="figure 5", quantity="near-player rate", **named("human", "base", "volleyball")
     )
@@ -157,7 +157,9 @@ def test_boxes_merged_by_file_name_make_the_published_rate(folder: Path) -> None
     near = item(folder, where="figure 5", quantity="near-player rate", **named("gpt", "base", "volleyball"))
     assert (near.status, near.reproduced, near.standard) == ("match", 0.75, 0.25)
     assert near.note == (
-        "boxes merged by file name: other sports' players were counted; the standard has each image's own"
+        "boxes merged by file name: the published value also counts players of other sports; the standard counts only "
+        "the "
+        "players of each image"
     )
 
 
@@ -173,6 +175,6 @@ def test_the_abstract_and_section_5_1_print_different_accuracies(folder: Path) -
     lowest = {"respondent": "human", "quantity": "lowest accuracy of a sport (%)"}
     assert item(replication, where="section 5.1", **lowest).status == "match"
     abstract = item(replication, where="abstract", **lowest)
-    assert (abstract.status, abstract.note) == ("mismatch", "slip in print: section 5.1 says 19")
+    assert (abstract.status, abstract.note) == ("mismatch", "misprint: section 5.1 prints 19")
     highest = {"respondent": "human", "quantity": "highest accuracy of a sport (%)"}
     assert item(replication, where="abstract", **highest).status == "match"

@@ -17,7 +17,7 @@ from tests.release_layout import write_release
 from tests.replication.small import item, items, write_answers, write_truth
 
 RULE = "images whose cells follow from the rule"
-CHANGED = "images whose cells the box in pixels would change"
+CHANGED = "images whose cells differ from those of the box in pixels"
 PIXELS = st.integers(-40, 700).map(float) | st.floats(-40, 700)
 
 Cell = tuple[int, int]
@@ -98,7 +98,7 @@ class TestSynthetic:
         write_truth(tmp_path, "basketball", {"7": (32, 30, 10, 10, "A1"), "8": (32, 30, 10, 10, "A2")})
         said = item(tmp_path, quantity=RULE)
         assert (said.published, said.reproduced, said.status, said.unexplained) == ("2", 1.0, "mismatch", True)
-        assert (said.note or "").endswith("not in images 8")
+        assert (said.note or "").endswith("The rule does not hold in images 8")
 
     def test_without_changes_there_are_no_effects(self, tmp_path: Path) -> None:
         write_truth(tmp_path, "basketball", {"7": (32, 30, 10, 10, "A1")})

@@ -173,7 +173,7 @@ def test_ranks_need_all_three_sports(folder: Path, found: Replication, tmp_path:
     write_boxes(copy, boxes)
     (copy / "data/analysis/player_proximity/filtered_people_image_summary.csv").unlink()
     for i in items(copy, where="figure 3"):
-        assert (i.status, i.note) == ("no data", "needs the players of all three sports")
+        assert (i.status, i.note) == ("no data", "the players of all three sports are needed")
 
 
 def test_truth_in_the_center_window_counts_each_cell_once(found: Replication) -> None:
@@ -206,7 +206,7 @@ def test_a_slip_in_print_is_known_by_the_release_s_own_file(tmp_path: Path) -> N
     said = item(tmp_path, **wanted)
     assert said.status == "mismatch"
     assert said.note == (
-        "slip in print: analysis/center_bias/center_bias_soccer.csv, column prior_central, has 36.4 as well"
+        "misprint: analysis/center_bias/center_bias_soccer.csv, column prior_central, also contains 36.4"
     )
 
 
@@ -277,7 +277,7 @@ def test_a_model_s_row_in_table_3_is_the_mean_over_its_prompts(found: Replicatio
     assert None not in by_prompt
     assert row.reproduced == pytest.approx(statistics.mean(value for value in by_prompt if value is not None))
     gemini = item(found, prompt=None, **{**gpt, "respondent": "gemini"})
-    assert (gemini.status, gemini.note) == ("no data", "needs all three prompts")
+    assert (gemini.status, gemini.note) == ("no data", "data of all three prompts are needed")
 
 
 def test_the_ratio_over_all_sports_is_taken_to_soccer_s_truth(folder: Path, found: Replication) -> None:
@@ -367,7 +367,7 @@ def test_balls_overlapping_players_by_loops(tmp_path: Path) -> None:
     i = item(tmp_path, where="figure 5", quantity="truth overlapping a player (%)")
     assert (i.reproduced, i.standard) == (pytest.approx(200 / 3), pytest.approx(100 / 3))
     counts = (
-        "soccer 0 of 1, volleyball 1 of 1, basketball 1 of 1; by the standard, with each image's own players, "
+        "soccer 0 of 1, volleyball 1 of 1, basketball 1 of 1; standard, with only the players of each image: "
         "soccer 0 of 1, volleyball 0 of 1, basketball 1 of 1;"
     )
     assert counts in (i.note or "")
@@ -393,7 +393,9 @@ def test_balls_of_some_sports_alone_are_counted_and_not_compared(tmp_path: Path)
     )
     i = item(tmp_path, where="figure 5", quantity="truth overlapping a player (%)")
     assert (i.status, i.reproduced, i.standard) == ("no data", None, 50.0)
-    assert (i.note or "").startswith("needs all sports; soccer 1 of 2; by the standard")
+    assert (i.note or "").startswith(
+        "data of all sports are needed; soccer 1 of 2; standard, with only the players of each image: "
+    )
 
 
 def test_figure_10_is_reproduced_with_controls_and_standard_without(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_the_share_of_truth_in_the_center_window_is_a_slip(found: Replication) -
     said = item(found, where="section 5.1", sport="soccer", quantity="truth in the center window (%)")
     assert said.published == "36.3"
     assert said.reproduced == pytest.approx(100 * 43 / 118)
-    assert (said.note or "").startswith("slip in print")
+    assert (said.note or "").startswith("misprint")
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,9 @@ def test_gemini_s_chain_of_thought_is_another_run(
     assert (said.published, said.status) == (published, "mismatch")
     assert said.reproduced == pytest.approx(reproduced, abs=6e-4)
     assert said.standard == pytest.approx(standard, abs=6e-4)
-    assert said.note == "another run: the published figure is from a run with 2,355 parsed answers, this one has 986"
+    assert said.note == (
+        "another run: the published figure is from a run with 2,355 parsed answers, but this run has 986"
+    )
 
 
 def test_accuracy_was_computed_of_the_released_run(found: Replication) -> None:
@@ -105,10 +107,14 @@ def test_accuracy_was_computed_of_the_released_run(found: Replication) -> None:
 def test_balls_near_players_are_known_of_soccer_alone(found: Replication) -> None:
     near = item(found, where="figure 5", quantity="truth near a player (%)")
     assert (near.status, near.standard) == ("no data", pytest.approx(54.0))
-    assert (near.note or "").startswith("needs all sports; soccer 28 of 52; by the standard")
+    assert (near.note or "").startswith(
+        "data of all sports are needed; soccer 28 of 52; standard, with only the players of each image: "
+    )
     overlap = item(found, where="figure 5", quantity="truth overlapping a player (%)")
     assert (overlap.status, overlap.standard) == ("no data", 0.0)
-    assert (overlap.note or "").startswith("needs all sports; soccer 0 of 52; by the standard")
+    assert (overlap.note or "").startswith(
+        "data of all sports are needed; soccer 0 of 52; standard, with only the players of each image: "
+    )
 
 
 def test_distances_to_people(found: Replication) -> None:

@@ -100,7 +100,7 @@ class TestStandard:
         assert standard.policy.images == "shared"
         assert "|images:shared50|ref:human|" in standard.signature
         assert standard.provenance.dropped["controls"] == 2
-        assert standard.warnings == ("soccer: 20 to 150 responses per image: compare groups by matched metrics",)
+        assert standard.warnings == ("soccer: 20 to 150 responses per image. Compare groups by matched metrics",)
 
     def test_intervals_hold_the_values(self, standard: ScoreReport) -> None:
         for group in standard.groups:
@@ -155,7 +155,7 @@ class TestPaper:
     def test_models_keep_their_controls(self, paper: ScoreReport) -> None:
         assert {group.respondent: group.n_images for group in paper.groups} == {"human": 50, "gemini": 52}
         wasserstein = paper.group("gemini").metrics["wasserstein"]
-        assert (wasserstein.n_images, wasserstein.reason) == (50, "2 images with a visible ball excluded")
+        assert (wasserstein.n_images, wasserstein.reason) == (50, "2 images with a visible ball are excluded")
         assert wasserstein.value == pytest.approx(101.75991392, abs=5.1e-9)
 
 

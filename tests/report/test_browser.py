@@ -165,8 +165,8 @@ def test_guess_first(opened: Any) -> None:
     click(352, 210)  # D6, as well
     said = image.locator("p.guess").inner_text()
     assert "You: 2 of 3 guesses hit" in said
-    assert "human: 100.0% hit, 0 px off." in said  # six guesses each of D5 and D6
-    assert "beta: 100.0% hit." in said
+    assert "human: 100.0% hit the ball; the mean error is 0 px." in said  # six guesses each of D5 and D6
+    assert "beta: 100.0% hit the ball." in said
     assert "100.0% of the guesses of human are in your cells." in said
     assert image.locator(".truth .hide").is_visible()
     assert "Ball: D5, D6" in svg.get_attribute("aria-label")

@@ -144,7 +144,7 @@ def test_interrupted_it_leaves_what_was_there(
 
 
 def test_other_groups_and_nothing_to_score_are_refused(study: Path, tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="groups are by sport, respondent, prompt"):
+    with pytest.raises(OptionError, match="expected sport, respondent, prompt"):
         write_report(scoring_of(study, by=("respondent",)), tmp_path / "out")
     only_controls = [scene.model_copy(update={"control": True}) for scene in scenes()]
     counts, known = load_counts(responses(), only_controls, participants=True)

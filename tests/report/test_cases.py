@@ -96,9 +96,9 @@ def test_rules_in_words_follow_the_policy(study: Path) -> None:
     def rules(**choices: object) -> dict[str, str]:
         return {mode.key: mode.rule for mode in modes(scoring_of(study, bootstrap=0, **choices))}
 
-    assert "within 8% of the image's diagonal" in rules()["far"]
-    assert "within 10% of the image's diagonal" in rules(tau=0.1)["far"]
-    assert "as far from beta as" in rules(reference="beta")["far"]
+    assert "at most 8% of the image's diagonal" in rules()["far"]
+    assert "at most 10% of the image's diagonal" in rules(tau=0.1)["far"]
+    assert "the distance from beta is at least" in rules(reference="beta")["far"]
     assert "rows B–D, columns 3–7" in rules()["center"]
     assert "rows A–B, columns 2–4" in rules(window=((1, 2), (2, 4)))["center"]
 

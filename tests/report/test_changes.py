@@ -263,11 +263,13 @@ def test_images_with_another_scene_are_not_compared() -> None:
     assert (accuracy.before, accuracy.after) == (pytest.approx(4 / 6), pytest.approx(3 / 6))
     sentences = data_sentences(found, after)
     assert (
-        "3 images have other scenes and are not compared: soccer/0 (ball cells), soccer/1 (size), soccer/2 (control)."
-        in sentences
+        "3 images are not compared, because their scenes differ between the runs: soccer/0 (ball cells), soccer/1 "
+        "(size), soccer/2 (control)." in sentences
     )
-    assert any(sentence.startswith("1 image has other players in the later run: soccer/3. ") for sentence in sentences)
-    assert "1 image answered in the earlier run only: soccer/7." in sentences
+    assert any(
+        sentence.startswith("The players of 1 image differ between the runs: soccer/3. ") for sentence in sentences
+    )
+    assert "1 image was answered only in the earlier run: soccer/7." in sentences
 
 
 def data_sentences(found: RunChanges, after: Scoring) -> tuple[str, ...]:
@@ -302,9 +304,11 @@ def test_what_one_run_alone_has_is_listed() -> None:
     (missing,) = found.not_compared
     assert (missing.respondent, missing.metric) == ("c", None)
     sentences = data_sentences(found, after)
-    assert "In the earlier run only: a cue (soccer), old (soccer)." in sentences
-    assert "In the later run only: new (soccer, tennis)." in sentences
-    assert "Not compared: c (soccer) (no image that it answered in both runs can be compared)." in sentences
+    assert "Only the earlier run contains a cue (soccer), old (soccer)." in sentences
+    assert "Only the later run contains new (soccer, tennis)." in sentences
+    assert (
+        "Not compared: c (soccer) (none of the images that this respondent answered in both runs can be compared)."
+    ) in sentences
 
 
 def test_a_metric_without_a_value_is_named_with_its_reason() -> None:
@@ -342,7 +346,7 @@ def test_distances_are_to_the_reference_of_the_later_run() -> None:
         assert (distance.difference, distance.p) == (0, 1)
         assert distance.after == pytest.approx(after.score(after.groups[1])[0].metrics["wasserstein_matched"].value)
         assert found.same_reference is False
-    assert any("are to those of the later run" in sentence for sentence in data_sentences(found, after))
+    assert any("All distances use those of the later run" in sentence for sentence in data_sentences(found, after))
 
 
 def test_without_the_reference_on_the_compared_images_there_is_no_distance() -> None:
@@ -433,7 +437,7 @@ def test_sentences_state_the_real_changes() -> None:
         assert " px before, " in sentence
         assert " px [95% CI " in sentence
     assert not any(s.startswith("gpt base") for s in sentences)
-    assert sentences[-1] == "No other change is larger than chance explains (3 other comparisons)."
+    assert sentences[-1] == "No other change can be distinguished from chance (3 other comparisons)."
     assert len(sentences) == 6
 
 
@@ -444,10 +448,10 @@ def test_few_images_are_said_to_show_nothing() -> None:
     view = PageView(analyze(after, before=before))
     assert view.page.changes is not None
     assert change_sentences(view, view.page.changes) == (
-        "No change is larger than chance explains (2 comparisons).",
+        "No change can be distinguished from chance (2 comparisons).",
         (
-            "4 images cannot show a change of accuracy and Euclidean error, however large it is: no p can be below "
-            "0.12 after the correction."
+            "With 4 images, no change of accuracy and Euclidean error can be significant, because no corrected p value "
+            "can be below 0.12."
         ),
     )
 
@@ -524,7 +528,7 @@ def test_the_command_states_what_changed(folders: tuple[Path, Path], tmp_path: P
     assert (
         page.index('<section id="summary"') < page.index('<section id="changes"') < page.index('<section id="accuracy"')
     )
-    assert "The same answers in both runs: human (soccer)." in page
+    assert "These respondents have the same answers in both runs: human (soccer)." in page
     written = PageReport.model_validate_json((out / "report.json").read_text())
     assert written.page.changes is not None
     assert len(written.page.changes.changes) == 5
@@ -565,8 +569,8 @@ def test_what_cannot_be_compared_is_one_message_and_status_2(folders: tuple[Path
     shutil.copytree(new, tmp_path / "other")
     write_scenes(images(20, ball_cells=("A1",)), tmp_path / "other/scenes.jsonl")
     for arguments, message in (
-        ([new, "--before", earlier], "a report holds scores"),
-        ([new, "--before", earlier / "report.json"], "a report holds scores"),
+        ([new, "--before", earlier], "a report contains scores"),
+        ([new, "--before", earlier / "report.json"], "a report contains scores"),
         ([new, "--before", tmp_path / "nothing"], "nothing"),
         ([new, "--before", tmp_path / "other"], "no respondent and prompt answered the same image"),
         ([new, "--before-scenes", old / "scenes.jsonl"], "--before-scenes needs --before"),
@@ -581,7 +585,7 @@ def test_what_cannot_be_compared_is_one_message_and_status_2(folders: tuple[Path
 def test_two_runs_that_are_not_to_be_merged_are_told_how_to_compare(folders: tuple[Path, Path], tmp_path: Path) -> None:
     done = report(*folders, "--out", tmp_path / "out")
     assert done.returncode == 2
-    assert "To compare two runs: spotball report LATER --before EARLIER --out DIR" in done.stderr
+    assert "To compare two runs, use: spotball report LATER --before EARLIER --out DIR" in done.stderr
     write_study(tmp_path / "study")
     (tmp_path / "broken.csv").write_text("image,cell\n1,Z99999\n")
     done = report(tmp_path / "study", tmp_path / "broken.csv", "--out", tmp_path / "out")
@@ -604,8 +608,7 @@ def test_warnings_and_parse_policies_of_the_earlier_run_are_shown(folders: tuple
     page = (out / "report.html").read_text()
     assert f"Warning about the earlier run: {old}/responses.csv" in page
     assert (
-        "Replies were parsed under lenient in the earlier run, under a policy that is not recorded in the later run."
-        in page
+        "The earlier run parsed replies with the policy lenient, the later run with the policy “not recorded”." in page
     )
     found = PageReport.model_validate_json((out / "report.json").read_text()).page.changes
     assert found is not None

@@ -121,7 +121,7 @@ def test_the_first_sentences_state_the_numbers(made: PageView) -> None:
     differences = [one for one in made.page.differences if (one.sport, one.metric) == ("soccer", "accuracy")]
     (difference,) = [one for one in differences if made.name(one) == best[1]]
     assert f"(difference {100 * difference.difference:+.1f} points [95% CI " in soccer
-    assert ", which may be chance)" in soccer  # four images cannot show more
+    assert ", which may be due to chance)" in soccer  # four images cannot show more
     uniform = made.by_sport["soccer"].uniform.accuracy or 0.0
     assert soccer.endswith(f"uniform guessing finds it in {100 * uniform:.1f}%.")
     assert all(sentence.endswith(".") and "None" not in sentence and "nan" not in sentence for sentence in sentences)

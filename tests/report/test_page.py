@@ -192,7 +192,7 @@ def test_the_signature_and_the_gaps_are_told(written: Written, page: Element) ->
     header, footer = page.all("header")[0].text, page.all("footer")[0].text
     assert written.report.signature in header
     assert written.report.signature in footer
-    assert "Left out: controls: 1" in footer
+    assert "Excluded: controls: 1" in footer
     assert "human and 2 models: " in header
 
 
@@ -201,7 +201,7 @@ def test_the_noise_ceiling_is_that_of_the_scores(written: Written, page: Element
     (section,) = page.all("section", id="ceiling")
     for ceiling, said in zip(written.report.ceilings, section.all("li"), strict=True):
         assert ceiling.split_half.value is not None
-        assert f"two halves of 4 participants are {ceiling.split_half.value:.1f} px" in said.text
+        assert f"two halves of 4 participants is {ceiling.split_half.value:.1f} px" in said.text
         for row in rows(page, "floors"):
             if row[0] == ceiling.sport:
                 name = "/".join(row[:3])
@@ -268,7 +268,7 @@ def test_pictures_are_embedded_once_and_missing_ones_are_said(page: Element) -> 
     images = gallery.all("image")
     assert len(images) == 5  # 6 scored images, one without a file
     assert all(image.attributes["href"].startswith("data:image/webp;base64,") for image in images)
-    assert "1 image drawn without a picture" in gallery.text
+    assert "1 image is shown without a picture" in gallery.text
     (bare,) = gallery.all("symbol", id="soccer-3-photo")
     assert not bare.all("image")
     assert bare.all("path")[0].attributes["stroke"] == "var(--rule)"  # its grid, which pictures bring along

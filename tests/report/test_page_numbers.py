@@ -88,7 +88,7 @@ def test_a_page_needs_nothing_that_scores(written: Written, tmp_path: Path) -> N
         ("page.sports.0.uniform.wasserstein_matched", 876.54, "uniform guessing: 876.5 px"),
         ("page.sports.0.n_with_players", 77, "77 images with players"),
         ("page.sports.0.ball_near_player", 0.5678, "the ball 56.8%"),
-        ("page.sports.0.crowd.n_players.value", 5.43, "5.43 players per image"),
+        ("page.sports.0.crowd.n_players.value", 5.43, "an image has 5.43 players"),
         ("page.sports.0.ball.in_window", 0.1234, "12.3% in the center window"),
         ("page.groups.1.cells.n", 4711.0, "4,711 guesses"),
         ("page.prompt_means.0.metrics.center_ratio", 7.654, "7.654"),

@@ -54,7 +54,9 @@ def test_crowds_are_counted_where_somebody_looked(view: PageView) -> None:
     assert [strip.values for strip in players] == [(1, 2, 1), (2, 0)]
     assert covered[0].values == pytest.approx([corner, corner + other, corner])
     assert covered[1].values == pytest.approx([(60 * 140 + 40 * 40) / (640 * 360), 0])
-    assert section.points[0].startswith("soccer: 1.33 players per image (1 to 2), covering 1.9% of it")
+    assert section.points[0].startswith(
+        "soccer: on average over 3 images, an image has 1.33 players (1 to 2), which cover 1.9% of it"
+    )
 
 
 def test_the_distances_chart_runs_from_people_to_uniform_guessing(view: PageView) -> None:
@@ -130,6 +132,6 @@ def test_baselines_are_shown_image_by_image_only_where_nobody_else_is(view: Page
         (section,) = [section for section in all_sections(made) if section.name == "gallery"]
         assert section.gallery is not None
         assert {card.respondent for image in section.gallery.images for card in image.cards} == expected
-        assert ("baselines (beta) are not shown" in " ".join(section.lead)) == (expected == {"alpha"})
+        assert ("Baselines (beta) are not shown" in " ".join(section.lead)) == (expected == {"alpha"})
         assert {made.color(group) for group in made.compared} == ({"#858585"} if expected == {"beta"} else {"#b8458f"})
     assert {group.respondent for group in view.compared} == {"alpha", "beta"}

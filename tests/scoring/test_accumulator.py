@@ -124,14 +124,14 @@ def test_a_reset_forgets() -> None:
 
 
 BAD: dict[str, tuple[Any, Any, type[Exception], str]] = {
-    "unknown image": (["nowhere"], ["D5"], OptionError, "'nowhere' names none"),
-    "ambiguous image": (["1"], ["D5"], OptionError, "'1' names none, or more than one"),
-    "place": ([9], ["D5"], OptionError, "the scenes have the places 0 to 8"),
+    "unknown image": (["nowhere"], ["D5"], OptionError, "'nowhere' matches no scene"),
+    "ambiguous image": (["1"], ["D5"], OptionError, "'1' matches no scene or several scenes"),
+    "place": ([9], ["D5"], OptionError, "expected an index from 0 to 8"),
     "lengths": ([0, 1], ["D5"], DistributionError, "2 images, 1 answers"),
     "label": ([0], ["Z9"], GridError, "Z9"),
     "negative": ([0], -np.ones((1, 60)), DistributionError, "contains -1"),
     "one axis": ([0], np.ones(60), DistributionError, "expected \\(n_answers, 60\\)"),
-    "no counts and no probabilities": ([0], np.full((1, 60), 0.5), DistributionError, "sums to 30"),
+    "no counts and no probabilities": ([0], np.full((1, 60), 0.5), DistributionError, "the sum of answer 0 is 30"),
     "cells": ([0], np.ones((1, 59)), DistributionError, "59 values"),
 }
 

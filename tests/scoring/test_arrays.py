@@ -84,8 +84,8 @@ def test_frames_and_columns() -> None:
         ({"metrics": ["f1"]}, OptionError, "unknown metric 'f1'"),
         ({"metrics": ["wasserstein"]}, OptionError, "wasserstein needs reference"),
         ({"metrics": ["overlap_rate"]}, OptionError, "overlap_rate needs players"),
-        ({"reference": ["D5"]}, DistributionError, "2 images in y_pred, 1 in reference"),
-        ({"sample_weight": [1]}, DistributionError, "1 in sample_weight"),
+        ({"reference": ["D5"]}, DistributionError, "y_pred has 2 images, but reference has 1"),
+        ({"sample_weight": [1]}, DistributionError, "sample_weight has 1"),
         ({"sample_weight": 1}, DistributionError, "sample_weight has shape \\(\\), expected \\(n_images,\\)"),
         ({"sample_weight": [[1], [1]]}, DistributionError, "sample_weight has shape \\(2, 1\\)"),
     ],
@@ -96,7 +96,7 @@ def test_what_cannot_be_scored(call: dict[str, Any], error: type[Exception], tex
 
 
 def test_lengths_and_shapes() -> None:
-    with pytest.raises(DistributionError, match="2 images in y_pred, 1 in y_true"):
+    with pytest.raises(DistributionError, match="y_pred has 2 images, but y_true has 1"):
         score_arrays(["D5"], ["D5", "D5"])
     with pytest.raises(DistributionError, match="y_pred has shape \\(60,\\)"):
         score_arrays(["D5"], np.ones(60))

@@ -519,8 +519,9 @@ class TestWarnings:
     def test_a_gap_that_costs_more_than_a_tenth(self) -> None:
         (said,) = self.warnings(human=range(20), a=range(17), b=range(20))
         assert said == (
-            "soccer/a/base did not answer 3 of the 20 soccer images that the others share, so all are scored on 17; "
-            "leave it out, or use --images all"
+            "soccer/a/base did not answer 3 of the 20 soccer images that the others share, so all groups are scored "
+            "on 17 images. "
+            "To change this, exclude soccer/a/base, or use --images all"
         )
 
     def test_a_tenth_is_not_more(self) -> None:
@@ -532,8 +533,9 @@ class TestWarnings:
     def test_the_references_own_gaps(self) -> None:
         (said,) = self.warnings(human=range(5), a=range(20))
         assert said == (
-            "the reference human did not answer 15 of the 20 soccer images that the others share, so all are scored "
-            "on 5; use --images all"
+            "the reference human did not answer 15 of the 20 soccer images that the others share, so all groups are "
+            "scored "
+            "on 5 images. To change this, use --images all"
         )
 
     def test_controls_are_nobodys_gap(self) -> None:
@@ -589,14 +591,14 @@ class TestUndefined:
         rows += [{"image": "1", "respondent": "human", "cell": "D5"}]
         metrics = score(frame(rows), known, reference="human", images="all", bootstrap=0).group("a").metrics
         said = {key: (found.n_images, found.reason) for key, found in metrics.items()}
-        assert said["near_player_rate"] == (1, "3 images without player boxes excluded")
-        assert said["accuracy"] == (3, "1 image without ground truth excluded")
+        assert said["near_player_rate"] == (1, "3 images without player boxes are excluded")
+        assert said["accuracy"] == (3, "1 image without ground truth is excluded")
         assert said["euclidean_error"] == (
             2,
-            "1 image without ground truth excluded; 1 image without parsed responses excluded",
+            "1 image without ground truth is excluded; 1 image without parsed responses is excluded",
         )
-        assert said["wasserstein"] == (1, "3 images that the reference did not answer excluded")
-        assert said["image_entropy"] == (3, "1 image without parsed responses excluded")
+        assert said["wasserstein"] == (1, "3 images that the reference did not answer are excluded")
+        assert said["image_entropy"] == (3, "1 image without parsed responses is excluded")
         assert said["normalized_entropy"] == (None, None)
 
 
@@ -917,9 +919,9 @@ class TestWhatItTakes:
 
     def test_counts_that_do_not_belong_to_the_scenes(self) -> None:
         counts = read_counts(frame(ROWS), KNOWN)
-        with pytest.raises(OptionError, match="not among the scenes: soccer/2"):
+        with pytest.raises(OptionError, match="the scenes do not contain: soccer/2"):
             score(counts, [KNOWN[0], *KNOWN[2:]])
-        with pytest.raises(OptionError, match="counts are of a grid of 6 x 10, the scenes' is 2 x 2"):
+        with pytest.raises(OptionError, match="counts have a grid of 6 x 10, but the scenes have one of 2 x 2"):
             score(counts, [scene("1", grid={"rows": 2, "cols": 2}, ball_cells=None)])
         empty = Counts.of(counts.table.clear(), rows=6, cols=10)
         with pytest.raises(OptionError, match="the counts contain no responses"):

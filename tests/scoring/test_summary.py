@@ -47,8 +47,8 @@ def test_people_are_stated_first_and_then_the_best_of_the_others() -> None:
     )
     # Half of 0.01 and of 0.02 times the root of 3 is 0.6 and 1.2 percent.
     assert sentence(scored) == (
-        "human finds the ball in 30.0% [29.4, 31.2] of guesses; the best of 2 others, m (cot), in 20.0% [19.4, 21.2] "
-        "(mean over 3 sports, 150 images; 95% intervals)."
+        "human finds the ball in 30.0% [29.4, 31.2] of guesses; the best of 2 others, m (cot), finds it in 20.0% "
+        "[19.4, 21.2] (mean over 3 sports, 150 images; 95% intervals)."
     )
 
 
@@ -58,9 +58,9 @@ def test_people_are_stated_first_and_then_the_best_of_the_others() -> None:
         ([("m", 0.1)], "m finds the ball in 10.0% [9.0, 12.0] of guesses (50 images; 95% intervals)."),
         (
             [("m", 0.1), ("n", 0.2)],
-            "n finds the ball most often of 2, in 20.0% [19.0, 22.0] of guesses (50 images; 95% intervals).",
+            "n, the best of 2, finds the ball in 20.0% [19.0, 22.0] of guesses (50 images; 95% intervals).",
         ),
-        ([("m", None)], "No accuracy: the ball's cells are not known for these images."),
+        ([("m", None)], "There is no accuracy, because the ball's cells are unknown for these images."),
     ],
 )
 def test_without_people_the_best_is_stated(groups: list[tuple[str, float | None]], expected: str) -> None:
@@ -93,7 +93,7 @@ def test_rows_of_different_sports_are_not_compared_without_a_warning() -> None:
     both = report(group("soccer", "m", "model", 0.1), group("soccer", "n", "model", 0.1))
     assert "same sports" not in to_summary(both)
     apart = report(group("soccer", "m", "model", 0.1), group("volleyball", "n", "model", 0.1))
-    assert "not every row is of the same sports" in " ".join(to_summary(apart).split())
+    assert "the rows cover different sports" in " ".join(to_summary(apart).split())
 
 
 def test_a_mean_has_no_value_where_a_sport_has_none() -> None:

@@ -81,7 +81,7 @@ class TestText:
         for number in numbers(report()):
             assert number in text
         assert "…" not in text
-        tabular = text.split("\n- ")[0].split("± standard deviation")[0]
+        tabular = text.split("\n- ")[0].split("± is the standard deviation")[0]
         assert max(map(len, tabular.splitlines())) <= width
 
     def test_names_are_on_every_line_of_every_table(self) -> None:
@@ -113,11 +113,13 @@ class TestText:
         assert printed(one).splitlines()[-4:] == [
             "warning: first",
             "warning: second",
-            "± standard deviation over images; [95% bootstrap interval over images]",
+            "± is the standard deviation over images. Brackets show 95% bootstrap intervals over images.",
             one.signature,
         ]
-        assert "no intervals" in printed(report(bootstrap=0))
-        assert "interval over participants, where there are any, else images]" in printed(report(cluster="participant"))
+        assert "No intervals" in printed(report(bootstrap=0))
+        assert ("intervals over participants (over images if there are no participants).") in printed(
+            report(cluster="participant")
+        )
 
     def test_each_reason_once_with_its_metrics_and_groups(self) -> None:
         lost = MetricValue(value=None, reason="no player boxes")

@@ -84,8 +84,8 @@ def test_keys_are_those_of_a_plain_loop(
         ('"prompt":', '"promt":', "promt", "an unknown column"),
         ('"respondent":', '"respondant":', "respondant", "an unknown column"),
         ('"respondent":', '"zespondent":', "zespondent", "an unknown column"),
-        ('"reasoning":', '"cell":', "line", 'the key "cell" twice'),
-        ('"sport":', '"image":', "line", 'the key "image" twice'),
+        ('"reasoning":', '"cell":', "line", 'the repeated key "cell"'),
+        ('"sport":', '"image":', "line", 'the repeated key "image"'),
     ],
 )
 def test_a_wrong_key_is_an_error_on_any_line(
@@ -115,11 +115,11 @@ def test_more_columns_than_responses_can_have_are_refused(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("text", ['{"a": 1, "a": 1}', '[{"b": {"a": 1, "\\u0061": 2}}]'])
 def test_a_repeated_key_is_an_error_at_any_depth(text: str, tmp_path: Path) -> None:
-    with pytest.raises(RepeatedKeyError, match='"a" twice'):
+    with pytest.raises(RepeatedKeyError, match='repeated key "a"'):
         parse_json(text)
     path = tmp_path / "a.json"
     path.write_text(text)
-    with pytest.raises(InputError, match=r'a\.json: file: found the key "a" twice in one object, expected cards'):
+    with pytest.raises(InputError, match=r'a\.json: file: found the repeated key "a" in one object, expected cards'):
         read_json(path, "cards")
 
 

@@ -89,7 +89,7 @@ class TestDataFile:
         (dataset / "folder").symlink_to(tmp_path)
         (dataset / "chain.png").symlink_to("file.png")
         for name in ("file.png", "folder/secret.png", "chain.png", "folder/nothing.png"):
-            assert refusal(dataset, name) == "a link that leads out of the folder"
+            assert refusal(dataset, name) == "a link to a place outside the folder"
 
     def test_a_folder_whose_name_starts_alike_is_outside(self, dataset: Path, tmp_path: Path) -> None:
         (tmp_path / "dataset-2").mkdir()

@@ -118,7 +118,13 @@ def test_a_store_of_an_earlier_version_gets_the_tables_that_it_lacks(filled: Pat
         assert connection.execute("SELECT * FROM notes").fetchall() == []
         assert len(names(connection)) == 99
     for use in (open_store, read_only, connect):
-        with pytest.raises(StoreError, match=r"later version of spotball-core \(schema 2, known is 1\)"):
+        with pytest.raises(
+            StoreError,
+            match=(
+                r"later version of spotball-core wrote this file \(schema 2, expected at most "
+                r"1\)"
+            ),
+        ):
             use(filled, SCHEMA)
 
 

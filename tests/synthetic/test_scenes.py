@@ -98,7 +98,7 @@ def test_seed_and_number() -> None:
 
 
 def test_unusable_options() -> None:
-    with pytest.raises(OptionError, match="n is 0"):
+    with pytest.raises(OptionError, match="n: found 0"):
         synthetic_scenes(0)
     with pytest.raises(OptionError, match="seed: found -2"):
         synthetic_scenes(3, seed=-2)

@@ -172,7 +172,7 @@ class Gathered:
         for error in self.errors.values():
             raise SpotballError(
                 f"a worker could not read a file that this machine can read: {error}. "
-                "Check that all machines have the same paths"
+                "Make sure that all machines have the files at the same paths"
             )
         return replace(self.counts(), warnings=self._warnings(files, scenes, participants))
 

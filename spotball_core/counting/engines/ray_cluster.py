@@ -87,4 +87,6 @@ def _check_answers(address: str | None) -> None:
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
     except (OSError, OverflowError) as error:
-        raise OptionError(f"no Ray cluster answers at {address}: {error}") from error
+        raise OptionError(
+            f"no Ray cluster answers at {address}: {error}. Start the cluster, or correct --ray-address"
+        ) from error

@@ -80,7 +80,7 @@ def grows_with_distance(rows: pl.DataFrame, distance: Distance, *, alpha: float 
     }
     if matched["dist_eye_head"].n_unique() < 2:
         return no_answer(
-            distance.key, "the photos do not differ in how far the eyes are from the head target", **counts
+            distance.key, "the distance between gaze target and head target is the same in all photos", **counts
         )
     means = matched.group_by("dist_eye_head").agg(
         mean=pl.col(distance.column).mean(), expected=pl.col(distance.expected).mean(), n=pl.len()
@@ -102,7 +102,9 @@ def grows_with_distance(rows: pl.DataFrame, distance: Distance, *, alpha: float 
         estimate = regression_slope(photos["dist_eye_head"], photos["excess"], covariates)
         return by_t_test(
             *(distance.key, fitted, estimate),
-            lambda change: f"{distance.title.capitalize()} changes by {change:+.3f} with each step of DistEyeHead.",
+            lambda change: (
+                f"Each step of distance between eyes and head (DistEyeHead) changes {distance.title} by {change:+.3f}."
+            ),
             scale=f"{distance.title} per step of DistEyeHead",
             numbers=numbers,
             **counts,
@@ -114,7 +116,8 @@ def grows_with_distance(rows: pl.DataFrame, distance: Distance, *, alpha: float 
     numbers["means"] = marginal_means(fitted.fit, ["dist_eye_head"]).table.to_dicts()
     return tested(
         distance.key,
-        f"Odds of {distance.title} with each step of DistEyeHead: x{factor:.3g}.",
+        f"Each step of distance between eyes and head (DistEyeHead) multiplies the odds of {distance.title} by "
+        f"{factor:.3g}.",
         estimate=slope["estimate"],
         ci95=(slope["low"], slope["high"]),
         scale=f"log odds of {distance.title} per step of DistEyeHead",

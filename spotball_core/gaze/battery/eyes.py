@@ -146,7 +146,14 @@ def coin_flipping(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
             sets.append(_set(of_size, n_objects, alpha))
     sets = [photo_set for photo_set in sets if photo_set.pairs]
     if not sets:
-        return no_answer("4", "no set of three or four objects has photos at three distances, 0 among them", **counts)
+        return no_answer(
+            "4",
+            (
+                "no set of three or four objects has photos at three distances of the eyes from the head target, "
+                "including 0"
+            ),
+            **counts,
+        )
     raw = [pair for photo_set in sets for pair in photo_set.pairs]
     adjusted = [replace(pair, p=p) for pair, p in zip(raw, holm([pair.p for pair in raw]), strict=True)]
     by_size: dict[int, Supports] = {}
@@ -166,7 +173,8 @@ def coin_flipping(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
     return Finding(
         verdict=verdict == "eye-head ambivalent",
         question=QUESTIONS["4"],
-        says=f"The head target was chosen, by distance of the eyes ({shares_text}): {verdict}.",
+        says="Share of choices of the head target, from the smallest distance of the eyes to the largest "
+        f"({shares_text}). Conclusion: {verdict}.",
         supports=verdict,
         method="t-test" if problems else sets[0].method,
         reason="; ".join(problems),
@@ -210,9 +218,16 @@ def notes(verdict: Supports, pairs: Sequence[Pair], alpha: float) -> tuple[str, 
     apart = [pair for pair in pairs if pair.near > 0]
     equal = all(pair.p_equal < alpha for pair in apart)
     if verdict == "eye-head ambivalent" and not equal:
-        return ("The means at distances above 0 do not differ significantly, but are not shown to be equal either.",)
+        return (
+            (
+                "The means at distances above 0 do not differ significantly, but the equivalence test does not "
+                "show that they are equal."
+            ),
+        )
     if verdict != "eye-head ambivalent" and apart and equal:
-        return ("The means at distances above 0 are equal within the margin of the equivalence test, as of a coin.",)
+        return (
+            ("The means at distances above 0 are equal within the margin of the equivalence test, as for a coin flip."),
+        )
     return ()
 
 

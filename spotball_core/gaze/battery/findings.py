@@ -13,14 +13,14 @@ Key = Literal["1", "view", "proximity", "2.1", "2.2", "2.3", "2.4", "3", "4"]
 
 QUESTIONS: Final[dict[Key, str]] = {
     "1": "Is the respondent less accurate than people?",
-    "view": "Are answers more wrong where the photo was taken from a side?",
-    "proximity": "Are answers more wrong where objects are closer together?",
+    "view": "Are choices farther from the gaze target in photos taken from a side?",
+    "proximity": "Are choices farther from the gaze target if the objects are closer together?",
     "2.1": "Is the head target chosen more often than the gaze target?",
-    "2.2": "Is the same object chosen more often than by chance where only the eyes move?",
-    "2.3": "Is accuracy higher where head and eyes agree?",
-    "2.4": "Are answers more wrong the farther the eyes are from the head target?",
-    "3": "Are choices farther from the head target the farther the eyes are from it?",
-    "4": "Is the head target chosen as often at all distances of the eyes but 0, as if a coin was flipped?",
+    "2.2": "Is the same object chosen more often than by chance in photos that differ only in the eyes?",
+    "2.3": "Is accuracy higher if head and eyes point to the same object?",
+    "2.4": "Do choices get farther from the gaze target as the eyes move away from the head target?",
+    "3": "Do choices get farther from the head target as the eyes move away from it?",
+    "4": "If the eyes look at another object, is the head target chosen equally often at all distances of the eyes?",
 }
 """The question of each test; the verdict true means yes."""
 

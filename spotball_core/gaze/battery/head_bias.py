@@ -41,7 +41,10 @@ def head_more_often(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
     relevant = rows.filter((pl.col("condition") == "incongruent") & (pl.col("n_objects") > 2))
     either = relevant.filter((pl.col("is_head") == 1) | (pl.col("correct") == 1))
     if either.is_empty():
-        return no_answer("2.1", "no incongruent photo of more than two objects was answered with either target")
+        return no_answer(
+            "2.1",
+            ("no answer to an incongruent photo with more than two objects is the gaze target or the head target"),
+        )
     counts: dict[str, Any] = {
         "n_trials": len(either),
         "n_left_out": relevant["choice"].null_count(),
@@ -50,11 +53,11 @@ def head_more_often(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
     share = float(either["is_head"].mean() or 0.0)  # type: ignore[arg-type]
     by_proximity = either.group_by("proximity").agg(share=pl.col("is_head").mean(), n=pl.len()).sort("proximity")
     numbers = {"share": share, "by_proximity": by_proximity.to_dicts()}
-    sentence = f"{share:.1%} of the choices of either target are the head target (chance: 50%)."
+    sentence = f"Of the choices of head target or gaze target, {share:.1%} are the head target (chance: 50%)."
     fitted = model(either, "is_head", ("center(proximity)",), (), alpha=alpha)
     if fitted.fit is None or fitted.problem:
         test = one_sample(by_stimulus(either, share=pl.col("is_head"))["share"], 0.5)
-        scale = "share of the head target, mean over photos, less one half"
+        scale = "mean share of the head target over photos, minus 0.5"
         return by_t_test("2.1", fitted, test, lambda _: sentence, scale=scale, numbers=numbers, **counts)
     mean = marginal_means(fitted.fit).table.row(0, named=True)
     z = mean["estimate"] / mean["se"]
@@ -65,7 +68,7 @@ def head_more_often(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
         sentence,
         estimate=mean["estimate"],
         ci95=(mean["low"], mean["high"]),
-        scale="log odds of the head target against the gaze target",
+        scale="log odds of choosing the head target rather than the gaze target",
         p=float(2 * norm.sf(abs(z))),
         method=fitted.method,
         numbers=numbers | {"z": z, "se": mean["se"]},
@@ -119,7 +122,7 @@ def same_choice(rows: pl.DataFrame) -> Finding:
 
     combined = combinations(rows)
     if len(combined) < 2:
-        return no_answer("2.2", "fewer than two combinations of photos differ in the eyes alone")
+        return no_answer("2.2", "fewer than two combinations of photos differ only in the eyes")
     over = combined["same"] - combined["chance_same"]
     test = one_sample(over, sides="greater")
     assert test is not None
@@ -134,13 +137,15 @@ def same_choice(rows: pl.DataFrame) -> Finding:
     controlled = rows.filter(pl.col("condition") != "natural")
     notes: tuple[str, ...] = ()
     if by_scene is not None and (by_scene.p < 0.05) != (test.p < 0.05):
-        notes = (f"Over scenes instead of combinations, p is {by_scene.p:.2g}.",)
+        notes = (f"A test over scenes instead of combinations has p = {by_scene.p:.2g}.",)
     return tested(
         "2.2",
-        f"The same object was chosen in {share:.1%} of {len(combined):,} combinations; by chance in {chance:.1%}.",
+        f"The same object was chosen in {share:.1%} of {len(combined):,} combinations of photos that differ only in "
+        "the "
+        f"eyes (chance: {chance:.1%}).",
         estimate=test.estimate,
         ci95=test.ci95,
-        scale="share of combinations answered alike, less chance",
+        scale="share of combinations with the same choice for all photos, minus chance",
         p=test.p,
         method="t-test",
         notes=notes,
@@ -193,13 +198,13 @@ def better_when_congruent(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding
 
     controlled = rows.filter(pl.col("condition") != "natural")
     if controlled["condition"].n_unique() < 2:
-        return no_answer("2.3", "there are no trials of both the congruent and the incongruent condition")
+        return no_answer("2.3", "the congruent or the incongruent condition has no trials")
     counts: dict[str, Any] = {"n_trials": len(controlled), "n_stimuli": controlled["stimulus_id"].n_unique()}
     share = dict(controlled.group_by("condition").agg(pl.col("correct").mean()).iter_rows())
     chance = dict(controlled.group_by("condition").agg((1 / pl.col("n_objects")).mean()).iter_rows())
     sentence = (
-        f"{share['congruent']:.1%} correct in the congruent condition (chance: {chance['congruent']:.1%}),"
-        f" {share['incongruent']:.1%} in the incongruent (chance: {chance['incongruent']:.1%})."
+        f"Accuracy is {share['congruent']:.1%} in the congruent condition (chance: {chance['congruent']:.1%}) and"
+        f" {share['incongruent']:.1%} in the incongruent condition (chance: {chance['incongruent']:.1%})."
     )
     fitted = model(
         controlled,
@@ -212,7 +217,7 @@ def better_when_congruent(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding
     if fitted.fit is None or fitted.problem:
         photos = by_stimulus(controlled, excess=pl.col("correct") - 1 / pl.col("n_objects"))
         test = welch(*(photos.filter(condition=condition)["excess"] for condition in ("congruent", "incongruent")))
-        scale = "accuracy beyond chance, congruent less incongruent"
+        scale = "accuracy above chance: congruent minus incongruent condition"
         return by_t_test("2.3", fitted, test, lambda _: sentence, scale=scale, numbers={"accuracy": share}, **counts)
     means = marginal_means(fitted.fit, ["condition"])
     pair = pairwise(means, adjust="none").row(0, named=True)
@@ -221,7 +226,7 @@ def better_when_congruent(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding
         sentence,
         estimate=pair["estimate"],
         ci95=(pair["low"], pair["high"]),
-        scale="log odds of a correct answer, congruent less incongruent",
+        scale="log odds of a correct answer: congruent minus incongruent condition",
         p=pair["p"],
         method=fitted.method,
         numbers={"accuracy": share, "z": pair["z"], "se": pair["se"], "means": means.table.to_dicts()},

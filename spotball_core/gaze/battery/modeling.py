@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 GROUPS: Final = ("stimulus_id", "prompt_id", "objects", "participant")
 """The random intercepts, if trials distinguish them."""
 
-_NO_DESIGN: Final = "the photos are too few or too much alike to separate the effects in a model"
+_NO_DESIGN: Final = "the model cannot separate the effects, because there are too few photos or they are too similar"
 
 _VARIABLE = re.compile(r"(?:C|center)\((\w+)\)|(\w+)")
 
@@ -161,7 +161,7 @@ def by_t_test(
         numbers: further numbers of the finding.
     """
     if mean is None:
-        return no_answer(key, f"{fitted.problem}, and the photos are too few for a t-test", **more)
+        return no_answer(key, f"{fitted.problem}, and there are too few photos for a t-test", **more)
     return tested(
         key,
         sentence_of(mean.estimate),
@@ -214,7 +214,7 @@ def _problem(selected: SelectedFit) -> str:
     if "stimulus_id" not in selected.full.sds:
         return ""
     if bimodal(selected.full, "stimulus_id").bimodal:
-        return "the photos' effects are bimodal"
+        return "the random effects of the photos are bimodal"
     lost = [
         attempt
         for attempt in selected.dropped
@@ -222,7 +222,7 @@ def _problem(selected: SelectedFit) -> str:
     ]
     if lost and "stimulus_id" not in selected.groups:
         # The remaining model would treat all trials with a photo as independent.
-        return f"no model with the photos' effects converged: {lost[-1].reason.removeprefix('did not converge: ')}"
+        return f"no model with random effects of photos converged: {lost[-1].reason.removeprefix('did not converge: ')}"
     return ""
 
 

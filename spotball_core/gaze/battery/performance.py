@@ -48,7 +48,7 @@ def performance_gap(rows: pl.DataFrame, people: pl.DataFrame | None = None) -> F
     known_sizes = set(people_natural["n_objects"]) if people_natural is not None else set(PUBLISHED)
     sizes = sorted(set(natural["n_objects"]) & known_sizes)
     if not sizes:
-        return no_answer("1", "people's accuracy is not known for these numbers of objects")
+        return no_answer("1", "the accuracy of people is unknown for these numbers of objects")
     natural = natural.filter(pl.col("n_objects").is_in(sizes))
     weights = {n: float((natural["n_objects"] == n).mean() or 0.0) for n in sizes}
     parts = [_influence(natural, weights, -1.0)]
@@ -63,20 +63,21 @@ def performance_gap(rows: pl.DataFrame, people: pl.DataFrame | None = None) -> F
         known_variance = sum(weights[n] ** 2 * reference[n] * (1 - reference[n]) / PUBLISHED_TRIALS[n] for n in sizes)
     pieces = pl.concat(parts)
     if pieces["stimulus_id"].n_unique() < 2:
-        return no_answer("1", "there is one photo alone")
+        return no_answer("1", "there is only one photo")
     gap = sum(weights[n] * (reference[n] - accuracy[n]) for n in sizes)
     se = float(np.sqrt(_clustered(pieces) + known_variance))
     z = gap / se if se > 0 else None
     p = _two_sided(z, gap)
     ends = (gap - 1.959963984540054 * se, gap + 1.959963984540054 * se)
-    whom = "people" if people_natural is not None else "the published people"
-    words = f"{abs(gap):.1%} {'less' if gap > 0 else 'more'} accurate than {whom}"
+    whom = "people" if people_natural is not None else "people in the paper"
+    direction = "lower" if gap > 0 else "higher"
     return tested(
         "1",
-        f"{words}, in the natural condition (95% interval of the gap {ends[0]:.1%} to {ends[1]:.1%}).",
+        f"In the natural condition, accuracy is {100 * abs(gap):.1f} percentage points {direction} than that of {whom} "
+        f"(95% interval of the gap: {100 * ends[0]:.1f} to {100 * ends[1]:.1f} points).",
         estimate=gap,
         ci95=ends,
-        scale="accuracy of people less the respondent's",
+        scale="accuracy of people minus accuracy of the respondent",
         p=p,
         method="z-test",
         n_trials=len(natural),

@@ -45,7 +45,7 @@ def proximity_and_view(rows: pl.DataFrame, *, alpha: float = 0.05) -> dict[Key, 
         "n_stimuli": matched["stimulus_id"].n_unique(),
     }
     if matched.is_empty():
-        reason = "there are no matched trials in the natural and the congruent condition"
+        reason = "the natural and the congruent condition have no matched trials"
         return {"proximity": no_answer("proximity", reason), "view": no_answer("view", reason)}
     fitted = model(
         matched,
@@ -65,14 +65,14 @@ def proximity_and_view(rows: pl.DataFrame, *, alpha: float = 0.05) -> dict[Key, 
 
 def _proximity(rows: pl.DataFrame, photos: pl.DataFrame, fitted: Modeled) -> Finding:
     if rows["proximity"].n_unique() < 2:
-        return no_answer("proximity", "all photos have one proximity")
+        return no_answer("proximity", "all photos have the same proximity")
     if fitted.fit is None or fitted.problem:
         covariates: list[ArrayLike] = [photos["n_objects"], *indicators(photos["view"])]
         estimate = regression_slope(photos["proximity"], photos["excess"], covariates)
         return by_t_test(
             *("proximity", fitted, estimate),
             lambda slope: (
-                f"Wrongness {'rises' if slope > 0 else 'falls'} by {abs(slope):.3f} with each step of proximity."
+                f"Each step of proximity {'raises' if slope > 0 else 'lowers'} wrongness by {abs(slope):.3f}."
             ),
             scale="wrongness per step of proximity",
         )
@@ -80,7 +80,7 @@ def _proximity(rows: pl.DataFrame, photos: pl.DataFrame, fitted: Modeled) -> Fin
     by = ("view", "proximity") if "view" in fitted.fit.design.variables else ("proximity",)
     return tested(
         "proximity",
-        f"Odds of wrongness with each step of proximity: x{np.exp(slope['estimate']):.3g}.",
+        f"Each step of proximity multiplies the odds of wrongness by {np.exp(slope['estimate']):.3g}.",
         estimate=slope["estimate"],
         ci95=(slope["low"], slope["high"]),
         scale="log odds of wrongness per step of proximity",
@@ -96,15 +96,15 @@ def _view(rows: pl.DataFrame, photos: pl.DataFrame, fitted: Modeled) -> Finding:
 
     views = rows["view"].unique().sort().to_list()
     if "front" not in views or len(views) < 2:
-        return no_answer("view", "the photos do not show both the front and a side")
+        return no_answer("view", "there are no photos from the front, or none from a side")
     if fitted.fit is None or fitted.problem:
         estimate = welch(
             *(photos.filter(side)["excess"] for side in (pl.col("view") != "front", pl.col("view") == "front"))
         )
         return by_t_test(
             *("view", fitted, estimate),
-            lambda more: f"Wrongness is {abs(more):.3f} {_more(more)} from the sides.",
-            scale="wrongness from the sides less that from the front",
+            lambda more: f"Wrongness is {abs(more):.3f} {_more(more)} in views from the side than from the front.",
+            scale="wrongness: views from the side minus view from the front",
         )
     means = marginal_means(fitted.fit, ["view"])
     order = means.table["view"].to_list()
@@ -116,10 +116,10 @@ def _view(rows: pl.DataFrame, photos: pl.DataFrame, fitted: Modeled) -> Finding:
     half = float(norm.ppf(0.975)) * se
     return tested(
         "view",
-        f"Odds of wrongness from the sides: x{np.exp(difference):.3g} those from the front.",
+        f"The odds of wrongness in views from the side are {np.exp(difference):.3g} times those from the front.",
         estimate=difference,
         ci95=(difference - half, difference + half),
-        scale="log odds of wrongness from the sides less those from the front",
+        scale="log odds of wrongness: views from the side minus view from the front",
         p=float(2 * norm.sf(abs(difference / se))),
         method=fitted.method,
         numbers={

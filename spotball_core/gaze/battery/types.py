@@ -103,7 +103,13 @@ def type_of(finding: Callable[[Key], Finding]) -> Type:
 def table_markdown() -> str:
     """Return the decision table as Markdown for the documentation."""
     words = {True: "yes", False: "no", None: ""}
-    heads = ("Test 1: gap", f"Tests 2.1 to 2.4: {ENOUGH} or more", "Test 3: responsive", "Test 4 speaks for", "Type")
+    heads = (
+        "Test 1: gap",
+        (f"At least {ENOUGH} of Tests 2.1 to 2.4"),
+        "Test 3: responsive",
+        "Type that Test 4 supports",
+        "Type",
+    )
     lines = ["| " + " | ".join(heads) + " |", "| --- " * len(heads) + "|"]
     for rule in TABLE:
         cells = (words[rule.gap], words[rule.bias], words[rule.responsive], rule.supports or "", f"**{rule.type}**")

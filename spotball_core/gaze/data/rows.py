@@ -46,7 +46,7 @@ class Rows:
         with self.path.open("rb") as file:
             if b"\0" in file.read(_PEEK):
                 raise self.broken(
-                    "bytes that are not text in UTF-8", "a CSV file in UTF-8. Save the table as CSV in UTF-8"
+                    "bytes that are not UTF-8 text", "a CSV file in UTF-8. Save the table as CSV in UTF-8"
                 )
         layout = read_layout(self.path)
         if layout.problems:

@@ -85,7 +85,7 @@ class Stimulus(Record):
     @model_validator(mode="after")
     def _agree(self) -> Stimulus:
         if len(set(self.objects)) < len(self.objects):
-            raise ValueError(f"objects {self.objects} are not each there once")
+            raise ValueError(f"objects {self.objects} contain a name twice")
         for name in (self.gaze_target, *([self.head_target] if self.head_target else [])):
             if name not in self.objects:
                 raise ValueError(f"target {name!r} is not one of the objects {self.objects}")
@@ -154,7 +154,7 @@ def check_scene(rows: Rows) -> None:
     each_once = objects.list.n_unique() == objects.list.len()
     filled = objects.list.eval(pl.element() != "").list.all()
     enough = objects.list.len().is_between(2, MOST_OBJECTS)
-    expected = f"2 to {MOST_OBJECTS} names, each once, joined by {SEPARATOR}"
+    expected = f"2 to {MOST_OBJECTS} different names, joined by {SEPARATOR}"
     unfit = objects.list.eval(not_a_name(pl.element())).list.any()
     rows.check(unfit, "objects", quoted("objects"), f"each {NAME_RULE}")
     rows.check(~(each_once & filled & enough).fill_null(False), "objects", quoted("objects"), expected)
@@ -166,7 +166,7 @@ def check_scene(rows: Rows) -> None:
     stated = pl.col("condition").is_not_null()
     rows.check(stated & ~_known("condition", CONDITIONS), "condition", quoted("condition"), ", ".join(CONDITIONS))
     follows = condition_of()
-    expected_of = pl.format("{}, by its targets", follows)
+    expected_of = pl.format("{}, which follows from gaze_target and head_target", follows)
     rows.check(stated & (pl.col("condition") != follows), "condition", quoted("condition"), expected_of)
 
 
@@ -270,9 +270,14 @@ def _check_points(rows: Rows) -> None:
         return _points(text) is None
 
     wrong = pl.col("points").map_elements(unreadable, return_dtype=pl.Boolean)
-    rows.check(wrong, "points", quoted("points"), "pairs 'x y' from 0 to 1, joined by ;")
+    rows.check(wrong, "points", quoted("points"), "pairs 'x y' of numbers from 0 to 1, joined by ;")
     number = pl.col("points").str.count_matches(";") + 1 != pl.col("objects").str.split(SEPARATOR).list.len()
-    rows.check(number, "points", quoted("points"), "a pair for each object, or nothing between two ;")
+    rows.check(
+        number,
+        "points",
+        quoted("points"),
+        ("one pair per object, or an empty place between two ; if the position is unknown"),
+    )
 
 
 def _points(text: str) -> tuple[Point | None, ...] | None:

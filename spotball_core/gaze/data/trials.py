@@ -199,7 +199,7 @@ def _joined(rows: Rows, stimuli: Sequence[Stimulus]) -> None:
     stimulus_rows = stimulus_rows.select("stimulus_id", *_SHOWN, *_OF_STIMULI, _known=pl.lit(True))
     frame = rows.frame.join(stimulus_rows, on="stimulus_id", how="left", suffix="_of_stimulus", maintain_order="left")
     rows.frame = frame
-    expected = f"a stimulus of those given, such as '{stimuli[0].stimulus_id}'"
+    expected = f"an id from the stimuli file, such as '{stimuli[0].stimulus_id}'"
     rows.check(pl.col("_known").is_null(), "stimulus_id", quoted("stimulus_id"), expected)
     for name in _SHOWN:
         stimulus_column = f"{name}_of_stimulus"
@@ -208,7 +208,7 @@ def _joined(rows: Rows, stimuli: Sequence[Stimulus]) -> None:
             differs,
             name,
             quoted(name),
-            pl.format("'{}', as the stimuli have it", pl.col(stimulus_column).fill_null("")),
+            pl.format("'{}', as in the stimuli file", pl.col(stimulus_column).fill_null("")),
         )
     rows.settle()
     columns = [pl.col(f"{name}_of_stimulus").alias(name) for name in (*_SHOWN, *_OF_STIMULI)]
@@ -222,7 +222,7 @@ def _check_answers(rows: Rows) -> None:
     rows.names(("respondent", "prompt_id", "participant"))
     objects = pl.col("objects").str.split(SEPARATOR)
     unknown_choice = pl.col("choice").is_not_null() & ~objects.list.contains(pl.col("choice")).fill_null(False)
-    expected = pl.format("one of {}, or nothing where no choice could be matched", objects.list.join(", "))
+    expected = pl.format("one of {}, or an empty cell if no choice could be matched", objects.list.join(", "))
     rows.check(unknown_choice, "choice", quoted("choice"), expected)
     seconds = pl.col("response_time").cast(pl.Float64, strict=False)
     wrong = pl.col("response_time").is_not_null() & ~((seconds >= 0) & seconds.is_finite()).fill_null(False)
@@ -251,7 +251,7 @@ def _check_whole(rows: Rows) -> None:
     for name in _SHOWN:
         first = pl.col(name).first().over("stimulus_id")
         differs = pl.col(name).ne_missing(first)
-        as_before = pl.format("'{}', as the stimulus {} had before", first.fill_null(""), "stimulus_id")
+        as_before = pl.format("'{}', as in an earlier trial with stimulus {}", first.fill_null(""), "stimulus_id")
         rows.check(differs, name, pl.format("'{}'", pl.col(name).fill_null("")), as_before)
 
 

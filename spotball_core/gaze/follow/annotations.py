@@ -93,7 +93,9 @@ def read_video_attention(folder: str | Path, sizes: Sizes) -> tuple[FollowTarget
     folder = Path(folder)
     files = sorted(folder.glob("*/*/*.txt"))
     if not files:
-        raise InputError([Problem(str(folder), None, "file", "no annotations", "files show/clip/person.txt")])
+        raise InputError(
+            [Problem(str(folder), None, "file", "no annotations", ("files with paths such as show/clip/person.txt"))]
+        )
     targets = []
     for path in files:
         for line, row in _rows(path):
@@ -107,8 +109,8 @@ def read_video_attention(folder: str | Path, sizes: Sizes) -> tuple[FollowTarget
             size = sizes(image)
             if size is None:
                 raise OptionError(
-                    f"{image}: the size of the frame is not known, and the annotations are in pixels."
-                    " Give the folder of the frames with --images."
+                    f"{image}: the size of this frame is unknown, but annotations in pixels need it."
+                    " Name the folder of the frames with --images."
                 )
             width, height = size
             points = ((x / width, y / height),) if x >= 0 and y >= 0 else ()
@@ -160,7 +162,9 @@ def read_predictions(path: str | Path) -> tuple[FollowPrediction, ...]:
             raise InputError([Problem(str(path), line, "image", "nothing", "the name of an image")])
         x, y = (_number(path, line, name, values.get(name, "")) for name in ("x", "y"))
         if not (0 <= x <= 1 and 0 <= y <= 1):
-            raise InputError([Problem(str(path), line, "x, y", f"{x:g}, {y:g}", "shares of width and height, 0 to 1")])
+            raise InputError(
+                [Problem(str(path), line, "x, y", f"{x:g}, {y:g}", ("shares of width and height, from 0 to 1"))]
+            )
         heatmap = values.get("heatmap")
         new = FollowPrediction(
             values.get("respondent") or path.stem,

@@ -102,7 +102,9 @@ def evaluate_following(
     for prediction in predictions:
         if (prediction.image, prediction.person) not in by_key:
             raise OptionError(
-                f"{prediction.respondent}: no annotation has image {prediction.image}, person {prediction.person}"
+                f"{prediction.respondent}: image {prediction.image}, person {prediction.person} has no annotation. "
+                "Correct the "
+                "columns image and person"
             )
     results = []
     for name in names:
@@ -119,8 +121,16 @@ def evaluate_following(
             FollowScores(
                 respondent=name,
                 **{key: _mean(values, images, "no predictions", bootstrap, seed) for key, values in means.items()},
-                angle=_mean(angles, images, "the sizes of the images are not known (--images)", bootstrap, seed),
-                auc=_mean(aucs, images, "no heat maps, or the sizes of the images are not known", bootstrap, seed),
+                angle=_mean(
+                    angles,
+                    images,
+                    ("the sizes of the images are unknown; name their folder with --images"),
+                    bootstrap,
+                    seed,
+                ),
+                auc=_mean(
+                    aucs, images, ("there are no heat maps, or the sizes of the images are unknown"), bootstrap, seed
+                ),
                 n_missing=len(inside) - len(own),
             )
         )
@@ -184,7 +194,9 @@ def _annotators(targets: Sequence[FollowTarget], bootstrap: int, seed: int) -> F
         respondent="annotators",
         average_distance=_mean(average, images, "", bootstrap, seed),
         minimum_distance=_mean(minimum, images, "", bootstrap, seed),
-        angle=_mean(angles, images, "the sizes of the images are not known (--images)", bootstrap, seed),
+        angle=_mean(
+            angles, images, ("the sizes of the images are unknown; name their folder with --images"), bootstrap, seed
+        ),
         auc=FollowMean(value=None, reason="annotators give points, not heat maps"),
         n_missing=0,
     )
@@ -217,7 +229,7 @@ def _tables(report: FollowReport) -> Iterator[Titled]:
         ]
         for score in report.respondents
     ]
-    yield f"Following gaze, {report.n_targets:,} people in images", 1, heads, rows
+    yield f"Predicted gaze points compared with annotations of {report.n_targets:,} people", 1, heads, rows
 
 
 def _cell(mean: FollowMean, digits: int) -> str:
@@ -228,7 +240,7 @@ def _cell(mean: FollowMean, digits: int) -> str:
 
 
 def _foot(report: FollowReport) -> str:
-    lines = ["Distances are shares of width and height; [95% bootstrap interval over images]."]
+    lines = ["Distances are shares of width and height. Brackets show 95% bootstrap intervals over images."]
     if report.n_outside:
         lines.append(f"{report.n_outside:,} people whose gaze leaves the image are excluded.")
     return "\n".join(lines)

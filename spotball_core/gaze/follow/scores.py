@@ -93,10 +93,12 @@ def auc(heatmap: ArrayLike, targets: BoolArray) -> float:
 
     values = np.asarray(heatmap, dtype=float)
     if values.shape != targets.shape:
-        raise OptionError(f"a heat map of shape {values.shape} cannot be compared with targets of {targets.shape}")
+        raise OptionError(
+            f"a heat map of shape {values.shape} cannot be compared with targets of shape {targets.shape}"
+        )
     n = int(targets.sum())
     if n in (0, targets.size):
-        raise OptionError("the AUC needs both target pixels and others")
+        raise OptionError("the AUC needs target pixels and other pixels")
     ranks = rankdata(values.ravel())[targets.ravel()]
     return float((ranks.sum() - n * (n + 1) / 2) / (n * (targets.size - n)))
 

@@ -201,7 +201,7 @@ def fit_angles(
     places = np.arange(len(chosen)) if scene is None else np.unique(np.asarray(scene), return_inverse=True)[1].ravel()
     data = Directions(_wrapped((chosen - looks) / STEP), _wrapped((faces - looks) / STEP), places.astype(np.int64))
     if np.abs(data.head).max() < _CELL:
-        raise OptionError("the head points where the eyes look throughout: the cues cannot be separated")
+        raise OptionError("head and gaze have the same direction in all trials, so their effects cannot be separated")
     shapes = [kernel.shape for kernel in KERNELS if kernel.ends == "clip"]
     by_kernel = fit_each([AngleLikelihood(data, shape) for shape in shapes])
     fits = fit_structures(by_kernel[0])
@@ -211,7 +211,7 @@ def fit_angles(
     if check.fits:
         kind = ("coin" if full.parameters[Q] >= 0.5 else "compromise") if chosen_name == "mixed" else chosen_name
     ordered = [full, *by_kernel[1:]]
-    missing = Estimate(value=None, ci95=None, reason="the responses do not determine it")
+    missing = Estimate(value=None, ci95=None, reason="the responses do not determine this parameter")
     return AngleMechanism(
         kind=kind,
         w=missing if chosen_name == "guess" else _estimate(ordered, W),

@@ -37,8 +37,8 @@ _COIN: Final = 0.5
 
 _NOT_DETERMINED: Final[Mapping[StructureName, str]] = {
     "guess": "the choices do not depend on eyes or head",
-    "eye": "the eyes alone are followed, so the choices do not show how cues are combined",
-    "head": "the head alone is followed, so the choices do not show how cues are combined",
+    "eye": "the respondent follows only the eyes, so the choices do not show how cues are combined",
+    "head": "the respondent follows only the head, so the choices do not show how cues are combined",
 }
 
 
@@ -64,8 +64,9 @@ def fit_mechanism(rows: pl.DataFrame, *, seed: int = 0) -> Mechanism:
     data = count_choices(rows)
     if data.n_scenes < LEAST_SCENES:
         raise OptionError(
-            f"the cue model needs at least {LEAST_SCENES} scenes (sets of objects, proximities or views) with a head"
-            f" target, found {data.n_scenes}"
+            f"the cue model needs at least {LEAST_SCENES} scenes with a head target, found {data.n_scenes}; scenes "
+            "differ in"
+            " objects, proximity or view"
         )
     by_kernel = fit_kernels(data)
     fits = fit_structures(by_kernel[0])
@@ -139,7 +140,7 @@ def _estimates(chosen: StructureName, by_kernel: Sequence[CueFit[CueLikelihood]]
     if chosen == "guess":
         names = ("w", "q", "noise", "photo_noise", "closeness", "side")
         return {**{name: missing(_NOT_DETERMINED["guess"]) for name in names}, "lapse": estimate(LAPSE)}
-    one_trial = missing("each photo has one trial")
+    one_trial = missing("each photo has only one trial")
     return {
         "w": estimate(W),
         "q": missing(_NOT_DETERMINED[chosen]) if chosen in _NOT_DETERMINED else estimate(Q),

@@ -17,20 +17,21 @@ def sentence(kind: Kind, w: Estimate, q: Estimate, lapse: Estimate, excess: floa
 
     Examples:
         >>> known = Estimate(value=0.25, ci95=(0.2, 0.3))
-        >>> sentence("coin", known, known, Estimate(value=0.1, ci95=(0.05, 0.15)), 0.0)
-        'Follows the head on 25% [20%, 30%] of the trials and the eyes on the others; answers 10% [5%, 15%] at random.'
+        >>> print(sentence("coin", known, known, Estimate(value=0.1, ci95=(0.05, 0.15)), 0.0))
+        Follows the head on 25% [20%, 30%] of the trials and the eyes on the others;
+        answers 10% [5%, 15%] of the trials at random.
     """
     if kind == "none":
-        return f"No model fits: the best one places {excess:.0%} of the choices wrongly, beyond chance."
+        return f"No mechanism fits: even the best one mispredicts {excess:.0%} of the choices, beyond chance errors."
     if kind == "guess":
-        return "Answers do not depend on eyes or head."
-    lapses = f"answers {_share(lapse)} at random"
+        return "The answers do not depend on eyes or head."
+    lapses = f"answers {_share(lapse)} of the trials at random"
     if kind == "eye":
         return f"Follows the eyes; {lapses}."
     if kind == "head":
         return f"Follows the head; {lapses}."
     if kind == "compromise":
-        return f"Looks between eyes and head, with a weight of {_share(w)} for the head; {lapses}."
+        return f"Combines eyes and head, with a weight of {_share(w)} for the head; {lapses}."
     return f"Follows the head on {_share(w)} of the trials and the eyes on the others; {lapses}."
 
 

@@ -101,7 +101,7 @@ def design(table: pl.DataFrame, terms: Sequence[str] = ()) -> Design:
         inside = [_variable(table, factor, term) for factor in term.split("*")]
         for variable in inside:
             if variables.setdefault(variable.name, variable) != variable:
-                raise OptionError(f"{variable.name} occurs in two forms among {', '.join(terms)}")
+                raise OptionError(f"{variable.name} is used in two forms in the terms {', '.join(terms)}")
         names = [variable.name for variable in inside]
         if len(set(names)) < len(names):
             raise OptionError(f"{term} multiplies a variable by itself")
@@ -119,11 +119,11 @@ def _variable(table: pl.DataFrame, text: str, term: str) -> Variable:
     match = _FACTOR.fullmatch(text.strip())
     if not match or bool(match[1]) != bool(match[3]):
         raise OptionError(
-            f"cannot read {text.strip()!r} in the term {term!r}: give a column, C(column) or center(column)"
+            f"cannot read {text.strip()!r} in the term {term!r}. Write column, C(column) or center(column)"
         )
     how, name = match[1], match[2]
     if name not in table.columns:
-        raise OptionError(f"the term {term!r} names no column of the table: {', '.join(table.columns)}")
+        raise OptionError(f"the term {term!r} is not a column of the table. Available: {', '.join(table.columns)}")
     column = table[name]
     number = column.dtype.is_numeric()
     if column.null_count() or (number and not column.cast(pl.Float64).is_finite().all()):
@@ -166,8 +166,10 @@ def _check_rank(names: Sequence[str], matrix: FloatArray) -> None:
         raise OptionError(f"{len(matrix)} rows are too few for {len(names)} coefficients")
     scale = np.linalg.norm(matrix, axis=0)
     if not scale.all():
-        raise OptionError(f"{names[int(np.argmin(scale))]} is 0 in all rows: some combination of levels has no data")
+        raise OptionError(
+            f"{names[int(np.argmin(scale))]} is 0 in all rows, because a combination of levels has no data"
+        )
     triangle = np.abs(np.diag(np.linalg.qr(matrix / scale, mode="r")))
     if (triangle < 1e-10).any():
         column = names[int(np.argmax(triangle < 1e-10))]
-        raise OptionError(f"{column} cannot be distinguished from the other terms: the data vary them together")
+        raise OptionError(f"{column} cannot be distinguished from the other terms, because they always vary together")

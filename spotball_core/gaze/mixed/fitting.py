@@ -85,7 +85,7 @@ class Fit:
         """Return the coefficient of the design's column with this name."""
         names = self.design.names
         if name not in names:
-            raise OptionError(f"the design has no column {name}, only {', '.join(names)}")
+            raise OptionError(f"the design has no column {name}. Available: {', '.join(names)}")
         return float(self.coefficients[names.index(name)])
 
     def effects(self, group: str) -> dict[object, float]:
@@ -98,7 +98,7 @@ class Fit:
 
     def _place(self, group: str) -> int:
         if group not in self.data.names:
-            raise OptionError(f"the fit has no group {group}, only {', '.join(self.sds) or 'fixed effects'}")
+            raise OptionError(f"the fit has no group {group}. Available: {', '.join(self.sds) or 'none'}")
         return self.data.names.index(group)
 
 
@@ -221,14 +221,14 @@ def _data(
     successes = share * trials
     rounded = np.round(successes)
     if (trials < 1).any() or (trials % 1).any():
-        raise OptionError("weights are whole numbers of trials, at least 1")
+        raise OptionError("weights must be whole numbers of trials, at least 1")
     if (share < 0).any() or (share > 1).any() or (np.abs(successes - rounded) > 1e-6).any():
-        raise OptionError("y is 0, 1 or a share of the trials that weights give, from 0 to 1")
+        raise OptionError("y must be 0, 1, or a share of successes that fits the number of trials in weights")
     coded = []
     for name, labels in groups.items():
         values = np.asarray(labels)
         if values.shape != (n,):
-            raise OptionError(f"the group {name} has the shape {values.shape}, the design {n} rows")
+            raise OptionError(f"the group {name} has the shape {values.shape}, but the design has {n} rows")
         levels, codes = np.unique(values, return_inverse=True)
         if len(levels) < 2:
             raise OptionError(f"the group {name} has {len(levels)} level; it needs at least 2")
@@ -248,9 +248,9 @@ def _data(
 def _row_values(name: str, values: ArrayLike, n: int) -> FloatArray:
     array = np.asarray(values, dtype=float)
     if array.shape != (n,):
-        raise OptionError(f"{name} has the shape {array.shape}, the design {n} rows")
+        raise OptionError(f"{name} has the shape {array.shape}, but the design has {n} rows")
     if not np.isfinite(array).all():
-        raise OptionError(f"{name} has values that are missing or infinite")
+        raise OptionError(f"{name} has missing or infinite values")
     return array
 
 
@@ -266,4 +266,4 @@ def _unbounded(data: Data, covariance: FloatArray, names: Sequence[str], groups:
     errors = np.sqrt(np.diag(covariance)) * np.where(spread > 0, spread, 1.0)
     far = [name for name, error in zip(names, errors, strict=True) if not error < UNBOUNDED]
     far += [f"the intercepts of {name}" for name in groups]
-    return f"the answers do not bound {', '.join(far)}" if far else ""
+    return f"the answers do not limit the estimate of {', '.join(far)}" if far else ""

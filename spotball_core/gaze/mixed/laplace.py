@@ -186,12 +186,12 @@ class Likelihood:
             while (new := self._at(theta, fixed, u + size * step)).value < point.value - 1e-9 * abs(point.value):
                 size /= 2
                 if size < 1e-6:
-                    raise NoModeError("no step raises the integrand")
+                    raise NoModeError("no step increases the integrand")
             u, point = u + size * step, new
             if decrement < SMALL_DECREMENT:
                 self.mode = u
                 return point, Hessian(self.data, theta, point.working)
-        raise NoModeError("the random effects' mode was not found")
+        raise NoModeError("the search did not find the mode of the random effects")
 
     def information(self, theta: FloatArray, beta: FloatArray) -> FloatArray:
         """Return the information of the fixed effects at fixed theta: X'WX - X'WA H^-1 A'WX."""

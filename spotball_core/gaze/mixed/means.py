@@ -191,7 +191,7 @@ def slopes(
     """
     design_variable = fit.design.variables.get(variable)
     if design_variable is None or design_variable.levels is not None or variable in by:
-        raise OptionError(f"{variable} is not a numeric variable of the design, or is also in `by`")
+        raise OptionError(f"{variable} must be a numeric variable of the design that is not in `by`")
     grid = _grid(fit, by, at or {}, cov_keep, variable)
     # The predictor is linear in each number, so a difference of 1 gives the derivative.
     rise = fit.design.rows(grid.with_columns(pl.col(variable) + 1)) - fit.design.rows(grid)
@@ -217,13 +217,17 @@ def _grid(
 ) -> pl.DataFrame:
     variables = fit.design.variables
     if strangers := [name for name in (*by, *at) if name not in variables]:
-        raise OptionError(f"the design has no {strangers[0]}, only {', '.join(variables) or 'an intercept'}")
+        raise OptionError(f"the design has no variable {strangers[0]}. Available: {', '.join(variables) or 'none'}")
     values: dict[str, Sequence[Level]] = {}
     for name in [*by, *(name for name in variables if name not in by)]:
         variable = variables[name]
         if name in at:
             if variable.levels is not None or not len(at[name]) or (name not in by and len(at[name]) > 1):
-                raise OptionError(f"`at` gives numbers their values, several only to those in `by`: {name}")
+                raise OptionError(
+                    f"{name}: `at` needs a numeric variable with one value, or several values if the variable is "
+                    "in "
+                    "`by`"
+                )
             values[name] = [float(value) for value in at[name]]
         elif variable.levels is not None:
             values[name] = variable.levels

@@ -145,7 +145,11 @@ class Search:
                 return ""
         if not positive:
             return "the Hessian is not positive definite, so this is not a maximum"
-        return "" if decrement < ACCEPTED else f"the search ended with {decrement:.2g} of log likelihood to be gained"
+        return (
+            ""
+            if decrement < ACCEPTED
+            else (f"the search stopped about {decrement:.2g} below the maximum of the log likelihood")
+        )
 
     def _hessian(self, slope: FloatArray) -> FloatArray:
         origin = self._origin()

@@ -88,12 +88,14 @@ def choose(
                 best = candidate
             else:
                 worse, best = sorted((best, candidate), key=lambda option: option.log_likelihood)
-                dropped.append(Dropped(tuple(worse.sds), f"{', '.join(best.sds)} is likelier", worse.log_likelihood))
+                dropped.append(
+                    Dropped(tuple(worse.sds), (f"{', '.join(best.sds)} has a higher likelihood"), worse.log_likelihood)
+                )
             if best and full.converged and best.log_likelihood > full.log_likelihood - AS_GOOD:
                 break
         if best:
             return SelectedFit(best, full, tuple(best.sds), tuple(dropped))
-    raise AssertionError("an ordinary logistic regression is always kept")
+    raise AssertionError("the selection always keeps an ordinary logistic regression")
 
 
 def _by_promise(full: Fit, size: int) -> list[tuple[str, ...]]:
@@ -107,7 +109,7 @@ def _reason(candidate: Fit) -> str:
         return f"did not converge: {candidate.message}"
     if candidate.singular:
         none = [name for name, sd in candidate.sds.items() if sd < SINGULAR]
-        return f"singular: {', '.join(none)} has no variance"
+        return f"singular: {', '.join(none)} has zero variance"
     return ""
 
 
@@ -141,9 +143,12 @@ def likelihood_ratio(smaller: Fit, larger: Fit) -> LikelihoodRatio:
         )
     )
     if not same_data:
-        raise OptionError("a likelihood-ratio test is of two fits to the same answers")
+        raise OptionError("a likelihood-ratio test needs two fits to the same answers")
     df = larger.parameters - smaller.parameters
     if df < 1:
-        raise OptionError(f"the larger model has {larger.parameters} parameters, the smaller {smaller.parameters}")
+        raise OptionError(
+            f"the larger model has {larger.parameters} parameters, expected more than the "
+            f"{smaller.parameters} of the smaller"
+        )
     chi2 = max(0.0, 2 * (larger.log_likelihood - smaller.log_likelihood))
     return LikelihoodRatio(chi2, df, float(chi_squared.sf(chi2, df)))

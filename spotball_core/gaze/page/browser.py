@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 _LEAD = (
-    "Every photo with its targets and the choices of every respondent. Disagreement is the probability that two random "
-    "answers to the photo differ; each respondent counts the same. The table starts with the largest disagreement."
+    "The table lists every photo with its targets and the choices of every respondent. Disagreement is the probability "
+    "that two random answers to the photo differ; all respondents have the same weight. Photos with the largest "
+    "disagreement come first."
 )
 
 
@@ -59,7 +60,7 @@ def browser(trials: Trials, source: PhotoSource | None, colors: Mapping[str, str
     choices = _choices(trials)
     heads = ("Photo", "Condition", "View", "Proximity", "Eyes", "Head", "Disagreement (%)", *names)
     rows = tuple(_row(photo, names, choices) for photo in photos.iter_rows(named=True))
-    caption = "Choices with their numbers, most frequent first; ? stands for unmatched choices."
+    caption = "Number of choices of each object, most frequent first. ? stands for unmatched choices."
     table = PageTable("browser", caption, heads, 6, (TableRows("", rows),), fold=f"All {len(rows):,} photos")
     sheet = disputed_sheet(source, photos["stimulus_id"].to_list(), colors) if source else None
     return Section("browser", "Photo browser", (_LEAD,), tables=(table,), photos=sheet)

@@ -15,10 +15,14 @@ _ROOM: Final = 24
 _LOOKS: Final = {"2": ("model-2", "^"), "3": ("model-1", "o"), "4": ("people", "s")}
 
 _LEAD: Final = (
-    "The cue model explains each choice by an internal position. With probability q it is at the gaze target or at the "
-    "head target alone (the head with probability w), otherwise in between, with weight w for the head. Noise is "
-    "added, and a share of the trials, the lapses, is answered at random. The mechanism is the simplest special case "
-    "that predicts held-out scenes as well as the best one; none means that no special case fits."
+    "The cue model explains each choice by an internal position in the row of objects. With probability q, the "
+    "respondent "
+    "follows one cue alone: the position is the head target (with probability w) or the gaze target. Otherwise, the "
+    "respondent combines both cues: the position lies between the targets, and w is the weight of the head. The model "
+    "adds noise to the position. A share of the trials, the lapses, is answered at random. The mechanism is the "
+    "simplest "
+    "special case of the model that predicts held-out scenes as well as the best one. The mechanism none means that no "
+    "special case fits."
 )
 
 
@@ -29,14 +33,19 @@ def mechanisms(report: GazeReport) -> Section | None:
         return None
     _, names, heads, rows = mechanism_table(named)
     body = TableRows("", tuple(tuple(split_cell(cell) for cell in row) for row in rows))
-    caption = "Estimates with 95% profile likelihood intervals; - if the choices do not determine a parameter."
+    caption = (
+        "Parameters of the cue model, with 95% profile likelihood intervals. - means that the choices do not determine "
+        "the parameter."
+    )
     table = PageTable("mechanisms", caption, tuple(head.capitalize() for head in heads), names, (body,))
     panels = [panel for result in report.respondents if (panel := _panel(result)).lines]
     words = (
-        "Share of choices of the head target by its offset: the head target's place less the gaze target's, in steps "
-        "between neighbors. Markers: observed shares with the 95% interval over photos; dashed: the cue model."
+        "Share of choices of the head target, by its offset. The offset is the number of objects from the gaze target "
+        "to the head target; it is negative if the head target comes first. Markers show the observed shares, with "
+        "95% intervals over "
+        "photos. Dashed lines show the cue model."
     )
-    chart = TrendChart(tuple(panels), "offset of the head from the eyes", "head target", percent=True, start=0.0)
+    chart = TrendChart(tuple(panels), "offset from gaze to head target", "head target", percent=True, start=0.0)
     picture = PagePicture("gaze-curves", "Psychometric curves", words, chart, trend_alts(panels, percent=True))
     return Section("mechanism", "Mechanism", (_LEAD,), pictures=(picture,), tables=(table,))
 

@@ -67,11 +67,13 @@ def _photos(source: PhotoSource, looks: dict[str, Look]) -> Section | None:
     sheet = photo_sheet(source, {name: look.color for name, look in looks.items()})
     if sheet is None:
         return None
-    lead = "A photo of each condition and view, as far as they are there, with proximity going round."
-    marks = "Below each object, how often it was chosen, by area."
+    lead = "One photo is shown per condition and view, if its file can be read. Proximity varies between photos."
+    marks = "The discs near an object show how often each respondent chose it: the area is proportional to the share."
     if not sheet.key:
-        marks = "The stimuli do not say where objects are (`points`), so that nothing is marked."
-    more = [f"Of {len(looks)} respondents, the first {len(looks) - sheet.more} are shown."] if sheet.more else []
+        marks = (
+            "The stimuli file does not contain the positions of objects (column `points`), so the photos have no marks."
+        )
+    more = [f"Only the first {len(looks) - sheet.more} of {len(looks)} respondents are shown."] if sheet.more else []
     return Section("photos", "Photos", (lead, marks, *more), photos=sheet)
 
 
@@ -85,9 +87,17 @@ def _types(report: GazeReport) -> Section:
         )
         for result in report.respondents
     )
-    table = PageTable("types", "Tests and types (Table 2): + yes, - no, ? no answer.", heads, 1, (TableRows("", rows),))
+    caption = (
+        "Result of each test, and type of each respondent (Table 2 of the paper). + means yes, - means no, ? means "
+        "that "
+        "the trials do not allow an answer."
+    )
+    table = PageTable("types", caption, heads, 1, (TableRows("", rows),))
     points = tuple(f"{result.respondent}: {result.summary}" for result in report.respondents)
-    lead = "Each test asks a question of a respondent's trials, and the answers lead to a type. Test 4 says which type."
+    lead = (
+        "Each test answers a question about a respondent. The answers together determine the respondent's type. The "
+        "column of Test 4 shows the type that this test supports."
+    )
     return Section("types", "Types", (lead,), points, tables=(table,))
 
 
@@ -112,8 +122,8 @@ def _accuracy(report: GazeReport, looks: dict[str, Look]) -> Section:
             rules.append(ReferenceLine(PUBLISHED[int(n)], "people", THEME["people"][0]))
         panels.append(DotPanel(f"{n} objects", _n_photos(report, n), tuple(dots), tuple(rules)))
     chart = DotChart(tuple(panels), "accuracy", "share", end=1.0)
-    drawn_over = " with the 95% interval over photos" if report.provenance.bootstrap else ""
-    caption = f"Share of correct choices in the natural condition{drawn_over}. Unmatched choices are wrong."
+    drawn_over = ", with 95% bootstrap intervals over photos" if report.provenance.bootstrap else ""
+    caption = f"Share of correct choices in the natural condition{drawn_over}. Unmatched choices count as wrong."
     picture = PagePicture("gaze-accuracy", "Accuracy by number of objects", caption, chart, _dot_alts(panels))
     heads = ("Respondent", "Unmatched", *(head for n in columns for head in (f"{n} objects (%)", "Of trials")))
     rows = [
@@ -162,8 +172,11 @@ def _scene_effects(report: GazeReport) -> Section | None:
     if not observed:
         return None
     caption = (
-        "Mean wrongness in the natural and the congruent condition, by proximity (3: objects closest) and view, with "
-        "the 95% interval over photos; dashed: guessing on the same photos."
+        "Mean wrongness in the natural and the congruent condition, by proximity and view, with 95% intervals over "
+        "photos. Wrongness is the distance from the chosen object to the gaze target, as a share of the largest "
+        "possible "
+        "distance. At proximity 3, the objects are closest together. The dashed line shows random guessing on the same "
+        "photos."
     )
     pictures = [
         PagePicture(
@@ -181,8 +194,8 @@ def _scene_effects(report: GazeReport) -> Section | None:
     ]
     if modeled:
         caption = (
-            "The same as marginal means of the mixed model, on the logit scale where averages are taken, with Wald's "
-            "95% intervals; the number of objects at its mean."
+            "Marginal means of the mixed model for wrongness, with 95% Wald intervals. The model averages on the logit "
+            "scale and sets the number of objects to its mean."
         )
         chart = TrendChart(tuple(modeled), "proximity", "log odds of wrongness")
         alts = trend_alts(modeled, percent=False)
@@ -241,8 +254,10 @@ def _conditions(report: GazeReport, looks: dict[str, Look]) -> Section | None:
         return None
     chart = DotChart(tuple(panels), "accuracy", "share", end=1.0)
     caption = (
-        "Share of correct choices by condition: the head free, on the gaze target, or on another object. Respondents "
-        "that are steps of one training show its course from top to bottom."
+        "Share of correct choices by condition. In the natural condition, the head is free. In the congruent "
+        "condition, "
+        "it points to the gaze target, and in the incongruent condition to another object. If the respondents are "
+        "checkpoints of one training run, read the chart from top to bottom."
     )
     picture = PagePicture("gaze-conditions", "Accuracy by condition", caption, chart, _dot_alts(panels))
     return Section("conditions", "Does the head decide?", pictures=(picture,))
@@ -273,30 +288,34 @@ def _head(report: GazeReport) -> Section | None:
     if not panels:
         return None
     caption = (
-        "How often the object was chosen that the head points to, by how many objects the eyes are away from it, with "
-        "the 95% interval over photos (Test 4). A coin flip falls from 0 to 1 and stays; a head that dominates gives "
-        "way step by step; a head alone stays level."
+        "Share of choices of the head target (the object that the head points to), by its distance from the gaze "
+        "target, "
+        "with 95% intervals over photos (Test 4). Distances count objects. If a respondent follows eyes or head like a "
+        "coin flip, the share falls between distances 0 and 1 and then stays constant. If the head dominates, the "
+        "share "
+        "falls with every step. If the respondent follows only the head, the share is constant."
     )
-    chart = TrendChart(tuple(panels), "distance of the eyes", "head target", percent=True, start=0.0)
+    chart = TrendChart(tuple(panels), "distance between the targets", "head target", percent=True, start=0.0)
     picture = PagePicture("gaze-head", "Choosing the head target", caption, chart, trend_alts(panels, percent=True))
     return Section("head", "Head and eyes", pictures=(picture,))
 
 
 def _numbers(report: GazeReport) -> Section:
-    heads = ("Test", "Verdict", "Estimate", "Of", "p", "Method", "Trials", "Photos")
+    heads = ("Test", "Verdict", "Estimate", "Quantity", "p", "Method", "Trials", "Photos")
     rows = tuple(
         TableRows(result.respondent, tuple(_row(key, finding) for key, finding in result.tests.items()))
         for result in report.respondents
     )
     caption = (
-        "Every test: its estimate with the 95% interval. Models, fits that were dropped and all means: report.json."
+        "Estimate of every test, with its 95% interval. The file report.json also contains the fitted models, the "
+        "rejected models, and all means."
     )
     table = PageTable("tests", caption, heads, 1, rows)
     lead = tuple(f"Test {key}: {question}" for key, question in QUESTIONS.items())
     rules = PageTable(
         "decision",
-        "How verdicts lead to a type. An empty field means that any verdict is possible.",
-        ("Type", "Test 1", "Three of 2.1 to 2.4", "Test 3", "Test 4 speaks for"),
+        "How the verdicts of the tests determine the type. An empty field means that any verdict is possible.",
+        ("Type", "Test 1", "At least 3 of Tests 2.1 to 2.4", "Test 3", "Type that Test 4 supports"),
         1,
         (
             TableRows(

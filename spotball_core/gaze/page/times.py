@@ -29,8 +29,8 @@ def times(report: GazeReport) -> Section | None:
         return None
     panels = [TrendPanel(shortened(name, _ROOM), "", _lines(cells)) for name, cells in timed]
     caption = (
-        "Share of correct choices by how long the answer took, with the 95% interval over photos; unmatched choices "
-        "are wrong; dashed: guessing on the same photos."
+        "Share of correct choices by response time, with 95% intervals over photos. Unmatched choices count as wrong. "
+        "The dashed line shows random guessing on the same photos."
     )
     chart = TrendChart(tuple(panels), "response time (seconds)", "accuracy", percent=True, start=0.0, step=_named)
     alts = trend_alts(panels, percent=True)
@@ -54,7 +54,10 @@ def said_of(effect: Effect) -> str:
     p = f"p {say_p(effect.p)}, {effect.method}"
     if effect.method == "t-test":
         return f"correct answers took {factor(effect.estimate)} times as long as wrong ones{ends}; {p}."
-    return f"as the time doubles, the odds of a correct answer are multiplied by {factor(effect.estimate)}{ends}; {p}."
+    return (
+        "if the response time doubles, the odds of a correct answer are multiplied by "
+        f"{factor(effect.estimate)}{ends}; {p}."
+    )
 
 
 def _lines(cells: Sequence[Mean]) -> tuple[TrendLine, ...]:

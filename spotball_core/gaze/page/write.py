@@ -14,7 +14,7 @@ from spotball_core.pages.folder import check_installed, check_replaceable, write
 from spotball_core.pages.page import Page
 from spotball_core.text.numbers import plural
 
-TITLE: Final = "Eyes or head: report"
+TITLE: Final = "Gaze report: eyes or head?"
 GENERATOR: Final = "spotball gaze analyze"
 
 

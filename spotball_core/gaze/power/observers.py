@@ -69,10 +69,10 @@ class Observer:
             raise OptionError(unknown_name("observer", self.cue, CUES))
         for name in ("weight", "lapse"):
             if not 0 <= getattr(self, name) <= 1:
-                raise OptionError(f"{name} of an observer is a share from 0 to 1, found {getattr(self, name):g}")
+                raise OptionError(f"{name}: found {getattr(self, name):g}, expected a share from 0 to 1")
         for name in ("noise", "stimulus_noise", "prompt_spread"):
             if not getattr(self, name) >= 0:
-                raise OptionError(f"{name} of an observer is at least 0, found {getattr(self, name):g}")
+                raise OptionError(f"{name}: found {getattr(self, name):g}, expected at least 0")
 
 
 def simulate(
@@ -95,7 +95,7 @@ def simulate(
     import polars as pl
 
     if prompts < 1:
-        raise OptionError(f"an observer needs at least 1 prompt, found {prompts}")
+        raise OptionError(f"prompts: found {prompts}, expected at least 1")
     frame = stimuli_frame(stimulus for stimulus in stimuli if not stimulus.attention_check)
     places = {
         name: [getattr(stimulus, name) for stimulus in stimuli if not stimulus.attention_check]

@@ -187,9 +187,9 @@ def power(
     """
     policy, photos = policy or TestPolicy(), tuple(stimulus for stimulus in stimuli if not stimulus.attention_check)
     if simulations < 1:
-        raise OptionError(f"power needs at least 1 simulation, found {simulations}")
+        raise OptionError(f"simulations: found {simulations}, expected at least 1")
     if tests != "all" and policy.multiplicity != "none":
-        raise OptionError("an adjustment for several tests needs all of them")
+        raise OptionError("a correction for multiple tests needs all tests. Pass tests='all', or multiplicity='none'")
     tasks = []
     for number in range(simulations):
         generator = np.random.default_rng((seed, number))

@@ -58,15 +58,15 @@ def said(power: Power, key: Key) -> str:
 
 
 def _tables(powers: Sequence[Power], prompts: Sequence[int]) -> Iterator[Titled]:
-    columns = [f"{n} a photo ({power.n_trials:,} trials)" for n, power in zip(prompts, powers, strict=True)]
+    columns = [f"{n} per photo ({power.n_trials:,} trials)" for n, power in zip(prompts, powers, strict=True)]
     rows = [[key, QUESTIONS[key], *(said(power, key) for power in powers)] for key in ORDER]
-    yield "How often each test says yes (%)", 2, ["test", "question", *columns], rows
+    yield "How often each test answers yes (%)", 2, ["test", "question", *columns], rows
     kinds = [kind for kind in TYPES if any(kind in power.types for power in powers)]
     rows = [[kind, *(number(power.types.get(kind, 0) / power.n, "share") for power in powers)] for kind in kinds]
-    yield "How often each type is given (%)", 1, ["type", *columns], rows
+    yield "How often each type is assigned (%)", 1, ["type", *columns], rows
 
 
 def _foot(powers: Sequence[Power], observer: Observer, policy: TestPolicy, seed: int) -> str:
     about = ", ".join(f"{name} {value}" for name, value in asdict(observer).items())
-    lines = [f"simulated observer: {about}", "[Wilson's 95% interval over simulated respondents]"]
+    lines = [f"Simulated respondent: {about}", "Brackets show 95% Wilson intervals over simulated respondents."]
     return "\n".join([*lines, signature(powers, policy, seed)])

@@ -85,8 +85,8 @@ class SurfaceChart:
         mark: dict[str, Any] = {"color": _WHITE, "markeredgecolor": _BLACK, "markeredgewidth": 0.8, "linestyle": "none"}
         handles = [
             Line2D([], [], marker="*", markersize=10, label="largest", **mark),
-            Line2D([], [], marker="X", markersize=7, label="this report's", **mark),
-            Line2D([], [], color=INK, linewidth=1.8, label="within 1% of it"),
+            Line2D([], [], marker="X", markersize=7, label="this report", **mark),
+            Line2D([], [], color=INK, linewidth=1.8, label="within 1% of largest"),
         ]
         look: dict[str, Any] = {
             "fontsize": SMALL,

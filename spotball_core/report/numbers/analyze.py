@@ -80,7 +80,9 @@ def analyze(
     from spotball_core.scoring.ceiling import start_noise_ceiling
 
     if tuple(scoring.policy.by) != PARTS:
-        raise OptionError(f"the report's groups are by {', '.join(PARTS)}, not by {', '.join(scoring.policy.by)}")
+        raise OptionError(
+            f"by: found {', '.join(scoring.policy.by)}, expected {', '.join(PARTS)}. A report needs these groups"
+        )
     # Check the runs before the long computations.
     changes = None
     if before is not None:
@@ -88,7 +90,7 @@ def analyze(
         changes = run_changes(before, scoring)
     answered = [group for group in scoring.groups if scoring.images(group)]
     if not answered:
-        raise OptionError("no images are left to score; see --images")
+        raise OptionError("no images are left to score. Try --images all")
     # Give all work to the workers at once, the longest first, so that none of them waits.
     reference, seed = scoring.policy.reference, scoring.policy.seed
     ceiling_results = start_noise_ceiling(scoring, seed=seed, workers=workers) if reference is not None else iter(())

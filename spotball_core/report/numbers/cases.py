@@ -33,25 +33,25 @@ def modes(scoring: Scoring) -> tuple[FailureMode, ...]:
     """Return the failure modes, as defined by a scoring's policy and grid."""
     policy = scoring.policy
     half, right = f"{HALF:.0%}", f"{RIGHT_SHARE:.0%}"
-    near = f"within {100 * policy.tau:g}% of the image's diagonal of a player"
+    near = f"at most {100 * policy.tau:g}% of the image's diagonal away from a player"
     known = (
         FailureMode(
             key="far",
             title=f"Far from {policy.reference}, near a player",
-            rule=f"at least as far from {policy.reference} as guessing every cell alike would be, "
-            f"and at least {half} of the guesses {near}",
+            rule=f"the distance from {policy.reference} is at least that of uniform guessing, and at least {half} of "
+            f"the guesses are {near}",
         ),
         FailureMode(
             key="center",
             title="Near the center, where the ball is not",
-            rule=f"at least {half} of the guesses in the center window "
-            f"({window_words(policy.window or PAPER_WINDOW)}), and no cell of the ball there",
+            rule=f"at least {half} of the guesses are in the center window "
+            f"({window_words(policy.window or PAPER_WINDOW)}), and no cell of the ball is there",
         ),
         FailureMode(
             key="sure",
             title="Low entropy and wrong",
-            rule=f"guesses spread over no more than {SURE_SHARE:.0%} of the cells in effect (exponential of their "
-            f"entropy), and less than {right} of them name a cell the ball is in",
+            rule=f"the effective number of guessed cells (exponential of the entropy) is at most {SURE_SHARE:.0%} of "
+            f"all cells, and less than {right} of the guesses name a cell with the ball",
         ),
     )
     return known if center_window(scoring) is not None else (known[0], known[2])

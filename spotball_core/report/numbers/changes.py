@@ -54,11 +54,11 @@ def run_changes(before: Scoring, after: Scoring) -> RunChanges:
             image that can be compared.
     """
     if any(tuple(run.policy.by) != PARTS for run in (before, after)):
-        raise OptionError(f"runs are compared by {', '.join(PARTS)}; make the groups of both by these")
+        raise OptionError(f"to compare two runs, group both by {', '.join(PARTS)}")
     grids = [f"{run.counts.rows} x {run.counts.cols}" for run in (before, after)]
     if grids[0] != grids[1]:
         raise OptionError(
-            f"the grids of the two runs differ ({grids[0]} before, {grids[1]} after): no cell is the same"
+            f"the grids of the two runs differ ({grids[0]} before, {grids[1]} after), so the runs cannot be compared"
         )
     images, same = _images(before, after)
     groups_before, groups_after = _by_key(before), _by_key(after)
@@ -73,12 +73,12 @@ def run_changes(before: Scoring, after: Scoring) -> RunChanges:
             answers = matched(both, {"before": [pair[0]], "after": [pair[1]]}, scenes)
             compared.append(_ComparedPair(groups_after[key], scenes, answers))
         else:
-            reason = "no image that it answered in both runs can be compared"
+            reason = "none of the images that this respondent answered in both runs can be compared"
             not_compared.append(NotCompared(**_parts(key), metric=None, reason=reason))
     if not compared:
         raise OptionError(
-            "the runs cannot be compared: no respondent and prompt answered the same image of the same scene in both. "
-            "Respondents, prompts, sports and images are matched by their names"
+            "the runs cannot be compared, because no respondent and prompt answered the same image with the same scene "
+            "in both runs. Respondents, prompts, sports and images are matched by name"
         )
     groups = [_compared_group(pair) for pair in compared]
     changes, undefined = _changes(after, compared)

@@ -43,16 +43,16 @@ def change_sentences(view: PageView, numbers: RunChanges) -> tuple[str, ...]:
     if all(group.same_answers for group in numbers.groups):
         sentences.append("All compared answers are the same in both runs.")
     elif n_other and real:
-        sentences.append(f"No other change is larger than chance explains ({plural(n_other, 'other comparison')}).")
+        sentences.append(f"No other change can be distinguished from chance ({plural(n_other, 'other comparison')}).")
     elif n_other:
-        sentences.append(f"No change is larger than chance explains ({plural(n_other, 'comparison')}).")
+        sentences.append(f"No change can be distinguished from chance ({plural(n_other, 'comparison')}).")
     # A small number of images cannot show that nothing changed.
     if blind := [key for key, smallest in numbers.smallest_p.items() if smallest > ALPHA]:
         titles = listed([within(METRICS[key].title_under(view.policy)) for key in blind])
         n_images = max(group.n_images for group in numbers.groups)
         sentences.append(
-            f"{plural(n_images, 'image')} cannot show a change of {titles}, however large it is: no p can be below "
-            f"{min(numbers.smallest_p[key] for key in blind):.2g} after the correction."
+            f"With {plural(n_images, 'image')}, no change of {titles} can be significant, because no corrected p value "
+            f"can be below {min(numbers.smallest_p[key] for key in blind):.2g}."
         )
     return tuple(sentences)
 
@@ -98,14 +98,14 @@ def _name(numbers: RunChanges, group: GroupKey) -> str:
 def _lead(view: PageView, numbers: RunChanges) -> tuple[str, ...]:
     n_images = plural(numbers.n_images, "image")
     compared = (
-        "“Before” is an earlier run, “after” is the run of this report. This version of spotball-core scores both, "
-        f"under the same policy, on {n_images} with the same scene in both runs."
+        "“Before” is an earlier run, and “after” is the run of this report. This version of spotball-core scores both "
+        f"runs with the same policy, on {n_images} with the same scene in both runs."
     )
     excludes_0 = " and its interval excludes 0" if view.policy.bootstrap else ""
     real = (
-        f"A change is real if p is at most {ALPHA:g} after Holm's correction over the comparisons of its metric"
+        f"A change is real if p is at most {ALPHA:g} after Holm's correction for all comparisons of the same metric"
         f"{excludes_0}. The test swaps the answers of the two runs within images, so it accounts for the sampling "
-        "noise of the answers. It cannot tell why the runs differ."
+        "noise of the answers. It does not show why the runs differ."
     )
     return compared, real
 
@@ -117,21 +117,18 @@ def _data_sentences(view: PageView, numbers: RunChanges) -> Iterator[str]:
     """Yield sentences about differences between the runs other than the answers."""
     same = [group for group in numbers.groups if group.same_answers]
     if same and len(same) < len(numbers.groups):
-        yield f"The same answers in both runs: {_groups(numbers, same)}."
+        yield f"These respondents have the same answers in both runs: {_groups(numbers, same)}."
     if numbers.only_before:
-        yield f"In the earlier run only: {_groups(numbers, numbers.only_before)}."
+        yield f"Only the earlier run contains {_groups(numbers, numbers.only_before)}."
     if numbers.only_after:
-        yield f"In the later run only: {_groups(numbers, numbers.only_after)}."
+        yield f"Only the later run contains {_groups(numbers, numbers.only_after)}."
     yield from _image_sentences(numbers)
     if numbers.same_reference is False:
-        yield (
-            f"The responses of {view.reference} are not the same in both runs. The distances of both runs are to those "
-            "of the later run."
-        )
+        yield (f"The responses of {view.reference} differ between the runs. All distances use those of the later run.")
     earlier, later = numbers.parse_policies_before, view.report.provenance.parse_policies
     if earlier != later:
-        policies = (" and ".join(names) or "a policy that is not recorded" for names in (earlier, later))
-        yield "Replies were parsed under {} in the earlier run, under {} in the later run.".format(*policies)
+        policies = (" and ".join(names) or "“not recorded”" for names in (earlier, later))
+        yield "The earlier run parsed replies with the policy {}, the later run with the policy {}.".format(*policies)
     reasons: dict[tuple[str | None, str], list[GroupKey]] = {}
     for one in numbers.not_compared:
         reasons.setdefault((one.metric, one.reason), []).append(one)
@@ -146,16 +143,22 @@ def _image_sentences(numbers: RunChanges) -> Iterator[str]:
     images = numbers.images
     for run, only in (("earlier", images.only_before), ("later", images.only_after)):
         if only:
-            yield f"{plural(len(only), 'image')} answered in the {run} run only: {_some(only)}."
+            was = "was" if len(only) == 1 else "were"
+            yield f"{plural(len(only), 'image')} {was} answered only in the {run} run: {_some(only)}."
     if images.excluded:
         scenes = [f"{one.sport}/{one.image} ({', '.join(one.fields)})" for one in images.excluded]
-        have = "has another scene in the later run and is" if len(scenes) == 1 else "have other scenes and are"
-        yield f"{plural(len(scenes), 'image')} {have} not compared: {_some(scenes)}."
+        why = (
+            "is not compared, because its scene differs"
+            if len(scenes) == 1
+            else ("are not compared, because their scenes differ")
+        )
+        yield f"{plural(len(scenes), 'image')} {why} between the runs: {_some(scenes)}."
     if images.other_players:
         n = len(images.other_players)
         yield (
-            f"{plural(n, 'image')} {'has' if n == 1 else 'have'} other players in the later run: "
-            f"{_some(images.other_players)}. They are compared, since these metrics do not use players."
+            f"The players of {plural(n, 'image')} differ between the runs: {_some(images.other_players)}. "
+            f"{'This image is' if n == 1 else 'These images are'} compared, because the metrics of this section do not "
+            "use players."
         )
 
 
@@ -198,10 +201,10 @@ def _changes_table(view: PageView, numbers: RunChanges) -> PageTable:
             )
             if rows:
                 groups.append(TableRows(f"{sport}: {head(key, view)}" if sport else head(key, view), rows))
-    brackets = ", in brackets the 95% bootstrap interval over images" if view.policy.bootstrap else ""
-    text = f"Difference: after minus before{brackets}. An asterisk marks real changes."
+    brackets = " Brackets show 95% bootstrap intervals over images." if view.policy.bootstrap else ""
+    text = f"The difference is after minus before.{brackets} An asterisk marks real changes."
     heads = ("Respondent", "Prompt", "Before", "After", "Difference", "p", "p (Holm)", "Images")
-    fold = "Every change as a table" if len(numbers.changes) > _OPEN_ROWS else ""
+    fold = "Table of all changes" if len(numbers.changes) > _OPEN_ROWS else ""
     return PageTable("every-change", text, heads, 2, tuple(groups), fold)
 
 
@@ -222,5 +225,5 @@ def _answers_table(numbers: RunChanges) -> PageTable:
         )
         groups.append(TableRows(sport or "", rows))
     heads = ("Respondent", "Prompt", "Images", "Responses before", "after", "Unparsed before", "after")
-    text = "Responses of both runs to the images that are compared."
-    return PageTable("compared-answers", text, heads, 2, tuple(groups), "How many responses are compared")
+    text = "Number of responses of both runs to the compared images."
+    return PageTable("compared-answers", text, heads, 2, tuple(groups), "Number of compared responses")

@@ -40,12 +40,13 @@ def cues(view: PageView, report: CueReport, folders: Sequence[Path] = ()) -> Sec
     title = "Which cues do guesses follow?"
     groups = [group for group in report.groups if group.gain.value is not None]
     if not groups:
-        return Section("cues", title, missing="No group has guesses to enough images.")
+        return Section("cues", title, missing="No group has guesses for enough images.")
     lead = (
-        "A model predicts the guesses to each image from cues: places (where the ball usually is, the center), players "
-        "(their boxes and feet), and bodies (directions of heads and torsos, overlapping views of two people, limbs, "
-        "blocked lines of sight). It is fitted on the other images, so a cue that guesses do not follow gains nothing. "
-        "Gains are in bits per guess; `explainable` is what the respondent's own other guesses to the image predict."
+        "A model predicts the guesses for each image from three groups of cues. Places are the usual position of the "
+        "ball and the image's center. Players are their boxes and feet. Bodies are the directions of heads and torsos, "
+        "overlapping views, limbs, and blocked lines of sight. The model is fitted to the other images, so a cue that "
+        "guesses do not follow has no gain. Gains are in bits per guess. `explainable` is the gain if a guess is "
+        "predicted from the respondent's other guesses for the same image."
     )
     panels, alts = [], []
     for sport in view.sports:
@@ -57,12 +58,15 @@ def cues(view: PageView, report: CueReport, folders: Sequence[Path] = ()) -> Sec
         )
         if dots:
             panels.append(
-                DotPanel(sport, "gain of bodies over places and players", dots, (ReferenceLine(0.0, "no gain"),))
+                DotPanel(sport, "gain that bodies add to places and players", dots, (ReferenceLine(0.0, "no gain"),))
             )
             alts.append("; ".join(_bits_of(explanation) for explanation in groups if explanation.sport == sport))
     chart = DotChart(tuple(panels), "bits per guess", "bits", start=None)
-    caption = "Dots: what bodies add to the prediction of guesses. Lines: 95% bootstrap intervals over images."
-    pictures = [PagePicture("cues", "What bodies explain", caption, chart, tuple(alts))]
+    caption = (
+        "Dots show how much body cues improve the prediction of guesses. Lines show 95% bootstrap "
+        "intervals over images."
+    )
+    pictures = [PagePicture("cues", "Gain from body cues", caption, chart, tuple(alts))]
     pictures += _photos(view, folders)
     points = tuple(f"{view.name(explanation)}, {explanation.sport}: {headline(explanation)}" for explanation in groups)
     return Section(
@@ -95,9 +99,10 @@ def _photos(view: PageView, folders: Sequence[Path]) -> list[PagePicture]:
     if not photos:
         return []
     caption = (
-        f"Guesses of {view.reference} and the maps of some cues on the {plural(len(photos), 'image')} that reveal most "
-        "about the directions of heads. The darker, the higher the score. Outlined cells hold the ball; arrows are the "
-        "directions found, the longer the more reliable."
+        f"Guesses of {view.reference}, and the scores of some cues, on the {plural(len(photos), 'image')} with the "
+        "most "
+        "reliable directions of heads. Darker cells have higher scores. Outlined cells contain the ball. Arrows show "
+        "the detected directions; longer arrows are more reliable."
     )
     alts = tuple(f"Maps of {', '.join(_SHOWN)} on image {photo.scene.image} of {photo.scene.sport}" for photo in photos)
     return [PagePicture("cue-maps", "Cues on the photos", caption, CuePhotoChart(photos), alts)]
@@ -133,11 +138,12 @@ def _table(view: PageView, groups: Sequence[CueExplanation]) -> PageTable:
         for sport in view.sports
     )
     caption = (
-        "Held-out gain over uniform guessing in bits per guess, what bodies add to places and players, what is "
-        "explainable, and the share of each group of cues in the gain (Shapley value, so that the order of cues does "
-        "not matter). In brackets the 95% bootstrap interval over images."
+        "Held-out gain over uniform guessing, in bits per guess: the gain of all cues, the gain that bodies add to "
+        "places and players, and the explainable gain. The other columns show the share of each group of cues in the "
+        "gain (Shapley value, which does not depend on the order of cues). Brackets show 95% bootstrap intervals over "
+        "images."
     )
-    return PageTable("cue-gains", caption, heads, 2, rows, "Gains and shares of the cues as a table")
+    return PageTable("cue-gains", caption, heads, 2, rows, "Table of the gains and shares of cues")
 
 
 def _cell(value: MetricValue | None) -> TableCell:

@@ -13,7 +13,7 @@ from spotball_core.schema.report import GroupScore
 from spotball_core.text.numbers import interval, number, plural, quantity, unit_of
 from spotball_core.text.p_values import ALPHA, say_p
 
-ALL_SPORTS = "All sports (the mean over sports, each counting alike)"
+ALL_SPORTS = "All sports (unweighted mean over sports)"
 
 
 def findings(view: PageView) -> Section:
@@ -57,7 +57,7 @@ def _accuracy(view: PageView, sport: str | None, of_reference: GroupScore | None
     paired = _difference(view, best)
     difference = f" ({_said(paired)})" if paired else ""
     return (
-        f"{who} {find} the ball in {quantity(known, 'share')} of {where}, {name} in {quantity(value, 'share')}"
+        f"{who} {find} the ball in {quantity(known, 'share')} of {where}, and {name} in {quantity(value, 'share')}"
         f"{difference}{uniform}."
     )
 
@@ -65,7 +65,7 @@ def _accuracy(view: PageView, sport: str | None, of_reference: GroupScore | None
 def _said(paired: PairedDifference) -> str:
     """Describe a difference in accuracy in words."""
     ends = f" [95% CI {interval(paired.ci95, 'share')[1:]}" if paired.ci95 else ""
-    clear = "" if paired.p_holm is None or paired.p_holm <= ALPHA else ", which may be chance"
+    clear = "" if paired.p_holm is None or paired.p_holm <= ALPHA else ", which may be due to chance"
     return f"difference {100 * paired.difference:+.1f} points{ends}{clear}"
 
 
@@ -84,17 +84,20 @@ def _closeness(view: PageView, sport: str | None, others: Sequence[GroupScore]) 
     distance = _with_interval(best, key)
     if len(valued) > 1:
         sentence = (
-            f"{where}, {view.name(best)} guesses most like {view.reference}: at a distance of {distance}{uniform}"
+            f"{where}, the guesses of {view.name(best)} are closest to those of {view.reference}, at a distance of "
+            f"{distance}{uniform}"
         )
     else:
         sentence = f"{where}, the guesses of {view.name(best)} are {distance} from those of {view.reference}{uniform}"
     ceiling = view.ceilings.get(sport or "")
     score = ceiling.score.get(best.name) if ceiling else None
     if score and score.value is not None:
-        sentence += f". This is {quantity(score.value, 'share')} of the way from uniform guessing to {view.reference}"
+        sentence += (
+            f". The closeness is {quantity(score.value, 'share')} (0%: uniform guessing, 100%: {view.reference})"
+        )
     rivals = sum(score.rank_ci95 is not None and score.rank_ci95[0] == 1 for score in _standings(view, sport, key)) - 1
     if rivals > 0:
-        sentence += f". {plural(rivals, 'other')} may be closer"
+        sentence += f". {plural(rivals, 'other respondent')} may be closer"
     return sentence + "."
 
 
@@ -144,9 +147,14 @@ def _headline(view: PageView) -> PageTable:
         groups.append(TableRows(ALL_SPORTS, tuple(map(cells, view.page.overall))))
     text = caption("Main scores", view)
     if paired:
-        text += f" An asterisk marks differences with p ≤ {ALPHA:g} after Holm's correction over all of a metric's."
+        text += (
+            f" An asterisk marks differences with p ≤ {ALPHA:g} after Holm's correction for all differences "
+            "of the metric."
+        )
     if ranked:
-        text += " Ranks have the range that the data support, jointly with 95% confidence; baselines are not ranked."
+        text += (
+            " Parentheses show the ranks that the data allow, jointly with 95% confidence. Baselines are not ranked."
+        )
     return PageTable("headline", text, tuple(heads), 2, tuple(groups))
 
 
@@ -191,10 +199,11 @@ def _differences(view: PageView) -> PageTable:
                 groups.append(TableRows(f"{sport or ALL_SPORTS}: {head(key, view)}", rows))
     heads = ("Respondent", "Prompt", "Value", str(view.reference), "Difference", "p", "p (Holm)", "Images")
     text = (
-        f"Differences from {view.reference} on the same images, with 95% bootstrap intervals over images. P values "
-        "swap the two respondents within images; Holm's correction is over all differences of a metric on this page."
+        f"Differences from {view.reference} on the same images, with 95% bootstrap intervals over images. P values are "
+        "from permutation tests that swap the two respondents within images. Holm's correction covers all differences "
+        "of a metric on this page."
     )
-    return PageTable("differences", text, heads, 2, tuple(groups), f"Differences from {view.reference} as a table")
+    return PageTable("differences", text, heads, 2, tuple(groups), f"Table of the differences from {view.reference}")
 
 
 def _signed(value: float, unit: str) -> str:

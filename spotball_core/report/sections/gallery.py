@@ -32,17 +32,19 @@ def images(view: PageView, folders: Sequence[Path], workers: Workers = THIS_PROC
         return Section("gallery", title, missing=why)
     shown = gallery(view, numbers, folders, workers)
     first = (
-        f"Every image with the ball, the guesses of {view.reference}, and all respondents side by side. Images of a "
-        "sport are sorted by disagreement: the mean distance of the respondents' guesses to those of "
-        f"{view.reference}."
+        f"For each image, this section shows the ball, the guesses of {view.reference}, and the guesses of all "
+        "respondents side by side. The images of a sport are sorted by disagreement, which is the mean distance "
+        "between "
+        f"the guesses of the respondents and those of {view.reference}."
     )
     lead = [first]
     if shown.left_out:
         lead.append(shown.left_out)
     if shown.without:
         lead.append(
-            f"{plural(shown.without, 'image')} drawn without a picture, with the players as boxes: no readable file at "
-            "the path that the scenes give. Name the folder of the images with `--image-folder`."
+            f"{plural(shown.without, 'image')} {'is' if shown.without == 1 else 'are'} shown without a picture, with "
+            "boxes for the players, because the file is missing or cannot be read. Name the folder of the images with "
+            "`--image-folder`."
         )
     tables = (_counts(view, numbers),)
     return Section("gallery", title, tuple(lead), tables=tables, gallery=shown)
@@ -65,4 +67,4 @@ def _counts(view: PageView, numbers: GalleryNumbers) -> PageTable:
         if rows:
             groups.append(TableRows(sport, rows))
     heads = ("Respondent", "Prompt", "Images compared", *(mode.title for mode in numbers.modes))
-    return PageTable("failures", "On how many images each failure happens.", heads, 2, tuple(groups))
+    return PageTable("failures", "Number of images with each failure.", heads, 2, tuple(groups))

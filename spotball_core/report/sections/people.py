@@ -22,17 +22,17 @@ MAPS = "guess-maps"
 
 def ceiling(view: PageView) -> Section:
     """Return the section on how close a respondent can get to people, and how close each respondent gets."""
-    title = "How close can anyone get?"
+    title = "How close can a respondent get?"
     if not view.reference:
         return Section("ceiling", title, missing=NO_REFERENCE)
     if not view.ceilings:
         return Section("ceiling", title, missing=f"The noise ceiling is missing: {no_ceiling(view)}")
     reference, unit = view.reference, unit_of("wasserstein", view.policy)
     lead = (
-        "Participants differ among themselves, so no sample of them is at distance 0 from another. The noise ceiling "
-        f"is the distance between two random halves of the participants of {reference}. The score puts each "
-        f"respondent between uniform guessing (0) and answering like {reference} (1). It uses the matched distance, "
-        "which does not depend on the number of responses."
+        "Participants differ from each other, so the distance between two samples of participants is not 0. The noise "
+        f"ceiling is the distance between two random halves of the participants of {reference}. The score of a "
+        f"respondent is 0 for uniform guessing, and 1 for answers like those of {reference}. It uses the matched "
+        "distance, which does not depend on the number of responses."
     )
     panels, alts, points = [], [], []
     for sport, of_sport in view.ceilings.items():
@@ -57,8 +57,8 @@ def ceiling(view: PageView) -> Section:
     if panels:
         chart = DotChart(tuple(panels), f"score: 0 = uniform guessing, 1 = {reference}", "score")
         caption = (
-            f"Dots: how far a respondent is from uniform guessing to {reference}. Lines: 95% bootstrap intervals over "
-            "images."
+            f"Dots show the score of each respondent: 0 is uniform guessing, and 1 is {reference}. Lines show 95% "
+            "bootstrap intervals over images."
         )
         pictures.append(PagePicture("ceiling", "Between chance and the noise ceiling", caption, chart, tuple(alts)))
     tables = (_ceiling_table(view, unit),)
@@ -67,16 +67,17 @@ def ceiling(view: PageView) -> Section:
 
 def _ceiling_words(one: Ceiling, unit: str, view: PageView) -> str:
     words = (
-        f"{one.sport}: two halves of {one.n_participants} participants are {told(one.split_half, unit)} apart, "
-        f"uniform guessing is {quantity(one.uniform, unit)} away; a participant is right in "
-        f"{told(one.participant_accuracy, 'share')}, the others' most named cell in "
-        f"{told(one.leave_one_out_accuracy, 'share')}"
+        f"{one.sport}: the distance between two halves of {one.n_participants} participants is "
+        f"{told(one.split_half, unit)}, and the distance of uniform guessing is {quantity(one.uniform, unit)}. A "
+        f"participant finds the ball in {told(one.participant_accuracy, 'share')} of guesses, and the most frequent "
+        "cell "
+        f"of the other participants in {told(one.leave_one_out_accuracy, 'share')}"
     )
     known = [(g, one.score[g.name]) for g in view.of_sport(one.sport) if g.name in one.score]
     scores = [(score.value, told(score, "score"), g) for g, score in known if score.value is not None]
     if scores:
         _, best_score, best = max(scores, key=lambda found: found[0])
-        words += f"; highest score {best_score}, of {view.name(best)}"
+        words += f". The highest score is {best_score}, of {view.name(best)}"
     return words + "."
 
 
@@ -95,10 +96,11 @@ def _ceiling_table(view: PageView, unit: str) -> PageTable:
                 rows.append((*names(group), distance, floor, TableCell(words, interval(score.ci95, "score"))))
         groups.append(TableRows(sport, tuple(rows)))
     caption = (
-        "The distance of the responses as counted, the distance of as many responses drawn from the reference's own "
-        "distribution (sampling floor), and the score, which does not depend on the number of responses."
+        f"Distances from {view.reference}. The first column uses the responses of each respondent. The sampling floor "
+        f"is the distance of the same number of random responses from the distribution of {view.reference}. The score "
+        "does not depend on the number of responses."
     )
-    return PageTable("floors", caption, heads, 2, tuple(groups), "Distances, floors and scores as a table")
+    return PageTable("floors", caption, heads, 2, tuple(groups), "Table of distances, floors and scores")
 
 
 # Where guesses fall ------------------------------------------------------------------------------------------
@@ -111,14 +113,14 @@ def where(view: PageView) -> Section:
         for sport, numbers in view.by_sport.items()
     )
     lead = (
-        "Guesses pooled over images show where a respondent looks for the ball regardless of the image. All maps share "
-        "one scale."
+        "These maps pool guesses over images, so they show where a respondent looks for the ball in all images. All "
+        "maps have the same color scale."
     )
     window = view.page.window
-    outline = f" Dashed: the center window ({window_words(window)})." if window else ""
-    caption = f"Guesses pooled over images, and the cells of the ball; blank: never named.{outline}"
-    figure = MapFigure(MAPS, "Where the guesses fall", caption, HeatMapChart(sports, view.grid, window))
-    return Section("where", "Where do guesses fall?", (lead,), maps=figure)
+    outline = f" The dashed line shows the center window ({window_words(window)})." if window else ""
+    caption = f"Guesses pooled over images, and the cells of the ball. Blank cells have no guesses.{outline}"
+    figure = MapFigure(MAPS, "Where respondents guess", caption, HeatMapChart(sports, view.grid, window))
+    return Section("where", "Where do respondents guess?", (lead,), maps=figure)
 
 
 # What explains a respondent ----------------------------------------------------------------------------------
@@ -126,17 +128,24 @@ def where(view: PageView) -> Section:
 
 def mixture(view: PageView) -> Section:
     """Return the section on the mixture of simple guessers and people that explains each respondent's guesses."""
-    title = "What explains a respondent?"
+    title = "Which strategies explain the guesses?"
     if not view.page.mixtures:
         why = "; ".join(view.page.unexplained)
         return Section("mixture", title, missing=f"No mixture could be fitted: {why}.")
     reference = view.reference
-    people = f", and {reference} (the part `people`), whose own mixture has no such part" if reference else ""
+    people = (
+        f" Another part, `people`, is the distribution of guesses of {reference}; the mixture of {reference} itself "
+        "does "
+        "not have it."
+        if reference
+        else ""
+    )
     lead = (
-        "Each respondent's guesses as a mixture of simpler guessers, fitted by maximum likelihood: with which "
-        "probability a guess came from which part. The parts: every cell alike (uniform), the image's center, the "
-        "nearest player, where the ball is in the sport's other images (prior), the ball itself (truth)"
-        f"{people}. Parts that resemble each other on the images share their weight, and the intervals say how far."
+        "A mixture of simple strategies describes the guesses of each respondent. It is fitted by maximum likelihood. "
+        "The weight of a part is the probability that a guess came from this part. The parts are uniform guessing "
+        "(uniform), the image's center, the nearest player, the position of the ball in the sport's other images "
+        f"(prior), and the ball itself (truth).{people} If parts are similar on the images, the data cannot separate "
+        "their weights, and the intervals are wide."
     )
     notes = sorted({note for mix in view.page.mixtures for note in mix.notes} | set(view.page.unexplained))
     parts = tuple(dict.fromkeys(part for mix in view.page.mixtures for part in mix.weights))
@@ -159,19 +168,21 @@ def mixture(view: PageView) -> Section:
         rows = tuple((*names(group), *_weights(mix, parts)) for group, mix in explained_groups)
         tables.append(TableRows(sport, rows))
     lines = (
-        f" Lines: 95% intervals of {view.page.mixture_resamples} resamples of images." if view.policy.bootstrap else ""
+        f" Lines show 95% bootstrap intervals ({view.page.mixture_resamples} resamples of images)."
+        if view.policy.bootstrap
+        else ""
     )
     caption = f"Weight of each part in each respondent's guesses, from 0 to 100%.{lines}"
     chart = MixtureChart(tuple(panels), parts)
-    picture = PagePicture("mixture", "What explains each respondent", caption, chart, tuple(points))
+    picture = PagePicture("mixture", "Mixture weights of each respondent", caption, chart, tuple(points))
     table = PageTable(
         "weights",
-        "Weight of each part in %, its 95% interval, and in italics its share of the log likelihood gained over "
-        "guessing every cell alike (Shapley value).",
+        "Weight of each part in %, with its 95% interval. Italics show the part's share of the gain in log likelihood "
+        "over uniform guessing (Shapley value).",
         ("Respondent", "Prompt", *parts),
         2,
         tuple(tables),
-        "Weights, intervals and shares of the log likelihood as a table",
+        "Table of weights, intervals and shares of the log likelihood",
     )
     note_words = tuple(f"{note[0].upper()}{note[1:]}." for note in notes)
     return Section("mixture", title, (lead, *note_words), tuple(points), pictures=(picture,), tables=(table,))
@@ -188,7 +199,7 @@ def _largest(mixtures: Mapping[str, Mixture]) -> str:
     for part, weights in sorted(by_part.items(), key=lambda item: -len(item[1])):
         low, high = quantity(min(weights.values()), "share"), quantity(max(weights.values()), "share")
         range_ = low if low == high else f"{low} to {high}"
-        phrases.append(f"{part} is the largest part of {listed(list(weights))} ({range_})")
+        phrases.append(f"{part} has the largest weight for {listed(list(weights))} ({range_})")
     return "; ".join(phrases)
 
 

@@ -19,15 +19,15 @@ KEYS = ("near_player_rate", "overlap_rate")
 
 def proximity(view: PageView) -> Section:
     """Return the section on near-player rate against overlap rate, with the truth's point (Figure 5)."""
-    title = "Near the players, or on them?"
+    title = "How close to players are the guesses?"
     if not view.has_players:
         return Section("players", title, missing=NO_PLAYERS)
     policy = view.policy
     lead = (
-        f"Near: the guessed cell's center is within {100 * policy.tau:g}% of the image's diagonal of a "
-        f"player's box. Overlap: a box covers at least {100 * policy.theta:g}% of the guessed cell. The star "
-        "is where the ball's own cells are, all images weighing alike: a respondent up and right of it looks for the "
-        "ball at the players more often than the ball is there."
+        "A guess is near a player if the distance from the cell's center to a player's box is at most "
+        f"{100 * policy.tau:g}% of the image's diagonal. A guess overlaps a player if a box covers at least "
+        f"{100 * policy.theta:g}% of the cell. The star shows the ball's cells, with equal weight for all images. A "
+        "respondent above and to the right of the star guesses near players more often than the ball is near players."
     )
     panels, points = [], []
     for sport in view.sports:
@@ -38,8 +38,11 @@ def proximity(view: PageView) -> Section:
         n = view.by_sport[sport].n_with_players
         panels.append(ProximityPanel(sport, f"{plural(n, 'image')} with players", points_of_sport, truth))
         points.append(_words(view, sport, truth))
-    lines = " Thin lines: 95% bootstrap intervals over images." if policy.bootstrap else ""
-    caption = f"Near-player rate (across) and overlap rate (up) of each respondent and prompt.{lines} Star: the ball."
+    lines = " Thin lines show 95% bootstrap intervals over images." if policy.bootstrap else ""
+    caption = (
+        "Near-player rate (horizontal axis) and overlap rate (vertical axis) of each respondent and prompt."
+        f"{lines} The star shows the ball."
+    )
     chart = ProximityChart(tuple(panels))
     picture = PagePicture("proximity", "Near-player and overlap rates", caption, chart, tuple(points))
 
@@ -49,7 +52,7 @@ def proximity(view: PageView) -> Section:
     heads = ("Respondent", "Prompt", *(head(key, view) for key in KEYS))
     rows = by_sport(view, cells)
     table = PageTable(
-        "rates", "Near-player and overlap rates, with 95% intervals.", heads, 2, rows, "The rates as a table"
+        "rates", "Near-player and overlap rates, with 95% intervals.", heads, 2, rows, "Table of the rates"
     )
     return Section("players", title, (lead,), tuple(points), pictures=(picture,), tables=(table,))
 
@@ -76,7 +79,7 @@ def _words(view: PageView, sport: str, truth: tuple[float, float] | None) -> str
     score = view.of_reference(sport)
     others = [other for other in view.compared if other.sport == sport]
     phrases = []
-    for place, (key, title) in enumerate(zip(KEYS, ("near a player", "on one"), strict=True)):
+    for place, (key, title) in enumerate(zip(KEYS, ("near a player", "overlapping a player"), strict=True)):
         parts = [f"the ball {quantity(truth[place], 'share')}"] if truth else []
         if score and score.metrics[key].value is not None:
             parts.append(f"{view.reference} {told(score.metrics[key], 'share')}")
@@ -108,22 +111,22 @@ def density(view: PageView) -> Section:
         for of_measure, strip in zip(strips, both, strict=True):
             of_measure.append(strip)
         points.append(
-            f"{sport}: {both[0].mean:.2f} players per image ({min(n)} to {max(n)}), covering "
-            f"{quantity(both[1].mean, 'share')} of it, mean of {plural(len(n), 'image')}."
+            f"{sport}: on average over {plural(len(n), 'image')}, an image has {both[0].mean:.2f} players ({min(n)} to "
+            f"{max(n)}), which cover {quantity(both[1].mean, 'share')} of it."
         )
     lead = (
-        "In a crowd, most cells are near a player, so even uniform guesses often are. Do not compare the rates of "
-        "sports that differ in crowding."
+        "If an image contains many players, most cells are near a player, and so are many uniform guesses. Do not "
+        "compare the rates of sports with different numbers of players."
     )
     of_n, of_area = (tuple(strip) for strip in strips)
     chart = StripChart((("Players per image", of_n, False), ("Share of the image covered", of_area, True)))
-    caption = "Dots: images. Diamond: their mean" + (" with its 95% bootstrap interval." if policy.bootstrap else ".")
-    caption += " Covered by two players is covered once."
+    caption = "Dots show images. Diamonds show means" + (" with 95% bootstrap intervals." if policy.bootstrap else ".")
+    caption += " An area that two players cover counts once."
     alts = tuple(
         f"{name}: {listed([f'{strip.name} mean {_said(strip.mean, percent)}' for strip in some])}."
         for name, some, percent in chart.measures
     )
-    picture = PagePicture("density", "Players per image, and how much of it they cover", caption, chart, alts)
+    picture = PagePicture("density", "Number of players, and share of the image that they cover", caption, chart, alts)
     return Section("density", title, (lead,), tuple(points), pictures=(picture,))
 
 
@@ -144,17 +147,17 @@ def thresholds(view: PageView) -> Section:
     policy = view.policy
     tau, theta = fit.best
     lead = (
-        "The paper chose τ and θ where the mean of near-player and overlap rate, over all responses, is largest. For "
-        "any guesses, that mean can only grow with τ and shrink with θ. Its maximum is therefore at the edge of the "
-        "range that was searched, and does not show which thresholds are right."
+        "The paper chose the τ and θ that maximize the mean of near-player rate and overlap rate over all responses. "
+        "For any guesses, this mean can only increase with τ and decrease with θ. Its maximum is therefore at the edge "
+        "of the searched range, and does not show which thresholds are right."
     )
     at_chosen, most = quantity(fit.at_policy, "share"), quantity(fit.largest, "share")
     point = (
-        f"Of {plural(fit.n_responses, 'response')}: largest, {most}, at τ = {tau:g}, θ = {theta:g}; {at_chosen} at "
-        f"this report's τ = {policy.tau:g}, "
-        f"θ = {policy.theta:g}; {fit.n_near_largest} of {fit.n_pairs} pairs are within 1% of the largest."
+        f"Over {plural(fit.n_responses, 'response')}, the objective is largest ({most}) at τ = {tau:g}, θ = {theta:g}. "
+        f"It is {at_chosen} at this report's τ = {policy.tau:g}, θ = {policy.theta:g}. {fit.n_near_largest} of "
+        f"{fit.n_pairs} pairs of thresholds are within 1% of the largest value."
     )
-    caption = "Color: the objective at each pair of thresholds, all scored responses to images with players pooled."
+    caption = "Colors show the objective for each pair of thresholds, over all scored responses to images with players."
     chart = SurfaceChart(fit, (policy.tau, policy.theta))
     picture = PagePicture("thresholds", "Objective of the threshold fit", caption, chart, (point,))
     return Section("thresholds", title, (lead,), (point,), pictures=(picture,))

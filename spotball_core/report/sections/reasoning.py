@@ -14,9 +14,10 @@ from spotball_core.text.numbers import interval, listed, number, plural, quantit
 def words(report: ReasoningReport) -> Section:
     """Return the section: the share of each category, its reliability, and its associations."""
     what = (
-        f"Each rationale is embedded ({report.provenance.embedder}, {report.provenance.model}) and has the category "
-        f"whose sentences it is closest to in the mean: {listed(report.categories)}. This tells which words are nearer "
-        "to the text, not what a respondent looked at."
+        f"Each rationale is embedded ({report.provenance.embedder}, {report.provenance.model}). Its category is the "
+        "one "
+        f"whose sentences are closest to it on average. The categories are {listed(report.categories)}. A category "
+        "shows which sentences a rationale resembles, not what a respondent looked at."
     )
     lead = (
         what,
@@ -38,10 +39,11 @@ def _offset_words(offset: Offset) -> str:
     closest = max(offset.similarity, key=lambda category: offset.similarity[category])
     which = f"{plural(offset.n_texts, 'sentence')} that mention no category"
     if offset.texts == "rationales":
-        which = "all rationales, their groups counted alike"
+        which = "all rationales, with equal weight for each group"
     return (
-        f"One set of sentences can be closer to any text than the other. Over {which}, {closest} has a head start of "
-        f"{offset.spread:.3f} in the mean cosine; centered shares are without it."
+        "The sentences of one category can be closer to all texts than those of another category. Over "
+        f"{which}, the mean cosine is largest for {closest}, by {offset.spread:.3f}. Centered shares remove this "
+        "offset."
     )
 
 
@@ -69,7 +71,7 @@ def _points(report: ReasoningReport) -> Iterator[str]:
             unit, who = UNITS[contrast.outcome], contrast.respondent or "all models"
             difference = f"{quantity(contrast.difference or 0.0, unit)} {interval(contrast.ci95, unit)}"
             outcome = OUTCOMES[contrast.outcome].partition(" (")[0].lower()
-            yield f"{who}, {outcome}: {contrast.a} less {contrast.b} is {difference}."
+            yield f"{who}, {outcome}: {contrast.a} minus {contrast.b} is {difference}."
 
 
 def _names(group: ReasoningGroup) -> tuple[TableCell, TableCell]:
@@ -87,7 +89,7 @@ def _by_sport(report: ReasoningReport, cells: dict[int, tuple[TableCell, ...]]) 
 
 def _share_table(report: ReasoningReport) -> PageTable:
     heads = (
-        *("Respondent", "Prompt", "Images", "Rationales", "Without words"),
+        *("Respondent", "Prompt", "Images", "Rationales", "Without rationale"),
         *(f"{category} (%)" for category in report.categories),
         *(f"{category}, centered (%)" for category in report.categories),
     )
@@ -103,13 +105,13 @@ def _share_table(report: ReasoningReport) -> PageTable:
         )
         for place, group in enumerate(report.groups)
     }
-    drawn = "; in brackets the 95% bootstrap interval over images" if report.provenance.bootstrap else ""
+    drawn = ". Brackets show 95% bootstrap intervals over images" if report.provenance.bootstrap else ""
     return PageTable("reasoning-shares", f"Share of each category{drawn}.", heads, 2, _by_sport(report, cells))
 
 
 def _trust_table(report: ReasoningReport) -> PageTable:
     words_too = ("With keywords (%)", "Agree (%)", "Kappa") if any(g.keywords for g in report.groups) else ()
-    heads = ("Respondent", "Prompt", "Margin", "By random labels", "p", "Changed by centering (%)", *words_too)
+    heads = ("Respondent", "Prompt", "Margin", "With random labels", "p", "Changed by centering (%)", *words_too)
     cells: dict[int, tuple[TableCell, ...]] = {}
     for place, group in enumerate(report.groups):
         mean, test = group.published.margin.mean, group.published.margin_test
@@ -126,14 +128,25 @@ def _trust_table(report: ReasoningReport) -> PageTable:
             row.append(TableCell("–" if kappa is None else f"{kappa:.2f}"))
         cells[place] = (*_names(group), *row)
     caption = (
-        "How much closer the closest category is, compared with random labels of the templates; how many rationales "
-        "change with the offset; how often a keyword rule gives the same category."
+        "The margin is the difference in mean cosine between the closest category and the next one; it is compared "
+        "with "
+        "random labels of the templates. The other columns show how many rationales change their category if the "
+        "offset "
+        "is removed, and how often a keyword rule gives the same category."
     )
-    return PageTable("reasoning-trust", caption, heads, 2, _by_sport(report, cells), "How far to trust the categories")
+    return PageTable("reasoning-trust", caption, heads, 2, _by_sport(report, cells), "Reliability of the categories")
 
 
 def _contrast_table(report: ReasoningReport) -> PageTable:
-    heads = ("Respondent", "Categories", "Statistic", "Of the first", "Of the second", "Difference", "Rationales")
+    heads = (
+        "Respondent",
+        "Categories",
+        "Statistic",
+        "Mean of the first",
+        ("Mean of the second"),
+        "Difference",
+        "Rationales",
+    )
 
     def row(contrast: CategoryContrast) -> tuple[TableCell, ...]:
         unit = UNITS[contrast.outcome]
@@ -155,7 +168,7 @@ def _contrast_table(report: ReasoningReport) -> PageTable:
         if any(contrast.outcome == outcome for contrast in report.contrasts)
     )
     caption = (
-        "What a category goes with: means within sport and prompt, weighted over them, and their difference. "
-        "Categories are not assigned at random, so a difference is not a causal effect."
+        "Accuracy and distances of rationales by category: weighted means over sports and prompts, and their "
+        "difference. Categories are not assigned at random, so a difference is not a causal effect."
     )
     return PageTable("reasoning-contrasts", caption, heads, 3, groups, "Accuracy and distances by category")

@@ -14,7 +14,7 @@ from spotball_core.text.numbers import number, quantity, span, told, unit_of, wi
 OFF_SCALE = 2.0
 """If the oracle's accuracy is this many times the best other value, the text states it and the chart omits it."""
 
-NO_REFERENCE = "No respondent was named to compare with; name one, such as `--reference human`."
+NO_REFERENCE = "No reference respondent was named. Name one, for example with `--reference human`."
 
 UNIFORM = "uniform guessing"
 LIKE_THE_BALL = "like the ball"
@@ -26,33 +26,35 @@ Chance = dict[str, float | None]
 def accuracy(view: PageView) -> Section:
     """Return the section on how often the ball is found (Figure 4)."""
     chance = {sport: numbers.uniform.accuracy for sport, numbers in view.by_sport.items()}
-    lead = "How often a response names a cell the ball is in. A response that names no cell is wrong."
-    return dots_section(view, "accuracy", "accuracy", "Is the ball found?", lead, chance, "highest")
+    lead = "Accuracy is the share of responses that name a cell with the ball. A response that names no cell is wrong."
+    return dots_section(view, "accuracy", "accuracy", "How often is the ball found?", lead, chance, "highest")
 
 
 def error(view: PageView) -> Section:
     """Return the section on how far off the guesses are."""
     chance = {sport: numbers.uniform.euclidean_error for sport, numbers in view.by_sport.items()}
     lead = (
-        "How far a guessed cell's center is from that of the nearest cell with the ball: the mean over an image's "
-        "responses, then over images."
+        "The error is the distance between the centers of the guessed cell and the nearest cell with the ball. It is "
+        "averaged over the responses to an image, and then over images."
     )
-    return dots_section(view, "euclidean_error", "error", "How far off are the guesses?", lead, chance, "lowest")
+    return dots_section(view, "euclidean_error", "error", "How far are guesses from the ball?", lead, chance, "lowest")
 
 
 def alignment(view: PageView) -> Section:
     """Return the section on the distance of guesses from the reference's (Figures 6 and 9)."""
-    title = f"How close to {view.reference}?" if view.reference else "How close to people?"
+    title = f"How close are guesses to {view.reference}?" if view.reference else "How close are guesses to people?"
     if not view.reference:
         return Section("alignment", title, missing=NO_REFERENCE)
     if not has_values(view, "wasserstein_matched"):
         why = f"No other respondent has enough responses to the images that {view.reference} answered."
         return Section("alignment", title, missing=why)
     lead = (
-        f"How far a respondent's guesses of an image must be moved, on average, to become {view.reference}'s: the "
-        "Wasserstein distance between the two distributions, mean over images. Lower is closer. The distance is "
-        "matched: estimated so that it does not depend on the number of responses. It is 0 for a respondent that "
-        f"answers like {view.reference}, and estimates near 0 may be negative."
+        "The Wasserstein distance is the average distance by which a respondent's guesses for an image must be moved "
+        "to "
+        f"match those of {view.reference}. It is averaged over images. Lower values are closer. The distance is "
+        "matched: "
+        "its estimate does not depend on the number of responses. It is 0 for a respondent that answers like "
+        f"{view.reference}, and estimates near 0 may be negative."
     )
     chance = {sport: numbers.uniform.wasserstein_matched for sport, numbers in view.by_sport.items()}
     color = view.looks[view.reference].color
@@ -64,18 +66,22 @@ def alignment(view: PageView) -> Section:
 
 def no_ceiling(view: PageView) -> str:
     """State why there is no noise ceiling."""
-    return f"the responses of {view.reference} do not name two or more participants."
+    return f"the responses of {view.reference} contain fewer than two participants."
 
 
 def center(view: PageView) -> Section:
     """Return the section on where in the image guesses gather, and how widely they spread (Table 3)."""
     lead = (
-        "Center ratio: the share of the guesses in the center window over that of the ball's cells; above 1 is a lean "
-        "to the center. The window, rows 2–4 and columns 3–7 of the paper's grid, is half a cell left of and above the "
-        "middle; the symmetric center bias, the mean distance from the image's center over that of the ball (below 1 "
-        "is a lean to the center), is the measure to prefer. Normalized entropy says how widely all guesses spread "
-        "over the benchmark, image entropy how unsure a respondent is about one image. Both depend on the number of "
-        "responses; to compare respondents, use the matched entropies."
+        "The center ratio is the share of guesses in the center window, divided by the share of the ball's cells in "
+        "it. "
+        "A value above 1 means center bias. The window (rows 2–4 and columns 3–7 of the paper's grid) is half a cell "
+        "left of and above the image's center. The symmetric center bias avoids this offset, so it is the better "
+        "measure. It is the mean distance of guesses from the image's center, divided by that of the ball. A value "
+        "below "
+        "1 means center bias. Normalized entropy measures how widely all guesses spread over the benchmark. Image "
+        "entropy measures how uncertain a respondent is about one image. Both depend on the number of responses, so "
+        "use "
+        "the matched entropies to compare respondents."
     )
     keys = MEAN_OVER_PROMPTS
     equal: Chance = dict.fromkeys(view.sports, 1.0)
@@ -85,11 +91,11 @@ def center(view: PageView) -> Section:
     )
     table = PageTable(
         "center",
-        caption("Center bias and entropy, with the mean over prompts where there are several", view),
+        caption("Center bias and entropy, with the mean over prompts if a respondent has several", view),
         ("Respondent", "Prompt", *(head(key, view) for key in keys)),
         2,
         tuple(TableRows(sport, _with_means(view, sport, keys)) for sport in view.sports),
-        "Center bias and entropy as a table, with the means over prompts",
+        "Table of center bias and entropy, with the means over prompts",
     )
     title = "Center and spread"
     parts = (("Center ratio", ratio), ("Entropy", spread))
@@ -144,7 +150,7 @@ def dots_section(
     metric, unit = METRICS[key], unit_of(key, view.policy)
     if not has_values(view, key):
         why = next((score.metrics[key].reason for score in view.scored if score.metrics[key].reason), "")
-        return Section(name, title, missing=f"{metric.title} has no value here: {why}.")
+        return Section(name, title, missing=f"{metric.title} has no value in this report: {why}.")
     panels, alts, points = [], [], []
     for sport in view.sports:
         lines = [*([rules[sport]] if rules and sport in rules else _reference_rule(view, sport, key))]
@@ -162,16 +168,16 @@ def dots_section(
         alts.append(f"{metric.title} of {len(dots)} respondents and prompts. {points[-1]}")
     start = 0.0 if from_zero else None
     chart = DotChart(tuple(panels), _axis(key, view), unit, start)
-    parts = [f"Dots: {_axis(key, view)} of each respondent and prompt"]
+    parts = [f"Dots show {_axis(key, view)} of each respondent and prompt"]
     if view.policy.bootstrap:
-        parts.append("lines: 95% bootstrap intervals over images")
+        parts.append("Lines show 95% bootstrap intervals over images")
     if not rules and view.reference and any(_reference_rule(view, sport, key) for sport in view.sports):
-        parts.append(f"band: {view.reference}")
+        parts.append(f"The band shows {view.reference}")
     if chance:
-        parts.append(f"dashed: {chance_name}")
+        parts.append(f"The dashed line shows {'the ball' if chance_name == LIKE_THE_BALL else chance_name}")
     if any(dot.note.endswith("→") for panel in panels for dot in panel.dots):
-        parts.append("an arrow: off the scale")
-    picture = PagePicture(name, metric.title, "; ".join(parts) + ".", chart, tuple(alts))
+        parts.append("An arrow marks a value beyond the scale")
+    picture = PagePicture(name, metric.title, ". ".join(parts) + ".", chart, tuple(alts))
     return Section(name, title, (lead,) if lead else (), tuple(points), pictures=(picture,))
 
 
@@ -226,9 +232,9 @@ def _finding(view: PageView, sport: str, key: str, best: str) -> str:
         ascending = best in ("lowest", "closest")
         order = sorted(others, key=lambda pair: pair[0], reverse=not ascending)
         first, last = order[0], order[-1]
-        word = f"{best} of the others " if parts else f"{best} "
+        word = f"{best} of the others: " if parts else f"{best}: "
         parts.append(f"{word if len(order) > 1 else ''}{view.name(first[1])} {told(first[2], unit)}")
         if len(order) > 1:
             opposite = {"lowest": "highest", "closest": "farthest", "highest": "lowest"}.get(best, "least spread")
-            parts.append(f"{opposite} {view.name(last[1])} {told(last[2], unit)}")
+            parts.append(f"{opposite}: {view.name(last[1])} {told(last[2], unit)}")
     return f"{sport}: " + ", ".join(parts)

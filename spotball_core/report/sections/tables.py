@@ -26,7 +26,7 @@ def everything(view: PageView) -> Section:
             groups = by_sport(view, cells)
             name = f"all-{family.replace(' ', '-')}"
             tables.append(PageTable(name, caption(title, view, sd=True), heads, 2, groups, fold=title))
-    lead = ("The same numbers in full precision, with the reasons for those that are missing, are in report.json.",)
+    lead = ("The file report.json contains these numbers in full precision, and the reasons for missing numbers.",)
     return Section("numbers", "Every number", lead, tables=tuple(tables))
 
 
@@ -60,9 +60,10 @@ def cell(key: str, score: GroupScore, view: PageView, *, sd: bool = False) -> Ta
 
 def caption(title: str, view: PageView, *, sd: bool = False) -> str:
     """Return a table's caption: its content, and an explanation of the numbers next to values."""
-    parts = ["± standard deviation over images"] if sd else []
-    parts += ["in brackets the 95% bootstrap interval over images"] if view.policy.bootstrap else []
-    return title + (f": {', '.join(parts)}." if parts else ".")
+    parts = [title]
+    parts += ["± is the standard deviation over images"] if sd else []
+    parts += ["Brackets show 95% bootstrap intervals over images"] if view.policy.bootstrap else []
+    return f"{'. '.join(parts)}."
 
 
 def has_values(view: PageView, key: str) -> bool:

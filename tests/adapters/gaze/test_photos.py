@@ -115,7 +115,7 @@ def test_what_cannot_be_shown(tmp_path: Path, what: str) -> None:
     elif what == "outside":
         path.rename(tmp_path / "a.png")
         path.symlink_to(tmp_path / "a.png")
-        expected = "found a link that leads out of the folder"
+        expected = "found a link to a place outside the folder"
     elif what == "no path":
         photo = Photo(stimulus(0, image=None))
         expected = "no path of an image for 1000"

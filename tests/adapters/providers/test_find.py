@@ -71,7 +71,7 @@ def test_a_broken_one_is_one_clear_line(
 ) -> None:
     monkeypatch.delitem(sys.modules, "broken_module", raising=False)
     package(installed, "broken", "broken = broken_module:make", broken_module=module)
-    beginning = "the provider 'broken' (broken_module:make of broken) cannot be used: "
+    beginning = "the provider 'broken' (broken_module:make of broken) cannot be loaded: "
     with pytest.raises(OptionError, match="^" + re.escape(beginning + what)):
         find("broken", Access("m"))
     sys.modules.pop("broken_module", None)

@@ -180,7 +180,9 @@ def check_stopped_for_want_of_room(done: subprocess.CompletedProcess[str], out: 
     assert done.returncode == 2, said(done)
     (message,) = (text for text in done.stderr.splitlines() if text.startswith("error: "))
     assert message.startswith(f"error: {out}/run.sqlite: ")
-    assert message.endswith("Make room on the disk and run again: what was stored is safe, and is not done again")
+    assert message.endswith(
+        "Free space on the disk and run the command again. Stored results are safe and are not repeated"
+    )
     assert "Traceback" not in done.stderr
 
 

@@ -120,7 +120,7 @@ def test_a_sample_in_two_files_is_found(tmp_path: Path) -> None:
     rows = [{"image": "1", "respondent": "a", "sample": i, "cell": "D5"} for i in range(1, 9)]
     files = [write_jsonl(tmp_path / "one.jsonl", rows[:5]), write_jsonl(tmp_path / "two.jsonl", rows[4:])]
     together = gathered([FilePiece(str(file)) for file in files])
-    with pytest.raises(InputError, match=r"two\.jsonl:1: sample: found sample 5 of a, soccer/1, a second time"):
+    with pytest.raises(InputError, match=r"two\.jsonl:1: sample: found a second sample 5 of a for image soccer/1"):
         together.settled(files, KNOWN, participants=False)
 
 
@@ -162,7 +162,7 @@ def test_a_sample_that_is_in_two_shards_is_found_where_only_people_have_a_partic
     ]
     together = gathered([FilePiece(str(path)) for path in paths], participants=True)
     assert together.suspects(pool=True) == set(map(str, paths))
-    with pytest.raises(InputError, match="sample 1 of m, soccer/1, a second time"):
+    with pytest.raises(InputError, match="a second sample 1 of m for image soccer/1"):
         together.settled(paths, KNOWN, participants=True, pool=True)
 
 

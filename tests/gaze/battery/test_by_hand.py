@@ -91,7 +91,7 @@ def test_proximity_by_hand() -> None:
     is_test_of(found["proximity"], log(3), sqrt(2 / 3) / 2)
     assert found["proximity"].method == "logistic regression"
     assert found["view"].verdict is None
-    assert "do not show both" in found["view"].reason
+    assert "no photos from the front" in found["view"].reason
 
 
 def test_proximity_is_beyond_chance() -> None:

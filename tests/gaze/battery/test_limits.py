@@ -78,7 +78,7 @@ def test_a_note_states_if_equality_is_not_shown() -> None:
         pairs = [Pair(3, 0, 1, 2.0, 0.01), Pair(3, 0, 2, 2.1, 0.01), Pair(3, 1, 2, 0.1, 0.6, p_equal)]
         return " ".join(notes(verdict, pairs, 0.05))
 
-    assert "not shown to be equal" in note("eye-head ambivalent", 0.4)
+    assert "does not show that they are equal" in note("eye-head ambivalent", 0.4)
     assert note("eye-head ambivalent", 0.01) == ""
     assert "are equal within the margin" in note("head-dominant", 0.01)
     assert note("head-dominant", 0.4) == ""
@@ -124,4 +124,6 @@ def test_human_level_on_natural_photos_alone_gives_a_warning() -> None:
     report = analyze(type(trials)(frame), GazeOptions(bootstrap=0))
     assert [one.type for one in report.respondents] == ["human-level", "human-level"]
     (warning,) = [text for text in report.warnings if "human-level" in text]
-    assert warning.startswith("coin: human-level rests on natural photos alone; accuracy is 100% on congruent and 5")
+    assert warning.startswith(
+        "coin: the type human-level depends on natural photos only; accuracy is 100% on congruent photos and 5"
+    )

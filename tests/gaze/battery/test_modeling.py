@@ -66,7 +66,7 @@ def test_a_group_without_variance_is_dropped_and_that_is_said() -> None:
     record = model(trials, "correct", ()).record
     assert record is not None
     assert record.formula == "correct ~ (1 | stimulus_id)"
-    assert record.dropped == ("stimulus_id, prompt_id: singular: prompt_id has no variance",)
+    assert record.dropped == ("stimulus_id, prompt_id: singular: prompt_id has zero variance",)
 
 
 def test_missing_combinations_fall_back_to_the_terms_without_interactions() -> None:
@@ -92,7 +92,7 @@ def test_no_model_is_said_and_not_hidden() -> None:
     same = trials.with_columns(proximity=(pl.col("view") == "left").cast(pl.Int64))
     fitted = model(same, "correct", ("view", "center(proximity)"))
     assert fitted.fit is None
-    assert "the photos are too few or too much alike" in fitted.problem
+    assert "there are too few photos or they are too similar" in fitted.problem
 
 
 def test_photos_means_and_indicators() -> None:

@@ -34,7 +34,7 @@ def test_video_annotations_are_in_pixels(tmp_path: Path) -> None:
     assert first.points == ((0.5, 0.5),)
     assert first.eye == pytest.approx((20 / 120, 30 / 50))
     assert second.points == ()
-    with pytest.raises(OptionError, match=r"Show/1_2/0001.jpg: the size of the frame is not known.*--images"):
+    with pytest.raises(OptionError, match=r"Show/1_2/0001.jpg: the size of this frame is unknown.*--images"):
         read_video_attention(tmp_path, lambda image: None)
 
 

@@ -96,7 +96,7 @@ def test_respondents_and_annotators(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_scored(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="no annotation has image x, person 1"):
+    with pytest.raises(OptionError, match="image x, person 1 has no annotation"):
         evaluate_following([target("a", (0.5, 0.5))], [FollowPrediction("m", "x", "1", (0.5, 0.5), None)])
     np.save(tmp_path / "a.npy", np.zeros(3))
     broken = FollowPrediction("m", "a", "1", (0.5, 0.5), tmp_path / "a.npy")

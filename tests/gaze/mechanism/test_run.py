@@ -35,7 +35,7 @@ def test_no_model_fits_who_does_something_else() -> None:
     rows = simulate(Observer("shift", weight=0.6, noise=0.1, stimulus_noise=0.05), factorial_design(), prompts=1).frame
     found = fit_mechanism(rows)
     assert (found.kind, found.fits) == ("none", False)
-    assert found.says.startswith("No model fits")
+    assert found.says.startswith("No mechanism fits")
     first = fit_mechanism(rows.with_columns(choice=pl.lit(0, pl.Int64)))
     assert first.kind == "none"
 

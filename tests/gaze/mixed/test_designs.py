@@ -86,14 +86,14 @@ def test_other_rows_are_made_as_the_first_were() -> None:
 @pytest.mark.parametrize(
     ("terms", "said"),
     [
-        (["views"], "the term 'views' names no column of the table: view, proximity, distance, hint"),
+        (["views"], "the term 'views' is not a column of the table. Available: view, proximity, distance, hint"),
         (["view*"], "cannot read '' in the term 'view\\*'"),
         (["log(view)"], "cannot read 'log\\(view\\)'"),
         (["C(view"], "cannot read 'C\\(view'"),
         (["view)"], "cannot read 'view\\)'"),
         (["center(view)"], "view is not numeric and cannot be centered"),
         (["view*view"], "view\\*view multiplies a variable by itself"),
-        (["C(proximity)", "proximity"], "proximity occurs in two forms among C\\(proximity\\), proximity"),
+        (["C(proximity)", "proximity"], "proximity is used in two forms in the terms C\\(proximity\\), proximity"),
         (["C(proximity)*view*hint"], "10 rows are too few for 18 coefficients"),
     ],
 )
@@ -119,5 +119,11 @@ def test_columns_that_cannot_be_used(column: list[object], said: str) -> None:
 
 def test_a_combination_of_levels_without_data() -> None:
     table = pl.DataFrame({"a": ["x", "x", "y", "y", "x"], "b": ["u", "v", "u", "u", "v"]})
-    with pytest.raises(OptionError, match=r"a\[y\]:b\[v\] is 0 in all rows: some combination of levels has no data"):
+    with pytest.raises(
+        OptionError,
+        match=(
+            r"a\[y\]:b\[v\] is 0 in all rows, because a combination of levels has no "
+            r"data"
+        ),
+    ):
         design(table, ["a*b"])

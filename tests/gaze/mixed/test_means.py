@@ -167,11 +167,11 @@ def test_slopes(found: Fit) -> None:
 @pytest.mark.parametrize(
     ("by", "at", "said"),
     [
-        (["angle"], {}, "the design has no angle, only view, proximity, distance, hint, age"),
+        (["angle"], {}, "the design has no variable angle. Available: view, proximity, distance, hint, age"),
         (["age"], {}, "age has 600 values. Choose some with `at`"),
-        (["view"], {"view": [1.0]}, "`at` gives numbers their values, several only to those in `by`: view"),
-        (["view"], {"age": [1.0, 2.0]}, "several only to those in `by`: age"),
-        (["view"], {"age": []}, "`at` gives numbers their values"),
+        (["view"], {"view": [1.0]}, "view: `at` needs a numeric variable with one value"),
+        (["view"], {"age": [1.0, 2.0]}, "age: `at` needs a numeric variable with one value"),
+        (["view"], {"age": []}, "`at` needs a numeric variable"),
     ],
 )
 def test_grids_that_cannot_be_made(found: Fit, by: list[str], at: dict[str, list[float]], said: str) -> None:
@@ -181,9 +181,9 @@ def test_grids_that_cannot_be_made(found: Fit, by: list[str], at: dict[str, list
 
 def test_what_has_no_slope_and_no_contrast(found: Fit) -> None:
     for variable in ("view", "angle"):
-        with pytest.raises(OptionError, match="is not a numeric variable of the design"):
+        with pytest.raises(OptionError, match="must be a numeric variable of the design"):
             slopes(found, variable)
-    with pytest.raises(OptionError, match="or is also in `by`"):
+    with pytest.raises(OptionError, match="that is not in `by`"):
         slopes(found, "proximity", ["proximity"])
     with pytest.raises(OptionError, match="a comparison needs at least two means"):
         pairwise(marginal_means(found))

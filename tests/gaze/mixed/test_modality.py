@@ -71,5 +71,5 @@ def test_levels_with_one_kind_of_answer_are_counted() -> None:
 def test_a_group_that_the_fit_has_not() -> None:
     y = np.tile([0.0, 1.0, 1.0], 20)
     found = fit(y, design(pl.DataFrame({"x": y})), {"stimulus": np.arange(60) // 6})
-    with pytest.raises(OptionError, match="the fit has no group prompt, only stimulus"):
+    with pytest.raises(OptionError, match=r"the fit has no group prompt\. Available: stimulus"):
         bimodal(found, "prompt")

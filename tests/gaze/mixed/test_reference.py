@@ -155,7 +155,7 @@ def test_the_structure_that_is_chosen() -> None:
     assert chosen.groups == ("stimulus", "prompt")
     assert chosen.fit.log_likelihood == pytest.approx(REFERENCE["singular"]["log_likelihood"], abs=1e-3)
     assert [(one.groups, one.reason) for one in chosen.dropped] == [
-        (("stimulus", "prompt", "objects"), "singular: objects has no variance")
+        (("stimulus", "prompt", "objects"), "singular: objects has zero variance")
     ]
     assert chosen.full.singular
     kept = choose(**arguments("two groups"))

@@ -55,7 +55,7 @@ def test_no_group_is_left() -> None:
     arguments["groups"] = {"stimulus": arguments["groups"]["stimulus"]}
     chosen = choose(**arguments)
     assert chosen.groups == ()
-    assert [one.reason for one in chosen.dropped] == ["singular: stimulus has no variance"]
+    assert [one.reason for one in chosen.dropped] == ["singular: stimulus has zero variance"]
     plain = fit(arguments["y"], arguments["design"])
     np.testing.assert_array_equal(chosen.fit.coefficients, plain.coefficients)
 
@@ -68,7 +68,7 @@ def test_what_does_not_converge_is_dropped_and_said() -> None:
     assert not chosen.full.converged
     assert "stimulus" not in chosen.groups
     assert chosen.dropped[0].groups == ("prompt", "stimulus")
-    assert chosen.dropped[0].reason.startswith("did not converge: the answers do not bound")
+    assert chosen.dropped[0].reason.startswith("did not converge: the answers do not limit the estimate")
 
 
 def test_answers_that_no_model_explains() -> None:
@@ -96,7 +96,7 @@ def test_p_of_likelihood_ratios_is_uniform_where_nothing_is_there() -> None:
 def test_what_cannot_be_compared() -> None:
     arguments = crossed(5, 1.0, 0.5)
     found = fit(**arguments)
-    with pytest.raises(OptionError, match="of two fits to the same answers"):
+    with pytest.raises(OptionError, match="needs two fits to the same answers"):
         likelihood_ratio(fit(**arguments | {"y": 1 - arguments["y"]}), found)
-    with pytest.raises(OptionError, match="the larger model has 4 parameters, the smaller 4"):
+    with pytest.raises(OptionError, match="the larger model has 4 parameters, expected more than the 4 of the smaller"):
         likelihood_ratio(found, found)

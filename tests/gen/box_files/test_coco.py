@@ -82,7 +82,7 @@ def broken(*steps: Any, value: Any = None) -> dict[str, Any]:
         (broken("annotations", 0, "bbox", value=[1, 2, "wide", 4]), ": annotations.0.bbox.2: found 'wide'"),
         (
             broken("annotations", 1, "segmentation", value=[[1, 2, 3]]),
-            ": annotations.1.segmentation: found [[1, 2, 3]], expected Value error, a polygon of COCO is",
+            ": annotations.1.segmentation: found [[1, 2, 3]], expected Value error, a COCO polygon has",
         ),
         (broken("annotations", 1, "score", value=50), ": annotations.1.score: found 50, expected "),
     ],

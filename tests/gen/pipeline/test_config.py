@@ -126,4 +126,4 @@ def test_a_kind_that_cannot_be_loaded_says_why(folder: Path, plugins: Path) -> N
     entries = plugins / "spotball_test_stages-1.0.dist-info" / "entry_points.txt"
     entries.write_text(entries.read_text() + "filter.broken = tests.gen.no_such_module:X\n")
     (line,) = problems(write_config(folder / "a.toml", filter={"kind": "broken"}))
-    assert "tests.gen.no_such_module:X of spotball-test-stages) cannot be used: ModuleNotFoundError" in line
+    assert "tests.gen.no_such_module:X of spotball-test-stages) cannot be loaded: ModuleNotFoundError" in line

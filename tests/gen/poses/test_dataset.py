@@ -267,7 +267,7 @@ class TestRefused:
         (tmp_path / "secret.png").write_bytes((data / "images/soccer/1.png").read_bytes())
         (data / "images/soccer/1.png").unlink()
         (data / "images/soccer/1.png").symlink_to(tmp_path / "secret.png")
-        with pytest.raises(InputError, match="a link that leads out of the folder"):
+        with pytest.raises(InputError, match="a link to a place outside the folder"):
             add_poses(data, "middle", tmp_path / "new", OPTIONS)
 
 

@@ -219,7 +219,7 @@ class TestWhatIsWrong:
         text = scenes.read_text(encoding="utf-8").replace("images/soccer/2.png", "images/link.png")
         scenes.write_text(text, encoding="utf-8")
         (said,) = said_of(folder)
-        assert "found a link that leads out of the folder, expected a file in" in said
+        assert "found a link to a place outside the folder, expected a file in" in said
         scenes.write_text(text.replace("images/soccer/1.png", "../secret.png"), encoding="utf-8")
         (said,) = said_of(folder)
         assert 'path: found "../secret.png", expected a path relative to' in said

@@ -209,7 +209,8 @@ def reading(folder: Path) -> Iterator[StudyReader]:
         if (database := database_of(folder)) is not None:
             if not has_data(folder):
                 raise OptionError(
-                    f"{folder}: no answers are stored in {database.place}. Start the study with `spotball study serve {folder}`"
+                    f"{folder}: no answers are stored in {database.place}. "
+                    f"Start the study with `spotball study serve {folder}`"
                 )
             yield StudyReader(folder, *(stack.enter_context(one) for one in _schemas(database, read=True)))
             return

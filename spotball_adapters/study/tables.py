@@ -23,8 +23,8 @@ STUDY_TABLES = Schema(
                 Column(
                     "trials",
                     "TEXT NOT NULL",
-                    "the participant's trials in order, as JSON: `trial` (negative for practice), `sport`, `image`, `check`, "
-                    "`explain`, `options`",
+                    "the participant's trials in order, as JSON: `trial` (negative for practice), `sport`, `image`, "
+                    "`check`, `explain`, `options`",
                 ),
                 Column("started_at", "TEXT NOT NULL", "time of consent, UTC"),
                 Column("seen_at", "TEXT NOT NULL", "time of the participant's last event, UTC"),

@@ -170,9 +170,7 @@ def serve(
             if public:
                 tell(f"the proxy must forward to {shown(at)}/")
                 if not trusted:
-                    tell(
-                        "all participants share one rate limit, because they seem to have the same address. Add --proxy ADDRESS"
-                    )
+                    tell("participants share one rate limit, because all have the same address. Add --proxy ADDRESS")
             if server.design.config.database:
                 tell(f"answers are stored in {server.design.config.database.place}; several servers may use it")
             if pilot:
@@ -180,9 +178,7 @@ def serve(
                     tell(f"preview of {study_list.name}: {address}/?{urlencode({'list': study_list.name})}")
                 tell(f"this is a pilot. Delete its data with `spotball study delete {folder} --pilot`")
             if n := len(list(problems(server.design))):
-                tell(
-                    f"the study is not ready for participants ({n} problems). List them with `spotball study check {folder}`"
-                )
+                tell(f"the study is not ready ({n} problems). List the problems with `spotball study check {folder}`")
 
         _avoid_long_pauses()
         serve_until_ended(configuration(server, trusted), at, ready)

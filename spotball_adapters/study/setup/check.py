@@ -78,9 +78,9 @@ def _problems_of_list(study_list: ListConfig, design: StudyDesign) -> Iterator[s
         return
     for image in study_list.practice:
         if image in study_list.checks:
-            yield f"practice image {image} is also an attention check, but practice shows the correct answer. Use another image"
+            yield f"practice image {image} is also an attention check, but practice shows the answer. Use another image"
         elif image in study_list.images:
-            yield f"practice image {image} is shown again later, but practice shows the correct answer. Use another image"
+            yield f"practice image {image} is shown again later, but practice shows the answer. Use another image"
         elif design.scenes[study_list.sport, image].control:
             yield f"the ball is visible in practice image {image}. Use another image"
     unknown = [image for image in study_list.images if not design.scenes[study_list.sport, image].ball_cells]

@@ -27,7 +27,7 @@ used for research.
 In a real study, this page explains who conducts it and why, what participants do, what is stored, that taking part is
 voluntary, and whom to contact. The server deletes your answers when it stops.""",
     "debriefing": """\
-**This was a demo with synthetic scenes.** In a real study, this page explains its purpose and how participants are paid.""",
+**This was a demo with synthetic scenes.** In a real study, this page explains the purpose and the payment.""",
 }
 
 

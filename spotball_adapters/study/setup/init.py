@@ -67,7 +67,7 @@ def init_study(
         words |= _CLICKS
         if originals is not None and not has_originals(dataset, spare, originals):
             raise OptionError(
-                f"--originals {originals}: the folder contains none of the {len(spare)} images that can be the example. "
+                f"--originals {originals}: none of the {len(spare)} images that can be the example is there. "
                 "Name its files like the images in the dataset, or use fewer --images"
             )
         example = find_example(dataset) or copy_example(dataset, spare, originals, out) or draw_example(out)
@@ -206,8 +206,8 @@ def _list_text(study_list: ListConfig) -> str:
 
 def _example_text(example: ExampleConfig) -> str:
     lines = [
-        "# An image before and after its ball was removed, for the instructions. The paths are relative to this folder or",
-        "# to the dataset's folder. The page labels a synthetic example as a drawing.",
+        "# An image before and after its ball was removed, for the instructions. The paths are relative to this folder",
+        "# or to the dataset's folder. The page labels a synthetic example as a drawing.",
         "[example]",
         f"with_ball = {json.dumps(example.with_ball)}",
         f"without_ball = {json.dumps(example.without_ball)}",

@@ -81,7 +81,11 @@ def _about(rows: Sequence[Row], parts: Sequence[str], with_ball: bool, card: boo
     yield from ("# Spot the Ball", "")
     counts = ", ".join(f"{count:,} {markdown_text(sport)}" for sport, count in sorted(sports.items()))
     yield f"{plural(len(rows), 'image')}: {counts}."
-    state = "The ball is visible." if with_ball else "The ball was inpainted: the task is to say where it was."
+    state = (
+        "The ball is visible."
+        if with_ball
+        else "The ball was removed from each image. The task is to say where it was."
+    )
     yield f"{state} Made with spotball-core."
     yield ""
     yield from (markdown_row(["part", "images", "videos"]), "| --- | ---: | ---: |")

@@ -156,7 +156,7 @@ def _problems(fields: dict[str, Any]) -> list[Fault]:
 def _faults(name: str, version: str, text: str, questions: Sequence[str]) -> list[Fault]:
     """Return the problems with a prompt."""
     faults = [
-        (field, repr(value), "a text without spaces at its start or end")
+        (field, repr(value), "a non-empty text without spaces at its start or end")
         for field, value in (("name", name), ("version", version))
         if not value or value != value.strip()
     ]

@@ -6,6 +6,7 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Protocol, TypeVar
 
@@ -91,7 +92,9 @@ def database_of(folder: Path) -> DatabaseConfig | None:
     try:
         config = DatabaseConfig.model_validate(fields["database"])
     except ValidationError as error:
-        raise InputError(problems_of_record(error, str(path), model=DatabaseConfig, where="database")) from error
+        problems = problems_of_record(error, str(path), model=DatabaseConfig, where="database")
+        fix = "Write url as postgresql://USER@HOST/DATABASE, and schema_name in lower-case letters"
+        raise InputError(replace(problem, fix=fix) for problem in problems) from error
     if not is_pilot:
         return config
     return config.model_copy(update={"schema_name": f"{config.schema_name}_{folder.name.replace('-', '_')}"})
@@ -156,9 +159,9 @@ class PostgresStore:
                     f"{self.path}: the database does not contain the tables of a study. Check [database] in study.toml"
                 )
             if version > schema.version:
-                known = f"its schema is {version}, the newest known one is {schema.version}"
+                known = f"schema {version}, expected at most {schema.version}"
                 raise StoreError(
-                    f"{self.path}: a later version of spotball-core made it ({known}). Update spotball-core"
+                    f"{self.path}: a later version of spotball-core made these tables ({known}). Update spotball-core"
                 )
         except BaseException:
             self.close()

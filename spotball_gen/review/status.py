@@ -16,7 +16,7 @@ SHOWN = 20
 def lines(decisions: Mapping[str, Mapping[Key, Decision]], pieces: Sequence[ReviewImage]) -> Iterator[str]:
     """Yield lines with each reviewer's decisions, and the agreement of each pair of reviewers."""
     first = sum(piece.first for piece in pieces)
-    yield f"{len(pieces):,} images, of which {first:,} exceed a limit of the checks"
+    yield f"{len(pieces):,} images ({first:,} above a limit of the checks)"
     if not decisions:
         yield "there are no decisions yet"
     by_key = {piece.scene.key: piece for piece in pieces}

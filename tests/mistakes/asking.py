@@ -20,7 +20,7 @@ MISTAKES = (
         f"{_MODEL} --limit 1 --out new",
         what="openai needs a key",
         where="environment variable",
-        fix="set the environment variable OPENAI_API_KEY",
+        fix="Set the environment variable OPENAI_API_KEY",
         env={"OPENAI_API_KEY": ""},
         needs=_HTTP,
     ),
@@ -466,7 +466,7 @@ MISTAKES = (
     Mistake(
         "two groups to pay",
         "study bonus photos --kept --all --out o.csv",
-        what="exclude each other",
+        what="cannot be combined",
         where="--kept and --all",
         fix="Remove one of them",
         files=_OTHER,

@@ -230,7 +230,7 @@ def _faults(
                 elif key in stimuli and stimuli[key].image is None:
                     yield (
                         f"{place}.{field}",
-                        f"{study_list.sport}/{image}, without an image path",
+                        f"{study_list.sport}/{image} without an image path",
                         "an image with a path",
                     )
                 elif field != "images" and key in scenes and not scenes[key].ball_cells:

@@ -224,7 +224,7 @@ class TestExports:
         assert "The ball is visible." in (tmp_path / "to/README.md").read_text()
 
     def test_only_coco_has_images_with_the_ball(self, made: Path, tmp_path: Path) -> None:
-        with pytest.raises(OptionError, match=r"--with-ball: only --format coco has images with the ball, found"):
+        with pytest.raises(OptionError, match=r"--with-ball works only with --format coco, found"):
             export(made, "parquet", tmp_path / "to", with_ball=True)
 
     def test_images_with_the_ball_that_are_missing(self, made: Path, tmp_path: Path) -> None:

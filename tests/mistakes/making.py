@@ -165,7 +165,7 @@ MISTAKES = (
         "cues poses data --with file --out new",
         what="file is missing",
         where="file:",
-        fix="add --file FILE",
+        fix="Add --file FILE",
     ),
     Mistake(
         "an unknown option of an estimator",

@@ -47,9 +47,7 @@ def to_summary(attrition: Attrition, exclusion: Exclusion, faults: Sequence[str]
     by_rule = [f"{rule} {n[f'excluded: {rule}'][ALL]:,}" for rule in exclusion.rules if n[f"excluded: {rule}"][ALL]]
     notes = ["The column minutes shows the mean time of finished participants from consent to the last answer."]
     if by_rule:
-        notes.append(
-            f"Participants excluded by each rule (one participant may break several rules): {', '.join(by_rule)}."
-        )
+        notes.append(f"Exclusions by rule (a participant may break several): {', '.join(by_rule)}.")
     if not faults:
         notes.append("The stored data agree with study.toml and its dataset.")
     return first_screen(

@@ -238,7 +238,7 @@ class TestBeforeItCosts:
         assert not out.exists()
         assert "images      6: 6 gaze" in done.stdout
         assert "[image/png, 64 x 64 pixels," in done.stdout
-        assert re.search(r"all +96 +96 +96 +96 +not known", done.stdout)
+        assert re.search(r"all +96 +96 +96 +96 +unknown", done.stdout)
         photo = Photo(read_stimuli(stimuli)[0])
         for prompt in load_prompts("main"):
             for line in prompt.last(photo, 1)[0].text.splitlines():

@@ -117,14 +117,14 @@ def test_faults_that_may_pass(server: LoopbackServer, fault: Fault) -> None:
 )
 def test_what_is_no_vector_for_each_text_is_malformed(server: LoopbackServer, style: str, said: str) -> None:
     server.script(reply(style))
-    with pytest.raises(TransientError, match=re.escape(f"the answer is malformed: {said}")):
+    with pytest.raises(TransientError, match=re.escape(f"the response is malformed: {said}")):
         batch(made(server), *TEXTS)
 
 
 @pytest.mark.parametrize("said", ['{"data": [{"embedding": "AAAA", "index": 0}]}', '{"data": [{"index": "0"}]}'])
 def test_what_is_no_list_of_numbers_is_malformed(server: LoopbackServer, said: str) -> None:
     server.script(body(said))
-    with pytest.raises(TransientError, match="the answer is malformed: embeddings"):
+    with pytest.raises(TransientError, match="the response is malformed: the embeddings"):
         batch(made(server), "a")
 
 

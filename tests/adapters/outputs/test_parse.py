@@ -262,7 +262,7 @@ def test_failed_requests_are_counted_and_not_responses(tmp_path: Path) -> None:
         (
             "a.jsonl",
             lines([{"image": "5", "reply": "Cell: D5"}]),
-            "a.jsonl:1: id: found '5', expected an image in the scenes",
+            "a.jsonl:1: id: found '5', expected the id of an image in the scenes",
         ),
         ("a.json", b"[1, 2]", "found JSON without a list of objects"),
         ("a.json", b"{", "a.json: file: found "),

@@ -157,7 +157,7 @@ class TestRefused:
             (BEGIN[:2], stage("consent"), "cannot end"),
             (BEGIN, stage("trials"), "cannot end"),
             (WHOLE, stage("finished"), "cannot end"),
-            (BEGIN, click(0, 1, 1), "was not shown"),
+            (BEGIN, click(0, 1, 1), "has not been shown yet"),
             (BEGIN, ("shown", 1), "found trial 1, but the current trial is 0"),
             (BEGIN, ("shown", -1), "trial -1 is not the current one"),
             (BEGIN, ("shown", None), "trial None is not"),

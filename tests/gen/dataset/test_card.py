@@ -252,6 +252,16 @@ class TestExports:
                 digest = hashlib.sha256((tmp_path / "to" / file["contentUrl"]).read_bytes()).hexdigest()
                 assert digest == file["sha256"]
 
+    def test_a_video_that_was_split_by_shot(self, made: Path, tmp_path: Path) -> None:
+        assert export(made, "coco", tmp_path / "by-video") == 12
+        assert "No video is in both parts." in (tmp_path / "by-video/README.md").read_text()
+        changed = shutil.copytree(made, tmp_path / "made")
+        splits = json.loads((changed / "splits.json").read_text())
+        splits["train"]["images"].append(splits["test"]["images"].pop())
+        (changed / "splits.json").write_text(json.dumps(splits))
+        assert export(changed, "coco", tmp_path / "by-shot") == 12
+        assert "Some videos are in both parts, split by shot." in (tmp_path / "by-shot/README.md").read_text()
+
     def test_a_license_that_is_not_known(self, made: Path, tmp_path: Path) -> None:
         copy = shutil.copytree(made, tmp_path / "copy")
         card = json.loads((copy / "card.json").read_text())

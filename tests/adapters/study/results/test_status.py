@@ -66,9 +66,7 @@ def test_the_first_screen_states_the_numbers_of_the_json_in_80_columns(study: Pa
     (everybody,) = [line.split()[2:] for line in lines if line.startswith("all lists ")]
     assert everybody[:4] == [str(n[step]) for step in ("took part", "finished", "excluded in all", "kept")]
     assert max(map(len, lines)) <= 80
-    assert (
-        "Participants excluded by each rule (one participant may break several rules): same-cell 8." in lines
-    ) == bool(excluded)
+    assert ("Exclusions by rule (a participant may break several): same-cell 8." in lines) == bool(excluded)
     assert "The stored data agree with study.toml and its dataset." in lines
     assert "--full" in said
 

@@ -195,7 +195,7 @@ def test_study_toml_may_not_change_once_somebody_took_part(tmp_path: Path, serve
     folder = in_postgres(study(tmp_path, images=3), server)
     simulate(folder, 1)
     change(folder, {"seed = 0": "seed = 1"})
-    with pytest.raises(OptionError, match="changed since the first participant: seed"), running(folder):
+    with pytest.raises(OptionError, match="changed after the first participant began: seed"), running(folder):
         pass
 
 

@@ -215,7 +215,7 @@ def test_questionnaires_in_a_file_of_their_own(tmp_path: Path) -> None:
     (folder / "asked.toml").write_text(QUESTIONNAIRES, encoding="utf-8")
     assert [one.name for one in load(folder).config.questionnaires] == ["background", "effort"]
     (folder / "asked.toml").write_text(QUESTIONNAIRES + "\nmore = 1\n[other]\n", encoding="utf-8")
-    with pytest.raises(InputError, match="tables \\[\\[questionnaires\\]\\] and nothing else"):
+    with pytest.raises(InputError, match="contains only tables \\[\\[questionnaires"):
         load(folder)
     (folder / "asked.toml").unlink()
     with pytest.raises(InputError, match=r"asked\.toml"):

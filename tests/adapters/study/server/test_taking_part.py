@@ -245,7 +245,7 @@ class TestProlific:
         with people(folder, prolific(), prolific(**other)) as (one, again):
             one.whole() if finished else one.start()
             refused = again.start()
-            assert (refused.status_code, refused.json()) == (409, {"error": "taken part"})
+            assert (refused.status_code, refused.json()) == (409, {"error": "this person has already taken part"})
             assert not refused.cookies
             again.prolific = prolific()
             assert again.start().json()["participant"] == one.state["participant"]
@@ -443,7 +443,7 @@ class TestAChangedStudy:
             change(folder, {"seed = 1": "seed = 2", "per_image = 3": "per_image = 2"})
             one.start()
         with (
-            pytest.raises(OptionError, match=r"changed after the first participant began: seed, clicks\. Part"),
+            pytest.raises(OptionError, match=r"changed after the first participant began: seed, clicks\. All part"),
             running(folder),
         ):
             pass
@@ -470,7 +470,7 @@ class TestAChangedStudy:
         with people(folder, None) as (one,):
             one.start()
         change(folder, {before: after})
-        with pytest.raises(OptionError, match=rf"first participant began: {part}\. Participants"), running(folder):
+        with pytest.raises(OptionError, match=rf"first participant began: {part}\. All participants"), running(folder):
             pass
 
     def test_images_and_truth(self, folder: Path) -> None:
@@ -482,7 +482,7 @@ class TestAChangedStudy:
         picture = data / "images/soccer/1.png"
         picture.write_bytes((data / "images/soccer/2.png").read_bytes())
         with (
-            pytest.raises(OptionError, match=r"first participant began: the dataset's scenes, the images\. Part"),
+            pytest.raises(OptionError, match=r"first participant began: the dataset's scenes, the images\. All part"),
             running(folder),
         ):
             pass

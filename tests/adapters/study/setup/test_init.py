@@ -177,7 +177,7 @@ class TestWhatIsWrong:
         images = '"1", "2", "3", "4", "5", "6"'
         change(folder, {images: '"1", "1", "77"', "explanations = 6": "explanations = 4"})
         again = '\n[[lists]]\nname = "soccer"\nsport = "soccer"\nimages = ["1"]\nchecks = ["7", "8"]\n'
-        change(folder, {"# Shown with the instructions": f"{again}\n# Shown with the instructions"})
+        change(folder, {"# An image before and after": f"{again}\n# An image before and after"})
         assert said_of(folder) == [
             "lists: found 'soccer' twice, expected a different name for each list",
             "lists.1: found soccer/1 twice, expected each image at most once in images and checks",
@@ -255,4 +255,6 @@ class TestTexts:
         (folder / CONFIG).write_text(text[:start] + 'debriefing = { file = "bye.md" }\n' + text[end:], encoding="utf-8")
         assert read_config(folder).texts.debriefing == "So *long*."
         (folder / "bye.md").unlink()
-        assert said_of(folder)[0].startswith('texts.debriefing: found {"file": "bye.md"}, expected a readable text')
+        assert said_of(folder)[0].startswith(
+            'texts.debriefing: found {"file": "bye.md"}, expected a readable UTF-8 text'
+        )

@@ -271,7 +271,7 @@ def test_failed_requests_are_counted_and_not_responses(tmp_path: Path) -> None:
         ("a.jsonl.gz", b"no gzip", "expected a file compressed with gzip"),
         ("a.parquet", b"PAR1", "expected a Parquet file"),
         ("a.xlsx", b"PK", "expected an Excel workbook"),
-        ("a.pkl", b"", "found one of the extensions .pkl"),
+        ("a.pkl", b"", "found the extension '.pkl'"),
     ],
 )
 def test_what_cannot_be_read_is_named(name: str, content: bytes, message: str, tmp_path: Path) -> None:

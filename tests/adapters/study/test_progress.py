@@ -159,7 +159,7 @@ class TestRefused:
             (WHOLE, stage("finished"), "cannot end"),
             (BEGIN, click(0, 1, 1), "has not been shown yet"),
             (BEGIN, ("shown", 1), "found trial 1, but the current trial is 0"),
-            (BEGIN, ("shown", -1), "trial -1 is not the current one"),
+            (BEGIN, ("shown", -1), "found trial -1, but the current trial is 0"),
             (BEGIN, ("shown", None), "trial None is not"),
             ([*BEGIN, ("shown", 0)], ("answer", 0, 0.0, {"cells": []}), "only 0 of 3 cells are chosen"),
             ([*BEGIN, ("shown", 0)], ("choice", 0, 0.0, {"option": 0}), "not an event of this item"),
@@ -172,8 +172,8 @@ class TestRefused:
             ),
             ([*BEGIN, *answered(0)], answered(0)[-1], "is answered; its explanation is next"),
             ([*BEGIN, *answered(0)], ("undo", 0), "is answered"),
-            ([*BEGIN, *answered(0)], ("shown", 1), "trial 1 is not the current one"),
-            (WHOLE[:-1], answered(0)[-1], "trial 0 is not the current one"),
+            ([*BEGIN, *answered(0)], ("shown", 1), "trial 1 but the current trial is"),
+            (WHOLE[:-1], answered(0)[-1], "trial 0 but the current trial is"),
             (WHOLE, answered(1)[-1], "not possible now, because the stage is finished"),
             (WHOLE, ("shown", 2), "not possible now"),
         ],
@@ -187,7 +187,7 @@ class TestRefused:
     )
     def test_clicks_outside_the_grid(self, row: int, col: int, x: float, y: float) -> None:
         value = {"row": row, "col": col, "x": x, "y": y, "by": "mouse"}
-        refused(at(*BEGIN, ("shown", 0)), "click", 0, 0.0, value, match="outside the 6 x 10 cells")
+        refused(at(*BEGIN, ("shown", 0)), "click", 0, 0.0, value, match="outside the grid of 6 x 10 cells")
 
     def test_a_point_in_another_cell(self) -> None:
         value = {**middle(3, 2), "x": 0.25}

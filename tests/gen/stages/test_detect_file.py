@@ -173,8 +173,8 @@ def test_two_videos_do_not_share_boxes(tmp_path: Path) -> None:
         ({"format": "mot"}, "expected classes by number"),
         ({"format": "coco", "classes": {"dog": "animal"}}, "player"),
         ({"format": "coco", "frame_name": "{match}"}, "the placeholders are {video}"),
-        ({"format": "coco", "frame_name": "{frame:q}"}, "cannot be filled in"),
-        ({"format": "coco", "path": "{"}, "cannot be filled in"),
+        ({"format": "coco", "frame_name": "{frame:q}"}, "is not valid"),
+        ({"format": "coco", "path": "{"}, "is not valid"),
         ({"format": "coco", "first_pixel": 2}, "first_pixel"),
     ],
 )

@@ -115,7 +115,7 @@ def test_a_reject_says_what_it_was_decided_by() -> None:
     assert result.detail == "no detections with a score of at least 0.3; all scores: 0.20"
     result = judged(LEFT, RIGHT)
     assert isinstance(result, Reject)
-    assert result.detail == "none detected"
+    assert result.detail == "no ball was detected"
 
 
 def test_a_sports_bounds_replace_the_settings_for_it_alone() -> None:

@@ -52,7 +52,7 @@ class ReplyLine(Record):
             actual = " and ".join(filled) or "none"
             raise ValueError(f"expected exactly one of the keys text, replies and error, but found {actual}")
         if self.finish is not None and self.text is None:
-            raise ValueError("finish is only valid next to text. With replies, write finish in each reply")
+            raise ValueError("expected finish only next to text. With replies, write finish in each reply")
         return self
 
 

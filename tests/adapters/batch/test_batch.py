@@ -282,7 +282,7 @@ class TestWhatIsWrong:
             ("[1]", "line: found [1], expected a JSON object"),
             (
                 '{"custom_id": "b1-1-ffffffff", "text": ""}',
-                "custom_id: found 'b1-1-ffffffff', expected a request of this",
+                "custom_id: found 'b1-1-ffffffff', expected the custom_id of a request",
             ),
             ('{"text": "D5"}', "custom_id: found nothing"),
             ('{"custom_id": "ID"}', "expected exactly one of the keys text, replies and error, but found none"),
@@ -298,11 +298,11 @@ class TestWhatIsWrong:
                 '{"custom_id": "ID", "text": "", "finish": "ok"}',
                 "finish: found \"ok\", expected 'stop'",
             ),
-            ('{"custom_id": "ID", "error": "x", "finish": "stop"}', "finish goes with text"),
+            ('{"custom_id": "ID", "error": "x", "finish": "stop"}', "expected finish only next to text"),
             ('{"custom_id": "ID", "text": "", "extra": 1}', "extra: found 1, expected a known key"),
             (
                 '{"custom_id": "ID", "replies": [{"text": "1"}, {"text": "2"}, {"text": "3"}]}',
-                "expected at most 2, as the request",
+                "expected at most 2, the number of requested",
             ),
             ('{"custom_id": "ID", "response": {"status_code": 200, "body": {"choices": []}}}', "found no choices"),
             ('{"custom_id": 3, "response": {"status_code": 200, "body": {}}}', "custom_id: found 3"),

@@ -533,7 +533,7 @@ class TestDryRun:
     def test_what_is_stored_needs_no_more_requests(self, data: Path, out: Path, server: LoopbackServer) -> None:
         run(data, out, server.url, "--prompt", "base", "--samples", "4", "--limit", "2")
         done = run(data, out, server.url, *ALL, "--dry-run")
-        assert re.search(r"^base 1 +12 +4 +1 +1 +not known$", done.stdout, re.MULTILINE)
+        assert re.search(r"^base 1 +12 +4 +1 +1 +unknown$", done.stdout, re.MULTILINE)
 
     def test_requests_are_as_many_as_are_then_made(self, data: Path, out: Path, server: LoopbackServer) -> None:
         done = run(data, out, server.url, *ALL, "--dry-run")

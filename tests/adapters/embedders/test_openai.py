@@ -124,7 +124,7 @@ def test_what_is_no_vector_for_each_text_is_malformed(server: LoopbackServer, st
 @pytest.mark.parametrize("said", ['{"data": [{"embedding": "AAAA", "index": 0}]}', '{"data": [{"index": "0"}]}'])
 def test_what_is_no_list_of_numbers_is_malformed(server: LoopbackServer, said: str) -> None:
     server.script(body(said))
-    with pytest.raises(TransientError, match="the response is malformed: the .*embeddings"):
+    with pytest.raises(TransientError, match=r"the response is malformed: the .*embeddings"):
         batch(made(server), "a")
 
 

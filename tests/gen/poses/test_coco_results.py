@@ -102,7 +102,7 @@ class TestNames:
 
     def test_a_name_of_two_scenes_is_an_error(self, tmp_path: Path) -> None:
         scenes = [scene("1"), scene("1", "basketball")]
-        with pytest.raises(OptionError, match="image name '1' fits soccer/1 and basketball/1. Add the sport"):
+        with pytest.raises(OptionError, match=r"image name '1' fits soccer/1 and basketball/1. Add the sport"):
             FromFile(FileSettings(file=write(tmp_path, [result()])), scenes)
         FromFile(FileSettings(file=write(tmp_path, [result("soccer/1"), result("basketball/1")])), scenes)
 
@@ -110,7 +110,7 @@ class TestNames:
         path = write(tmp_path, [result("1"), result("2")])
         with pytest.raises(
             InputError,
-            match="image: found '2', expected an image in the dataset. To ignore other images, add",
+            match=r"image: found '2', expected an image in the dataset\. To ignore other images, add",
         ):
             FromFile(FileSettings(file=path), [scene("1")])
         FromFile(FileSettings(file=path, other_images="ignore"), [scene("1")])

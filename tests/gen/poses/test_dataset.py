@@ -227,7 +227,7 @@ class TestOtherPackages:
 class TestRefused:
     @pytest.mark.parametrize("place", [".", "inside", ".."])
     def test_the_dataset_itself_is_not_written_to(self, place: str, data: Path) -> None:
-        with pytest.raises(OptionError, match="overlaps with the dataset .*Name a folder outside the dataset"):
+        with pytest.raises(OptionError, match=r"overlaps with the dataset .*Name a folder outside the dataset"):
             add_poses(data, "middle", data / place, OPTIONS)
 
     def test_only_an_earlier_result_is_replaced(self, data: Path, tmp_path: Path) -> None:

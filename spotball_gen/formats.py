@@ -40,7 +40,7 @@ def _configuration() -> type[BaseModel]:
     }
     for stage in ("frames", *ORDER):
         tables[stage] = (_stage(stage), None if stage in DEFAULT_KINDS else ...)
-    text = "A configuration of `spotball gen run`, with the kinds of stages that spotball-core brings."
+    text = "A configuration of `spotball gen run`, with the kinds of stages that spotball-core provides."
     return create_model("Configuration", __config__=ConfigDict(extra="forbid"), __doc__=text, **tables)
 
 

@@ -93,13 +93,13 @@ def generate(
     """
     check_engine(engine, ray_address)
     if engine == "ray":
-        require("making items on Ray")
+        require("generating items with Ray")
         # Workers have other working directories.
         out = out.absolute()
     plan = read_config(config) if config else None
     with _terminated_as_interrupted(), Ledger(out) as ledger:
         if plan is None:
-            tell("This dataset is synthetic: it shows drawn matches of three sports.")
+            tell("This dataset is synthetic: it shows simulated matches of three sports.")
             plan = read_config(write_demo_config(ledger.work / DEMO))
         ledger.claim(plan.identity())
         if ledger.killed:

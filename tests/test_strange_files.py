@@ -44,7 +44,7 @@ def test_toml(text: str, said: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("splits.json", {"train": {"images": IMAGES[:1]}, "test": {"images": []}}, "soccer/2: found no part"),
+        ("splits.json", {"train": {"images": IMAGES[:1]}, "test": {"images": []}}, "soccer/2: found nothing"),
         ("splits.json", {"train": {"images": IMAGES}}, "test: found .*expected a value"),
         ("splits.json", ["train"], "file: found"),
         ("card.json", {"sources": [{"license": "CC0"}]}, "sources.0.video: found .*expected a value"),
@@ -92,7 +92,7 @@ def test_requests_of_a_batch(line: bytes, tmp_path: Path) -> None:
 def test_boxes(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("9" * 5000 + " 0.5 0.5 0.1 0.1")
-    with pytest.raises(InputError, match=r"a\.txt:1: class: found '9{40}', expected a class's number"):
+    with pytest.raises(InputError, match=r"a\.txt:1: class: found '9{40}', expected the number of a class"):
         read_yolo(path)
     path.write_text("1,1," + "1" * 140_000 + ",20,30,40,0.5,1,1")
     with pytest.raises(InputError, match="field larger than field limit"):

@@ -102,7 +102,7 @@ def register() -> None:
 def _folder() -> Path:
     folder = os.environ.get(FOLDER)
     if not folder:
-        raise OptionError(f"set the environment variable {FOLDER} to the folder of the dataset, with scenes.jsonl")
+        raise OptionError(f"the dataset is missing. Set the environment variable {FOLDER} to its folder")
     return Path(folder)
 
 

@@ -12,7 +12,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -23,6 +23,7 @@ from spotball_adapters.providers.protocol import Settings
 from spotball_adapters.runs.plan import Ask, SamplePlan
 from spotball_adapters.runs.store_schema import LATER_SETTINGS, PROMPT
 from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.schema.faults import problems_of_record
 from spotball_core.schema.record import Identifier, Name, Record
 from spotball_core.schema.scene import Scene
 from spotball_core.service.json_file import parse_json
@@ -31,6 +32,8 @@ PICTURES, REQUESTS, ASKED, MANIFEST = "pictures", "requests.jsonl", "asked.jsonl
 
 FormName = Literal["messages", "openai"]
 """Request formats: this package's format, or that of OpenAI's batches."""
+
+_RESTORE = "Restore the file, or export the batch again"
 
 _BATCH = re.compile(r"batch-([1-9][0-9]*)")
 
@@ -118,18 +121,11 @@ def read_manifest(batch: Path) -> Manifest:
         text = path.read_bytes()
         parse_json(text)
         return Manifest.model_validate_json(text)
+    except ValidationError as error:
+        problems = problems_of_record(error, str(path), model=Manifest, whole="file")
+        raise InputError(replace(problem, fix=_RESTORE) for problem in problems) from None
     except ValueError as error:
-        field, actual = "file", str(error)
-        if isinstance(error, ValidationError):
-            detail = error.errors(include_url=False)[0]
-            field, actual = ".".join(map(str, detail["loc"])) or "file", detail["msg"]
-        raise InputError(
-            [
-                Problem(
-                    str(path), None, field, actual, "the manifest of this batch, unchanged. Restore it, or export again"
-                )
-            ]
-        ) from None
+        raise InputError([Problem(str(path), None, "file", str(error), "JSON", fix=_RESTORE)]) from None
 
 
 def read_asked(batch: Path) -> Iterator[BatchRequest]:
@@ -144,19 +140,11 @@ def read_asked(batch: Path) -> Iterator[BatchRequest]:
             try:
                 parse_json(line)
                 yield BatchRequest.model_validate_json(line)
+            except ValidationError as error:
+                problems = problems_of_record(error, str(path), number, model=BatchRequest)
+                raise InputError(replace(problem, fix=_RESTORE) for problem in problems) from None
             except ValueError as error:
-                reason = error.errors(include_url=False)[0]["msg"] if isinstance(error, ValidationError) else str(error)
-                raise InputError(
-                    [
-                        Problem(
-                            str(path),
-                            number,
-                            "line",
-                            reason,
-                            "the line of this batch, unchanged. Restore the file, or export again",
-                        )
-                    ]
-                ) from None
+                raise InputError([Problem(str(path), number, "line", str(error), "JSON", fix=_RESTORE)]) from None
 
 
 def custom_id(batch: int, number: int, ask: Ask[Scene]) -> str:

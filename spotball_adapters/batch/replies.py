@@ -49,10 +49,10 @@ class ReplyLine(Record):
     def _one_of_three(self) -> ReplyLine:
         filled = [name for name in ("text", "replies", "error") if getattr(self, name) is not None]
         if len(filled) != 1 or self.replies == ():
-            actual = " and ".join(filled) or "none of them"
-            raise ValueError(f"expected text, or replies, or error, found {actual}")
+            actual = " and ".join(filled) or "none"
+            raise ValueError(f"expected exactly one of the keys text, replies and error, but found {actual}")
         if self.finish is not None and self.text is None:
-            raise ValueError("finish goes with text; each of replies has its own")
+            raise ValueError("expected finish only next to text. With replies, write finish in each reply")
         return self
 
 
@@ -108,12 +108,12 @@ def _read(file: str, number: int, line: str) -> Received | Problem:
 def _of_openai(file: str, number: int, record: Mapping[str, Any]) -> Received | Problem:
     name, response = record.get("custom_id"), record["response"]
     if not isinstance(name, str) or not name:
-        return Problem(file, number, "custom_id", json.dumps(name), "the request's")
+        return Problem(file, number, "custom_id", json.dumps(name), "the custom_id of a request")
     body = response.get("body") if isinstance(response, dict) else None
     failure = record.get("error") or (body.get("error") if isinstance(body, dict) else None)
     if failure or response is None or (isinstance(response, dict) and response.get("status_code") != 200):
         status = response.get("status_code") if isinstance(response, dict) else None
-        message = error_of({"error": failure})[0] or "nothing said"
+        message = error_of({"error": failure})[0] or "no error message"
         return Received(file, number, name, None, shortened(f"HTTP {status}: {message}" if status else message))
     try:
         return Received(file, number, name, chat_answer(body if isinstance(body, dict) else {}), None)

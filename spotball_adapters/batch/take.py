@@ -119,15 +119,15 @@ def _received(
             continue
         about, before = requests.get(entry.custom_id), answers.get(entry.custom_id)
         if about is None:
-            problems.append(_problem(entry, f"{entry.custom_id!r}", "a request of this run's batches"))
+            problems.append(_problem(entry, f"{entry.custom_id!r}", "the custom_id of a request in this run's batches"))
         elif entry.answer is None:
             failed[entry.custom_id] = entry.error or ""
         elif before is not None:
-            actual = f"{entry.custom_id} a second time, first in {before.file}:{before.line}"
-            problems.append(_problem(entry, actual, "each request once"))
+            actual = f"a second reply to {entry.custom_id} (the first is in {before.file}:{before.line})"
+            problems.append(_problem(entry, actual, "one line per request"))
         elif len(entry.answer.replies) > len(about.samples):
             actual = f"{len(entry.answer.replies)} replies to {entry.custom_id}"
-            problems.append(_problem(entry, actual, f"at most {len(about.samples)}, as the request asked for"))
+            problems.append(_problem(entry, actual, f"at most {len(about.samples)}, the number of requested replies"))
         else:
             answers[entry.custom_id] = entry
     if problems:
@@ -178,8 +178,8 @@ def _records(
             elif before == storable(reply.text):
                 already_stored += 1
             else:
-                actual = f"another reply than the stored one to sample {sample} of {name}"
-                problems.append(_problem(received, actual, "one reply to each sample"))
+                actual = f"a reply to sample {sample} of {name} that differs from the stored reply"
+                problems.append(_problem(received, actual, "one reply per sample"))
         if new:
             samples, replies = zip(*new, strict=True)
             answer = replace(received.answer, replies=replies)

@@ -169,7 +169,7 @@ def check_api(api: str | None, provider: str) -> None:
         OptionError: for any provider but `openai`.
     """
     if api is not None and provider != "openai":
-        raise OptionError(f"--api: the provider {provider} has one API only. Remove --api")
+        raise OptionError(f"--api: the provider {provider} has only one API. Remove --api")
 
 
 def extra_body_of(text: str | None) -> dict[str, Any] | None:
@@ -296,7 +296,7 @@ def _unanswered(ended: RunResult[Any]) -> str:
     parts = []
     if ended.refused and not ended.excluded:
         listed = "; ".join(_listed(ended.refused))
-        parts.append(f"the provider refuses {listed}. Add --skip-refused to exclude what it refuses")
+        parts.append(f"the provider refuses {listed}. Add --skip-refused to exclude refused images")
     if given_up := ended.tally.given_up:
         image, fault = next(reversed(given_up.items()))
         more = f" and {len(given_up) - 1:,} more images" if len(given_up) > 1 else ""

@@ -80,7 +80,7 @@ def match(
         summaries = [sent(judged.tally), summary(matched)]
         finish(judged, "\n".join(filter(None, summaries)), quiet=quiet)
     else:
-        teller(quiet)(summary(matched) or f"{run} holds no replies")
+        teller(quiet)(summary(matched) or f"{run} contains no replies")
 
 
 def _judge(

@@ -149,7 +149,7 @@ def train(
     experiment.prepare(settings, source, out, jobs=jobs or cores)
     tasks = experiment.tasks(settings, source, out, picked_device() if checkpoint else "cpu")
     n_done = sum(experiment.is_done(task) for task in tasks)
-    tell(f"{out}: {len(tasks)} runs" + (f", {n_done} of them done before" if n_done else ""))
+    tell(f"{out}: {len(tasks)} runs" + (f", {n_done} of them already done" if n_done else ""))
 
     def on_progress(run: Run) -> None:
         right = (
@@ -171,7 +171,7 @@ def train(
         show(report.model_dump_json(indent=1))
     else:
         show(results.to_markdown(report) if format == "markdown" else results.to_text(report), end="")
-    tell(f"wrote {out / experiment.TRIALS}: spotball gaze analyze tells what each run follows")
+    tell(f"wrote {out / experiment.TRIALS}: analyze this file with spotball gaze analyze")
 
 
 def _settings(
@@ -180,7 +180,7 @@ def _settings(
     from spotball_adapters.gaze.training.settings import Schedule, TrainingSettings
 
     if not 0 <= last_rate <= rate or not rate > 0:
-        raise OptionError(f"--rate is above 0 and --last-rate from 0 to it, found {rate:g} and {last_rate:g}")
+        raise OptionError(f"expected --rate above 0 and --last-rate from 0 to --rate, found {rate:g} and {last_rate:g}")
     schedule = Schedule(epochs=epochs, batch=batch, rate=rate, last_rate=last_rate)
     return TrainingSettings(model="two-paths", pictures=pictures, size=size, schedule=schedule, seeds=seeds, seed=seed)
 

@@ -61,7 +61,9 @@ def import_inspect(
     imported = import_logs(logs, respondent=respondent, policy=parse_policy)
     tell = teller(quiet)
     for path, status in imported.unfinished.items():
-        tell(f"warning: {path}: the evaluation did not end normally ({status}); what it has is taken")
+        tell(
+            f"warning: {path}: the evaluation did not end normally ({status}); only its completed samples are imported"
+        )
     if imported.failed:
         tell(f"{sum(imported.failed.values()):,} samples failed without a reply and are excluded:")
         for message, n in list(imported.failed.items())[:SHOWN]:

@@ -144,7 +144,7 @@ def reasoning(
     tell, format = teller(quiet), format_for(format, out)
     if figure and figure.suffix not in FORMATS:
         # Check this before any text is embedded and paid for.
-        raise OptionError(f"--figure: {figure} ends in none of {', '.join(FORMATS)}")
+        raise OptionError(f"--figure: found {figure}, expected a file name ending in {' or '.join(FORMATS)}")
     access = EmbedderAccess(model, base_url, task_type, concurrency, timeout)
     sets, model_embedder = load_templates(templates), find(embedder, access)
     data = read_dataset([str(path) for path in paths], scenes)
@@ -183,7 +183,7 @@ def _outlook(job: ReasoningJob) -> Iterator[str]:
     yield f"embedder    {job.embedder.name}, model {job.embedder.model}"
     yield f"templates   {job.templates.name} {job.templates.version}, {len(job.templates.texts)} sentences"
     yield f"responses   {responses:,}, {with_text:,} of which contain text"
-    yield f"texts       {outlook.n_different:,} different texts with templates; {outlook.n_cut:,} would be cut off"
+    yield f"texts       {outlook.n_different:,} different texts with templates; {outlook.n_cut:,} would be truncated"
     yield f"kept        {outlook.n_cached:,} in {job.cache}"
     paid = "to pay for" if job.embedder.paid else "on this machine"
     yield f"to embed    {left:,}, {outlook.n_bytes:,} bytes, {paid}"

@@ -114,7 +114,7 @@ def export(
         raise OptionError("--respondent has no effect with --format release. Remove it")
     design, everybody = _read(study, pilot=pilot)
     if pilot:
-        teller(quiet)(f"these are answers of a pilot, {data_folder(study, pilot=True)}, not the study's")
+        teller(quiet)(f"these answers are from the pilot in {data_folder(study, pilot=True)}, not from the study")
     if respondent is None:
         own = exports.PUBLISHED if design.config.task == "choice" else exports.RESPONDENT
         respondent = "pilot" if pilot else own
@@ -141,7 +141,7 @@ def export(
         write_psych_ds(everybody, exported, design, exclusion, out, respondent)
     elif out.suffix:
         if format is not None and out.suffix != f".{format}":
-            raise OptionError(f"--out: {out} does not end in .{format}, as --format says. Change one of them")
+            raise OptionError(f"--out: {out} does not end in .{format}, but --format is {format}. Change one of them")
         exports.write_file(exported, design, out, respondent)
     else:
         # `spotball gaze analyze` reads trials as CSV.
@@ -238,7 +238,7 @@ def bonus(
     from spotball_adapters.study.store import reading
 
     if kept and everybody:
-        raise OptionError("--kept and --all exclude each other. Remove one of them")
+        raise OptionError("--kept and --all cannot be combined. Remove one of them")
     design, people = _read(study)
     exclusion = exclusion_of(design.config.exclusion, rules=exclude, min_seconds=min_seconds)
     with reading(study) as reader:

@@ -55,7 +55,7 @@ def simulate(
         )
     tell(
         f"{len(pilot.labels)} simulated participants took part: {pilot.finished} finished, "
-        f"{len(pilot.labels) - pilot.finished} stopped midway"
+        f"{len(pilot.labels) - pilot.finished} stopped early"
     )
     tell(f"{pilot.careless} of those who finished did not look at attention checks")
     if pilot.full:

@@ -46,7 +46,7 @@ SCHEMA = Schema(
             ),
         ),
     },
-    start_over="name another file with --cache. If this file is a cache, you can also delete it: its texts are then "
+    start_over="name another file with --cache. If this file is a cache, you can delete it instead; its texts are then "
     "embedded again",
     application=0x53504231,
     wal=False,
@@ -98,8 +98,8 @@ class Cache(SqliteStore):
             model, stored_dimension = _model(self, self._model_key) or (0, 0)
             if stored_dimension != dimension:
                 raise StoreError(
-                    f"{self.path}: {self._model_key[1]} gave vectors of {stored_dimension} numbers before, but now "
-                    f"gives {dimension}: it is another model with the same name. Name another file with --cache"
+                    f"{self.path}: the stored vectors of {self._model_key[1]} have {stored_dimension} numbers, but the "
+                    f"new ones have {dimension}, so it is a different model. Name another file with --cache"
                 )
             vectors = batch.vectors.astype(_NUMBERS)
             rows = zip(keys, vectors, batch.cut, strict=True)
@@ -153,4 +153,6 @@ def _get(store: SqliteStore, model_key: tuple[str, str, str], keys: Sequence[byt
 
 
 def _damaged(path: Path) -> StoreError:
-    return DamagedStoreError(f"{path}: a vector in it is damaged. Delete the file: its texts are then embedded again")
+    return DamagedStoreError(
+        f"{path}: the file contains a damaged vector. Delete the file; its texts are then embedded again"
+    )

@@ -186,7 +186,7 @@ class _Embedding:
         if not self._may_pass(error):
             return
         if attempt < self._options.attempts:
-            why = f"before attempt {attempt + 1} of {self._options.attempts}, after: {error}"
+            why = f"attempt {attempt + 1} of {self._options.attempts} follows; the last error: {error}"
             self._waits.announce(self._options.wait_after(attempt), why)
         if error.retry_after is not None:
-            self._limiter.pause(error.retry_after, f"the server asks for it: {error}")
+            self._limiter.pause(error.retry_after, f"the server requested a pause: {error}")

@@ -67,7 +67,7 @@ class GeminiEmbedder:
         try:
             vectors = vectors_of(embeddings, len(texts))
         except NoVectorsError as error:
-            raise TransientError(f"gemini: the answer is malformed: {error}") from None
+            raise TransientError(f"gemini: the response is malformed: {error}") from None
         return Batch(vectors, np.zeros(len(texts), dtype=bool))
 
     async def close(self) -> None:

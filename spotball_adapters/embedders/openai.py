@@ -43,7 +43,7 @@ class OpenAIEmbedder:
 
     def __init__(self, access: EmbedderAccess) -> None:
         if access.task_type is not None:
-            raise OptionError("--task-type: the protocol of openai has none")
+            raise OptionError("--task-type: the embedder openai does not support task types. Remove --task-type")
         key = key_from(KEY)
         self._keyless = key is None and not access.base_url
         self.model = access.model or MODEL
@@ -91,11 +91,11 @@ def _rows(body: Mapping[str, Any]) -> list[Any]:
     """Return the embeddings in the order of the texts."""
     data = body.get("data")
     if not isinstance(data, list) or not all(isinstance(row, dict) for row in data):
-        raise NoVectorsError("no list of embeddings")
+        raise NoVectorsError("the embeddings are not a list")
     # Some servers omit the index and keep the order.
     numbers = [row.get("index", place) for place, row in enumerate(data)]
     if not all(type(number) is int for number in numbers) or sorted(numbers) != list(range(len(data))):
-        raise NoVectorsError("embeddings whose indices are not those of the texts")
+        raise NoVectorsError("the indices of the embeddings do not match the texts")
     rows: list[Any] = [None] * len(data)
     for number, row in zip(numbers, data, strict=True):
         rows[number] = row.get("embedding")

@@ -49,7 +49,7 @@ class SentenceTransformersEmbedder:
         if access.base_url is not None:
             raise OptionError(f"{self.name} runs the model in this process. Remove --base-url")
         if access.task_type is not None:
-            raise OptionError(f"--task-type: {self.name} has none")
+            raise OptionError(f"--task-type: the embedder {self.name} does not support task types. Remove --task-type")
         if importlib.util.find_spec("sentence_transformers") is None:
             raise MissingExtraError(f"the embedder {self.name}", "local")
         name = access.model or MODEL

@@ -29,9 +29,9 @@ def vectors_of(rows: Any, n: int) -> Vectors:
     try:
         vectors = np.asarray(rows, dtype=np.float32)
     except (TypeError, ValueError, OverflowError):
-        raise NoVectorsError("embeddings that are not lists of numbers of one length") from None
+        raise NoVectorsError("the embeddings are not lists of numbers of equal length") from None
     if vectors.ndim != 2 or len(vectors) != n or not vectors.size:
-        raise NoVectorsError(f"embeddings of shape {vectors.shape} for {n} texts")
+        raise NoVectorsError(f"the embeddings have shape {vectors.shape}, but the number of texts is {n}")
     if not np.isfinite(vectors).all():
-        raise NoVectorsError("embeddings with numbers that are not finite")
+        raise NoVectorsError("the embeddings contain numbers that are not finite")
     return vectors

@@ -208,12 +208,12 @@ def load_gazelle(checkpoint: Path, backbone: str) -> GazeLLE:
     except Exception as error:
         # PyTorch raises many kinds of errors for invalid files.
         reason = str(error).split("\n", 1)[0]
-        raise InputError([Problem(str(checkpoint), None, "file", reason, "weights saved by PyTorch")]) from error
+        raise InputError([Problem(str(checkpoint), None, "file", reason, "weights saved with PyTorch")]) from error
     try:
         encoder = AutoModel.from_pretrained(backbone)
     except (OSError, ValueError) as error:
         reason = str(error).split("\n", 1)[0]
-        raise InputError([Problem(backbone, None, "backbone", reason, "a DINOv2 model of transformers")]) from error
+        raise InputError([Problem(backbone, None, "backbone", reason, "a DINOv2 model for transformers")]) from error
     return assembled(weights, encoder, str(checkpoint))
 
 
@@ -225,13 +225,23 @@ def assembled(weights: Mapping[str, Tensor], encoder: Any, name: str) -> GazeLLE
     """
     needed = ("linear.weight", "pos_embed", "head_token.weight")
     if not isinstance(weights, Mapping) or any(key not in weights for key in needed):
-        raise InputError([Problem(name, None, "weights", "no decoder of GazeLLE", f"weights such as {needed[0]}")])
+        raise InputError(
+            [
+                Problem(
+                    name,
+                    None,
+                    "weights",
+                    "weights of another model",
+                    f"weights of GazeLLE's decoder, such as {needed[0]}",
+                )
+            ]
+        )
     dim, width = weights["linear.weight"].shape[:2]
     hidden = getattr(encoder.config, "hidden_size", None)
     if encoder.config.model_type not in ("dinov2", "dinov2_with_registers") or hidden != width:
         actual = f"{encoder.config.model_type} of width {hidden}"
         raise InputError(
-            [Problem(name, None, "backbone", actual, f"DINOv2 of width {width}, as the checkpoint has it")]
+            [Problem(name, None, "backbone", actual, f"dinov2 of width {width}, which the checkpoint requires")]
         )
     layers = 1 + max((int(key.split(".")[1]) for key in weights if key.startswith("transformer.")), default=-1)
     rows, columns = weights["pos_embed"].shape[-2:]
@@ -241,8 +251,8 @@ def assembled(weights: Mapping[str, Tensor], encoder: Any, name: str) -> GazeLLE
         key for key in expected.keys() | weights.keys() if expected.get(key) != getattr(weights.get(key), "shape", None)
     ]
     if differing:
-        actual = f"{len(differing)} weights that are missing, unknown or of another shape, such as {min(differing)}"
-        raise InputError([Problem(name, None, "weights", actual, "those of a decoder of GazeLLE, and no others")])
+        actual = f"{len(differing)} weights that are missing, unknown or have the wrong shape, such as {min(differing)}"
+        raise InputError([Problem(name, None, "weights", actual, "exactly the weights of a GazeLLE decoder")])
     model.load_state_dict(dict(weights), strict=False)
     model.eval()
     return model

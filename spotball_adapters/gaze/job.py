@@ -47,7 +47,7 @@ class GazeJob(RunJob[Photo]):
         super().__post_init__()
         if self.looks and self.images is None:
             raise OptionError(
-                f"the provider {self.provider.name} looks at photos, so --images is required. Add --images DIR"
+                f"--images is missing: the provider {self.provider.name} needs the photos. Add --images DIR"
             )
         # Each sample's options stand in an order of their own, so each is a request of its own.
         self.provider.max_samples = 1

@@ -98,8 +98,8 @@ def judge_job(
         now = job.identity()
         if differing := [name for name, value in before.items() if now.get(name) != value]:
             raise OptionError(
-                f"{run}: its judge is {before['provider']} {before['model']} with other {', '.join(differing)}. A "
-                f"run has one judge. To change it, remove {run / JUDGE}"
+                f"{run}: this run already has the judge {before['provider']} {before['model']}, and these settings "
+                f"differ: {', '.join(differing)}. To replace the judge, remove {run / JUDGE}"
             )
     return job
 

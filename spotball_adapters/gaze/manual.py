@@ -21,7 +21,7 @@ from spotball_core.service.safe_text import csv_cells
 MANUAL = "manual.csv"
 """Name of the file in the run's folder."""
 
-NOBODY_CAN_TELL = "none"
+NO_CHOICE = "none"
 """The choice for replies whose option cannot be recognized."""
 
 COLUMNS = ("stimulus_id", "prompt_id", "sample", "options", "reply", "problem", "choice")
@@ -50,19 +50,19 @@ def read_decisions(path: Path, replies: Mapping[TrialKey, GazeReply]) -> dict[Tr
         trial_key = (stimulus_id or "", prompt or "", int(sample) if (sample or "").isdecimal() else 0)
         reply = replies.get(trial_key)
         if reply is None or trial_key in seen:
-            reason = "a second row for" if reply else "no reply to"
+            reason = "a second row for the trial" if reply else "a trial that the run does not contain:"
             actual = f"{reason} {stimulus_id}, {prompt}, sample {sample}"
-            faults.append((record, "stimulus_id", actual, "each trial of the run once"))
+            faults.append((record, "stimulus_id", actual, "one row per trial of the run"))
             continue
         seen.add(trial_key)
         if choice is None:
             continue
         option = _option(choice, reply.options)
-        if option is None and choice.casefold() != NOBODY_CAN_TELL:
+        if option is None and choice.casefold() != NO_CHOICE:
             offered = ", ".join(
                 f"{letter} or {name}" for letter, name in zip(letters(reply.options), reply.options, strict=True)
             )
-            faults.append((record, "choice", repr(choice), f"{offered}, or {NOBODY_CAN_TELL}"))
+            faults.append((record, "choice", repr(choice), f"{offered}, or {NO_CHOICE}"))
         decided[trial_key] = option
     if faults:
         lines = record_lines(path, [record for record, *_ in faults])
@@ -101,7 +101,7 @@ def _rows(resolved: Sequence[tuple[GazeReply, Match]], decided: Decisions) -> It
             "options": " | ".join(f"{letter}. {option}" for letter, option in options),
             "reply": reply.text,
             "problem": matched.problem or "",
-            "choice": (decided[reply.trial_key] or NOBODY_CAN_TELL) if reply.trial_key in decided else "",
+            "choice": (decided[reply.trial_key] or NO_CHOICE) if reply.trial_key in decided else "",
         }
 
 

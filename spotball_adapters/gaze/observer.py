@@ -33,7 +33,7 @@ class ObserverProvider(DrawingProvider):
     def __init__(self, access: Access) -> None:
         super().__init__(access)
         if not access.stimuli:
-            raise OptionError("observers answer from stimuli: ask them with `spotball gaze ask`")
+            raise OptionError("the provider observer works only with `spotball gaze ask`. Use that command")
         self._observer = Observer(next(cue for cue in CUES if cue == access.model))
         self.max_samples = 1
         # For a respondent, attention checks are ordinary photos.
@@ -47,13 +47,15 @@ class ObserverProvider(DrawingProvider):
         question = request.messages[-1].text
         letters = {name: letter for letter, name in _OPTION.findall(question)}
         if choices is None:
-            raise PermanentError(f"observer: {stimulus_id} is not among the stimuli of the run")
+            raise PermanentError(f"observer: the run does not contain the stimulus {stimulus_id}")
         replies = []
         for sample in request.samples:
             draw = int.from_bytes(hashlib.sha256(f"{sample} {question}".encode()).digest()[:8], "big")
             choice = choices[draw % DRAWS]
             if choice not in letters:
-                raise PermanentError(f"observer: the question has no option {choice!r}, expected a line 'A. {choice}'")
+                raise PermanentError(
+                    f"observer: the prompt does not list the option {choice!r} in a line such as 'A. {choice}'"
+                )
             replies.append(Reply(letters[choice], "stop", "stop"))
         return Answer(tuple(replies), model=None, input_tokens=0, output_tokens=0)
 

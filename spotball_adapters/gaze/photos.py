@@ -91,7 +91,7 @@ class Photos:
         """Return the file of a photo. Raise InputError if it does not exist."""
         stimulus = photo.stimulus
         if stimulus.image is None:
-            raise unusable(self._folder, f"no path of an image for {stimulus.stimulus_id}", "a stimulus with its image")
+            raise unusable(self._folder, f"the stimulus {stimulus.stimulus_id} without an image path", "an image path")
         return data_file(self._folder, stimulus.image)
 
     def size(self, photo: Photo) -> tuple[int, int]:
@@ -130,7 +130,7 @@ def _header(path: Path, content: bytes) -> _Header:
     try:
         from PIL import Image as Images
     except ImportError as error:
-        raise MissingExtraError("showing images", "adapters") from error
+        raise MissingExtraError("sending images", "adapters") from error
     try:
         with open_image(io.BytesIO(content)) as image:
             orientation = image.getexif().get(_ORIENTATION, 1)

@@ -68,7 +68,7 @@ def point_trials(predicted: Iterable[Predicted], stimuli: Sequence[Stimulus], re
     trials = []
     for prediction in predicted:
         if prediction.stimulus_id not in by_id:
-            raise OptionError(f"the stimuli do not contain {prediction.stimulus_id!r}. Use ids of the stimuli file")
+            raise OptionError(f"the stimuli do not contain {prediction.stimulus_id!r}. Use ids from the stimuli file")
         stimulus = by_id[prediction.stimulus_id]
         place = nearest(prediction.point, points_of(stimulus)) if prediction.point is not None else None
         choice = stimulus.objects[place] if place is not None else None
@@ -115,12 +115,20 @@ def read_points(path: Path) -> list[Predicted]:
         if not stimulus_id:
             problems.append(Problem(str(path), line, "stimulus_id", "nothing", "a name"))
         elif (x is None) != (y is None) or any(not 0 <= share <= 1 for share in shares if share is not None):
-            expected = "shares of the image's width and height from 0 to 1, or neither"
+            expected = "fractions of the image's width and height from 0 to 1, or two empty values"
             problems.append(Problem(str(path), line, "x, y", f"{x}, {y}", expected))
         elif numbered is not None and not (numbered >= 1 and numbered.is_integer()):
-            problems.append(Problem(str(path), line, "sample", repr(sample), "a whole number from 1"))
+            problems.append(Problem(str(path), line, "sample", repr(sample), "a whole number of at least 1"))
         elif (stimulus_id, numbered) in seen:
-            problems.append(Problem(str(path), line, "stimulus_id", f"{stimulus_id} again", "each point once"))
+            problems.append(
+                Problem(
+                    str(path),
+                    line,
+                    "stimulus_id",
+                    f"a second point for {stimulus_id}",
+                    "one point per stimulus and sample",
+                )
+            )
         else:
             seen.add((stimulus_id, numbered))
             point = (shares[0], shares[1]) if shares[0] is not None and shares[1] is not None else None
@@ -159,7 +167,7 @@ def read_faces(path: Path) -> Mapping[str, tuple[float, float, float, float]]:
             wrong.append((record, f"{stimulus_id}: {', '.join(map(str, sides))}"))
     if wrong:
         lines = record_lines(path, [record for record, _ in wrong])
-        expected = "each stimulus once, and a box within the image, from 0 to 1"
+        expected = "one box per stimulus, with corners from 0 to 1"
         raise InputError(Problem(str(path), lines[record], "face", actual, expected) for record, actual in wrong)
     return boxes
 
@@ -197,7 +205,7 @@ def _json_rows(path: Path) -> Iterator[_Row]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError([Problem(str(path), None, "file", str(error), "a readable file of JSON Lines")]) from error
+        raise InputError([Problem(str(path), None, "file", str(error), "a readable JSON Lines file")]) from error
     for number, line in enumerate(text.split("\n"), start=1):  # A string may hold U+2028.
         if not line.strip():
             continue

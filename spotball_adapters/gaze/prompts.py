@@ -156,7 +156,7 @@ def _named(name: str) -> Iterable[GazePrompt]:
     path = Path(name)
     if not path.exists():
         raise OptionError(
-            f"--prompt: {unknown_name('prompt', name, SETS)}, one of their prompts such as main-1, or a file"
+            f"--prompt: {unknown_name('prompt', name, SETS)}, one prompt such as main-1, or the path of a prompt file"
         )
     return (_from_file(path),)
 
@@ -179,34 +179,34 @@ Fault = tuple[str, str, str]
 def _problems(fields: dict[str, Any]) -> list[Fault]:
     """Return the problems with a file's fields."""
     faults = [
-        (name, "a field of this name", f"none but {', '.join(_FIELDS)}") for name in fields if name not in _FIELDS
+        (name, "an unknown field", f"only the fields {', '.join(_FIELDS)}") for name in fields if name not in _FIELDS
     ]
     for field in ("name", "version", "text"):
         if field not in fields:
-            faults.append((field, "nothing", "a text in quotes"))
+            faults.append((field, "nothing", "a string in quotes"))
         elif not isinstance(fields[field], str):
-            faults.append((field, repr(fields[field]), "a text in quotes"))
+            faults.append((field, repr(fields[field]), "a string in quotes"))
     hints = fields.get("hints", [])
     if not isinstance(hints, list) or not all(isinstance(hint, str) for hint in hints):
-        faults.append(("hints", repr(hints), "a list of texts in quotes"))
+        faults.append(("hints", repr(hints), "a list of strings in quotes"))
     if faults:
         return faults
     if fields["name"] in {prompt.name for prompt in _all()}:
-        faults.append(("name", repr(fields["name"]), "another name than built-in prompts have"))
+        faults.append(("name", repr(fields["name"]), "a name that no built-in prompt has"))
     return faults + _faults(fields["name"], fields["version"], fields["text"])
 
 
 def _faults(name: str, version: str, text: str) -> list[Fault]:
     """Yield the problems with a prompt."""
     faults = [
-        (field, repr(value), "a word without blanks around it")
+        (field, repr(value), "a non-empty text without spaces at its start or end")
         for field, value in (("name", name), ("version", version))
         if not value or value != value.strip()
     ]
     if "{options}" not in text:
-        faults.append(("text", "no {options}", "the place for the options"))
+        faults.append(("text", "a text without {options}", "the placeholder {options} where the options belong"))
     faults += [
-        ("text", word, "no word in braces but {options}, {letters} and {in_order}")
+        ("text", word, "only the placeholders {options}, {letters} and {in_order}")
         for word in dict.fromkeys(_WORD_IN_BRACES.findall(text))
         if not _PLACEHOLDER.fullmatch(word)
     ]

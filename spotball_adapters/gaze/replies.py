@@ -59,8 +59,8 @@ def read_replies(store: ReplyStore) -> tuple[tuple[Stimulus, ...], list[GazeRepl
         raise OptionError(f"{store.folder} contains no gaze run. For runs of Spot the Ball, use `spotball reparse`")
     if identity[ORDER] != ORDER_VERSION:
         raise OptionError(
-            f"{store.folder}: its options stood in orders of version {identity[ORDER]}, known is {ORDER_VERSION}: "
-            "match it with the version of spotball-core that asked"
+            f"{store.folder}: the options have the order of version {identity[ORDER]}, but this spotball-core reads "
+            f"only version {ORDER_VERSION}. Use the version of spotball-core that made the run"
         )
     stimuli = read_stimuli(store.folder / STIMULI)
     by_id = {stimulus.stimulus_id: stimulus for stimulus in stimuli}

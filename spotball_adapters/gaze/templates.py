@@ -32,15 +32,15 @@ Problem = Literal[
 ]
 
 PROBLEMS: dict[Problem, str] = {
-    "empty": "there is no text",
-    "no option": "it names none of the options",
-    "several options": "it names more than one, and does not say which it chooses",
-    "letter and name differ": "its letter is of one option, and the name that it gives of another",
-    "denied": "it names options only to deny them, to ask, or to say what is close to them",
-    "cut off": "it ended at the limit of its length, before or within its answer",
-    "refused": "the model declined, and named no option",
-    "filtered": "a filter withheld it, or what would have been its answer",
-    "not recognizable": "a person read the reply and could not tell which option it means",
+    "empty": "the reply has no text",
+    "no option": "the reply does not name an option",
+    "several options": "the reply names several options and does not choose one of them",
+    "letter and name differ": "the letter and the name in the reply belong to different options",
+    "denied": "the reply only denies options, asks about them, or says that they are near the target",
+    "cut off": "the reply reached its length limit before or within its answer",
+    "refused": "the model declined to answer and did not name an option",
+    "filtered": "a filter withheld the reply or its answer",
+    "not recognizable": "a person read the reply and could not identify the chosen option",
 }
 """Reasons why a reply is unmatched, with descriptions."""
 

@@ -17,6 +17,7 @@ from spotball_adapters.replies import DEFAULT_POLICY, ParsePolicy, parse_reply
 from spotball_adapters.runs.responses import ParsedReplies
 from spotball_core.errors import InputError, MissingExtraError, Problem
 from spotball_core.io.frames import COLUMNS
+from spotball_core.schema.faults import problems_of_record
 from spotball_core.service.unpacked_size import check_zip_size
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 TASK = "spot_the_ball"
 
-LOG = "a log of Inspect, .eval or .json"
+LOG = "a log of Inspect in .eval or .json format"
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class _Gathered:
         header = _header(path)
         if header.eval.task.rpartition("/")[2] != TASK:
             actual = f"a log of the task {header.eval.task!r}"
-            raise InputError([Problem(str(path), None, "task", actual, f"one of {TASK!r}")])
+            raise InputError([Problem(str(path), None, "task", actual, f"a log of the task {TASK!r}")])
         if header.status != "success":
             self._unfinished[str(path)] = header.status
         respondent = self._respondent or header.eval.model
@@ -89,22 +90,23 @@ class _Gathered:
             try:
                 self._add(str(path), sample, respondent)
             except ValidationError as error:
-                detail = error.errors(include_url=False)[0]
-                field = f"{sample.id}: metadata." + ".".join(map(str, detail["loc"]))
-                self._problems.append(Problem(str(path), None, field, "none that fits", detail["msg"]))
+                where = f"{sample.id}: metadata"
+                self._problems += problems_of_record(error, str(path), model=About, where=where)
 
     def _add(self, path: str, sample: EvalSample, respondent: str) -> None:
         about = About.model_validate(sample.metadata)
         scene, key = about.scene, (respondent, about.prompt, *about.scene.key, sample.epoch)
         if self._scenes.setdefault(scene.key, scene) != scene:
-            actual = f"another scene {'/'.join(scene.key)} than in the logs before"
-            self._problems.append(Problem(path, None, "scene", actual, "logs of one dataset"))
+            actual = f"a scene {'/'.join(scene.key)} that differs from the one in an earlier log"
+            self._problems.append(Problem(path, None, "scene", actual, "logs of the same dataset"))
         if sample.error is not None:
             self._failed[shortened(sample.error.message)] += 1
             return
         if (before := self._seen.setdefault(key, path)) != path:
-            actual = f"sample {sample.epoch} of {respondent}, {about.prompt}, {'/'.join(scene.key)}, as in {before}"
-            expected = "each sample once: give one of the logs, or import each under a --respondent of its own"
+            actual = (
+                f"sample {sample.epoch} of {respondent}, {about.prompt}, {'/'.join(scene.key)} again, after {before}"
+            )
+            expected = "each sample once. Remove one of the logs, or import each log with a different --respondent"
             self._problems.append(Problem(path, None, "epoch", actual, expected))
             return
         finish = INSPECT_FINISH.get(sample.output.stop_reason, "other")

@@ -237,7 +237,7 @@ def raw_replies(
     if layout is not None and layout not in LAYOUTS:
         raise OptionError(f"layout {layout!r} does not exist. Use one of {', '.join(LAYOUTS)}.")
     if reply is not None and layout not in (None, "table"):
-        raise OptionError("--reply is for tables. Remove --layout, or use --layout table.")
+        raise OptionError("--reply works only with tables. Remove --layout, or use --layout table.")
     first = file.rows[0][1]
     if reply is not None:
         return LAYOUTS["table"].title, _of_columns(file, reply, image)
@@ -248,7 +248,11 @@ def raw_replies(
     )
     if chosen is None or not chosen.fits(first, file.head):
         columns = ", ".join(map(str, first)) or "none"
-        expected = f"{chosen.title}" if chosen else f"a column {', '.join(REPLIES)}; or name it by --reply"
+        expected = (
+            f"{chosen.title}"
+            if chosen
+            else f"one of the columns {', '.join(REPLIES)}. Name the column of replies with --reply"
+        )
         raise InputError([Problem(str(file.path), file.rows[0][0], "record", f"the columns {columns[:200]}", expected)])
     replies: list[RawReply] = []
     seen: set[tuple[Any, Any]] = set()

@@ -122,7 +122,7 @@ class _Gathered:
         sample = raw.sample or self._answers[group]
         place = f"{file.path}:{raw.line}"
         if (before := self._places.setdefault((*group, sample), place)) != place:
-            actual = f"sample {sample} of {name}, {group[3]}, {'/'.join(target.scene.key)}, as in {before}"
+            actual = f"sample {sample} of {name}, {group[3]}, {'/'.join(target.scene.key)} again (first in {before})"
             return Problem(str(file.path), raw.line, "sample", actual, "each sample once")
         parsed = parse_reply(raw.text, target.scene.layout, policy=self._policy, finish=raw.finish)
         reasoning = parsed.reasoning and writable(parsed.reasoning)
@@ -151,5 +151,9 @@ class _Gathered:
 
 def _unknown(path: Path, raw: RawReply, index: Path | None) -> Problem:
     ids = ", ".join(map(repr, raw.ids[:3])) or "no id"
-    expected = f"an id of {index}" if index else "an image of the scenes; name its column by --id, or give --index"
+    expected = (
+        f"an id in {index}"
+        if index
+        else "the id of an image in the scenes. Name the column of ids with --id, or add --index"
+    )
     return Problem(str(path), raw.line, "id", ids, expected)

@@ -54,7 +54,7 @@ def read_records(path: Path) -> FileRecords:
     """
     ending = Path(path.name.removesuffix(".gz")).suffix.lower()
     if ending not in ENDINGS or (path.suffix == ".gz" and ending in _BINARY):
-        raise _broken(path, f"a file ending in {path.suffix or 'nothing'}", f"a file ending in {', '.join(ENDINGS)}")
+        raise _broken(path, f"the extension {path.suffix!r}", f"one of the extensions {', '.join(ENDINGS)}")
     if not path.is_file():
         raise _broken(path, "no such file", "a file of replies")
     head: dict[str, Any] = {}
@@ -72,7 +72,7 @@ def read_records(path: Path) -> FileRecords:
         else:
             rows = list(_json_lines(path, _text(path)))
     except OSError as error:
-        raise _broken(path, str(error), "a file that can be read") from error
+        raise _broken(path, str(error), "a readable file") from error
     if not rows:
         raise _broken(path, "no records", "at least one reply")
     return FileRecords(path, rows, head)
@@ -87,7 +87,9 @@ def _text(path: Path) -> str:
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise _broken(path, str(error), "a file compressed with gzip") from error
         if len(content) > MOST_BYTES:
-            raise _broken(path, f"a file that unpacks to more than {MOST_BYTES:,} bytes", "smaller files")
+            raise _broken(
+                path, f"more than {MOST_BYTES:,} bytes after unpacking", f"at most {MOST_BYTES:,} bytes. Split the file"
+            )
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -123,7 +125,7 @@ def _inspect_log(path: Path) -> Any:
     try:
         from inspect_ai.log import read_eval_log
     except ImportError as error:
-        raise MissingExtraError("Reading logs of Inspect that end in .eval", "inspect") from error
+        raise MissingExtraError("Reading .eval logs of Inspect", "inspect") from error
     check_zip_size(path)
     try:
         return read_eval_log(str(path)).model_dump(mode="json")
@@ -144,7 +146,9 @@ def _listed(path: Path, value: Any) -> tuple[list[tuple[int, dict[str, Any]]], d
             # An object that maps ids to records or replies.
             value = [_with_id(name, part) for name, part in value.items()]
     if not isinstance(value, list) or not all(isinstance(record, dict) for record in value):
-        raise _broken(path, "JSON of another shape", f"a list of objects, or an object with one in {', '.join(LISTS)}")
+        raise _broken(
+            path, "JSON without a list of objects", f"a list of objects, or such a list in the key {' or '.join(LISTS)}"
+        )
     return list(enumerate(value, start=1)), head
 
 
@@ -161,7 +165,7 @@ def _table(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, dict[st
         for record in reader:
             if None in record or None in record.values():
                 n = len(reader.fieldnames or ())
-                raise _broken(path, f"a record with another number of fields than {n}", "as many as the header", line)
+                raise _broken(path, f"a record that does not have {n} fields", "as many fields as in the header", line)
             yield line, record
             line = reader.line_num + 1
     except csv.Error as error:

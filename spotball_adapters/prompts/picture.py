@@ -113,7 +113,7 @@ def _picture(data: bytes, scene: Scene) -> Picture:
 def _path(scene: Scene, folder: str | Path) -> Path:
     folder = Path(folder)
     if scene.path is None:
-        raise unusable(folder, f"no path of an image for {scene.sport}/{scene.image}", "a scene with its image")
+        raise unusable(folder, f"the scene {scene.sport}/{scene.image} without an image path", "an image path")
     return data_file(folder, scene.path)
 
 
@@ -159,26 +159,26 @@ def read_image(path: Path, content: bytes, *, size: tuple[int, int] | None = Non
     try:
         from PIL import Image, ImageOps
     except ImportError as error:
-        raise MissingExtraError("showing images", "adapters") from error
+        raise MissingExtraError("sending images", "adapters") from error
     try:
         with open_image(io.BytesIO(content)) as image:
             frames = getattr(image, "n_frames", 1)
             if frames > 1 and image.format != "MPO":
-                raise unusable(path, f"{frames} images in one file", "one")
+                raise unusable(path, f"{frames} images in one file", "one image")
             if image.mode not in _MODES:
-                raise unusable(path, f"pixels of the kind {image.mode}", "8 bits of gray or RGB")
+                raise unusable(path, f"the pixel format {image.mode}", "8-bit gray or RGB pixels")
             # Checked before the pixels are read, because a small file may claim to be a huge image.
             sideways = image.getexif().get(_ORIENTATION, 1) in (5, 6, 7, 8)
             width, height = image.size[::-1] if sideways else image.size
             if size is not None and (width, height) != size:
-                raise unusable(path, f"{width} x {height} pixels", f"{size[0]} x {size[1]}, as {owner} says")
+                raise unusable(path, f"{width} x {height} pixels", f"{size[0]} x {size[1]}, as in {owner}")
             turned = ImageOps.exif_transpose(image)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise unusable(path, str(error), f"an image ({', '.join(FORMATS)})") from error
     if turned.has_transparency_data:
         turned = turned.convert("RGBA")
         if turned.getchannel("A").getextrema() != (255, 255):
-            raise unusable(path, "transparent parts", "an image that covers its whole area")
+            raise unusable(path, "transparent pixels", "an image without transparency")
     return turned.convert("RGB")
 
 

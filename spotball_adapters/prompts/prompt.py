@@ -85,7 +85,7 @@ class Prompt:
             'In this soccer image: Who plays? Two teams. Where is it?'
         """
         if len(answers) != len(self.questions):
-            raise OptionError(f"{len(answers)} answers to the {len(self.questions)} questions of prompt {self.name!r}")
+            raise OptionError(f"prompt {self.name!r}: found {len(answers)} answers, expected {len(self.questions)}")
         pairs = zip(self.questions, answers, strict=True)
         filled = {"sport": sport, "context": "\n".join(f"{question} {answer}" for question, answer in pairs)}
         text = _PLACEHOLDER.sub(lambda match: filled[match[1]], self.text)
@@ -134,46 +134,46 @@ def _problems(fields: dict[str, Any]) -> list[Fault]:
     """Return the problems with a file's fields."""
     known_fields = ("name", "version", "text", "questions")
     faults = [
-        (field, "a field of this name", f"none but {', '.join(known_fields)}")
+        (field, "an unknown field", f"only the fields {', '.join(known_fields)}")
         for field in fields
         if field not in known_fields
     ]
     for field in ("name", "version", "text"):
         if field not in fields:
-            faults.append((field, "nothing", "a text in quotes"))
+            faults.append((field, "nothing", "a string in quotes"))
         elif not isinstance(fields[field], str):
-            faults.append((field, repr(fields[field]), "a text in quotes"))
+            faults.append((field, repr(fields[field]), "a string in quotes"))
     questions = fields.get("questions", [])
     if not isinstance(questions, list) or not all(isinstance(question, str) for question in questions):
-        faults.append(("questions", repr(questions), "a list of texts in quotes"))
+        faults.append(("questions", repr(questions), "a list of strings in quotes"))
     if faults:
         return faults
     if fields["name"] in BUILT_IN:
-        faults.append(("name", repr(fields["name"]), "another name than the paper's prompts have"))
+        faults.append(("name", repr(fields["name"]), "a name that no prompt of the paper has"))
     return faults + _faults(fields["name"], fields["version"], fields["text"], questions)
 
 
 def _faults(name: str, version: str, text: str, questions: Sequence[str]) -> list[Fault]:
     """Return the problems with a prompt."""
     faults = [
-        (field, repr(value), "a word without blanks around it")
+        (field, repr(value), "a non-empty text without spaces at its start or end")
         for field, value in (("name", name), ("version", version))
         if not value or value != value.strip()
     ]
     if not text.strip():
-        faults.append(("text", "nothing", "what to ask"))
+        faults.append(("text", "nothing", "the text of the prompt"))
     faults += [
-        ("text", word, "no word in braces but {sport} and {context}")
+        ("text", word, "only the placeholders {sport} and {context}")
         for word in dict.fromkeys(_WORD_IN_BRACES.findall(text))
         if not _PLACEHOLDER.fullmatch(word)
     ]
     for i, question in enumerate(questions, start=1):
         if not question.strip():
-            faults.append((f"questions, no. {i}", "nothing", "what to ask"))
+            faults.append((f"questions, number {i}", "nothing", "the text of the question"))
         if word := _WORD_IN_BRACES.search(question):
-            faults.append((f"questions, no. {i}", word[0], "no word in braces: questions are sent as they are"))
+            faults.append((f"questions, number {i}", word[0], "no placeholder, because questions are sent unchanged"))
     if questions and "{context}" not in text:
-        faults.append(("text", "no {context}", "the place for the answers to the questions"))
+        faults.append(("text", "a text without {context}", "the placeholder {context} where the answers belong"))
     if not questions and "{context}" in text:
-        faults.append(("text", "{context}", "questions whose answers it stands for"))
+        faults.append(("text", "{context}", "no {context}, because the prompt has no questions"))
     return faults

@@ -107,7 +107,7 @@ class Anthropic:
         for block in blocks:
             if isinstance(block, dict) and block.get("type") == "text":
                 if not isinstance(text := block.get("text"), str):
-                    raise self._server.malformed("a block of text without text")
+                    raise self._server.malformed("a text block without text")
                 texts.append(text)
         return "".join(texts)
 

@@ -78,7 +78,7 @@ def check_body_fields(settings: Settings) -> None:
         if name in _OPTIONS:
             raise OptionError(f"--extra-body must not set {name!r}. Use {_OPTIONS[name]} instead")
         if name == "stream":
-            raise OptionError("--extra-body must not set 'stream': replies are read as a whole. Remove it")
+            raise OptionError("--extra-body must not set 'stream': streamed replies are not supported. Remove it")
         if name in _LENGTHS and settings.max_output_tokens is not None:
             raise OptionError(f"--extra-body sets {name!r} and --max-output-tokens is given. Remove one of them")
 

@@ -62,7 +62,7 @@ class Gemini:
     def check(self, settings: Settings) -> None:
         """Raise an error for values out of range, and for a seed if the SDK cannot send one."""
         if not self._sdk.takes_seed:
-            refuse(settings, "seed", why="google-generativeai does not support a seed, but google-genai does")
+            refuse(settings, "seed", why="the package google-generativeai does not support a seed; google-genai does")
         check_ranges(settings, self.name, max_temperature=2.0)
 
     def image_tokens(self, width: int, height: int) -> int | None:
@@ -97,7 +97,7 @@ class Gemini:
         else:
             replies = tuple(map(_reply, response.candidates))
         if not 1 <= len(replies) <= n:
-            raise TransientError(f"gemini: {len(replies)} candidates where {n} were asked for")
+            raise TransientError(f"gemini: found {len(replies)} candidates, expected 1 to {n}")
         if len(replies) < n:
             self.max_samples = min(self.max_samples, len(replies))
         # The SDK of the paper is older than reasoning models: it counts reasoning tokens only in the total.

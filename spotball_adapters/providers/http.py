@@ -19,7 +19,7 @@ from spotball_core.errors import MissingExtraError, OptionError
 try:
     import httpx
 except ImportError as error:
-    raise MissingExtraError("Asking a model over HTTP", "adapters") from error
+    raise MissingExtraError("Sending requests over HTTP", "adapters") from error
 
 
 class Server:
@@ -128,10 +128,10 @@ def checked_url(url: str, *, versioned: bool = False) -> httpx.URL:
     is_version = versioned and len(parsed.params.multi_items()) == 1 and _VERSION.fullmatch(version)
     if parsed.userinfo or parsed.fragment or (parsed.query and not is_version):
         # The message does not repeat the address, because it may contain a secret.
-        allowed = f" other than {API_VERSION}" if versioned else ""
+        allowed = f" (except {API_VERSION})" if versioned else ""
         raise OptionError(
-            f"--base-url must not contain a user, a query{allowed} or a fragment. "
-            "Remove it, and set keys in the environment"
+            f"--base-url must not contain a user name, a query{allowed} or a fragment. "
+            "Remove it, and set keys as environment variables"
         )
     return parsed
 
@@ -149,10 +149,10 @@ def tls_advice(error: Exception, variable: str) -> str | None:
         return None
     if isinstance(fault, ssl.SSLCertVerificationError):
         return (
-            f"the server's certificate is not trusted ({fault.verify_message.rstrip('.')}). Check the address; for a "
-            f"server with a certificate of your own, set {variable} to the file of the certificate that signed it"
+            f"the server's certificate is not trusted ({fault.verify_message.rstrip('.')}). Check the address. If "
+            f"you made the certificate yourself, set {variable} to the file of the certificate that signed it"
         )
-    return f"TLS failed ({fault.reason or fault}). Check whether the address begins with http or https as it should"
+    return f"TLS failed ({fault.reason or fault}). Check whether the address should begin with http or https"
 
 
 def _tls_fault(error: object) -> ssl.SSLError | None:

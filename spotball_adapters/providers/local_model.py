@@ -72,10 +72,10 @@ class LocalModel:
                 conversation, add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt"
             )
         except TemplateError as error:
-            raise PermanentError(f"{self.name}: its chat template does not take the messages: {error}") from error
+            raise PermanentError(f"{self.name}: the chat template rejects the messages: {error}") from error
         for message in messages:
             if message.text.strip() not in prompt_text:
-                raise PermanentError(f"{self.name}: its chat template leaves the {message.role}'s text out")
+                raise PermanentError(f"{self.name}: the chat template omits the text of the {message.role}")
         return inputs.to(device=self.device, dtype=self.model.dtype)
 
     def text(self, tokens: Sequence[int]) -> str:
@@ -136,7 +136,7 @@ def loaded(name: str) -> LocalModel:
     except RuntimeError as error:
         if not is_no_memory(error):
             raise
-        raise PermanentError(f"{name}: {device_name(device)} has not enough memory for the model") from error
+        raise PermanentError(f"{name}: {device_name(device)} does not have enough memory for the model") from error
     return LocalModel(name, device, model, processor)
 
 

@@ -187,7 +187,7 @@ class OpenAI:
             return body
         answer = self._answer(chat_answer, body)
         if len(answer.replies) > n:
-            raise self._server.malformed(f"{len(answer.replies)} choices where {n} were asked for")
+            raise self._server.malformed(f"found {len(answer.replies)} choices, expected 1 to {n}")
         return answer
 
     async def _post(self, path: str, body: Mapping[str, Any], n: int = 1) -> dict[str, Any] | Answer:

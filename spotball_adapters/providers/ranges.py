@@ -26,12 +26,14 @@ def check_ranges(
     values = settings.given()
     for name, option in _REQUEST_FIELDS.items():
         if name in values and not has_request_fields:
-            raise OptionError(f"{provider} does not support {option}: it sends no chat completions. Remove {name}")
+            raise OptionError(
+                f"{provider} does not support {option}, because it does not send chat completions. Remove it"
+            )
     if settings.reasoning_effort is not None and not settings.reasoning_effort.strip():
         raise OptionError("--reasoning-effort is empty. Give a value such as low, medium or high")
     ranges = {
         "temperature": (0 <= values.get("temperature", 0) <= max_temperature, f"0 to {max_temperature:g}"),
-        "top_p": (0 < values.get("top_p", 1) <= 1, "above 0, and at most 1"),
+        "top_p": (0 < values.get("top_p", 1) <= 1, "above 0 and at most 1"),
         "max_output_tokens": (values.get("max_output_tokens", 1) >= 1, "at least 1"),
         "seed": (values.get("seed", 0) >= 0, "at least 0"),
     }

@@ -69,16 +69,16 @@ class Responses:
         """
         encoding = headers.get("content-encoding", "identity").strip().lower()
         if encoding not in ("identity", *ENCODINGS):
-            raise self.malformed(f"its content encoding is {encoding}, expected {' or '.join(ENCODINGS)}")
+            raise self.malformed(f"the content encoding is {encoding}, expected {' or '.join(ENCODINGS)}")
         return HttpResponse(self, status, headers)
 
     def malformed(self, detail: str) -> TransientError:
         """Return the error for a body that does not follow the protocol."""
-        return TransientError(self.clean(f"{self.name}: the answer is malformed: {detail}"))
+        return TransientError(self.clean(f"{self.name}: the response is malformed: {detail}"))
 
     def out_of_time(self, seconds: float) -> TransientError:
         """Return the error for a response that took too long."""
-        return TransientError(f"{self.name}: no answer within {seconds:g} s")
+        return TransientError(f"{self.name}: no response within {seconds:g} s")
 
     def clean(self, text: str) -> str:
         """Return the text in a form that is safe for an error: short, printable, and without the key."""
@@ -142,8 +142,8 @@ class HttpResponse:
         message, code, field = error_of(body)
         if 300 <= status < 400:
             address = self._headers.get("location", "nowhere")
-            message = f"it redirects to {address}; give the address itself with --base-url"
-        detail = message or text or "nothing said"
+            message = f"the server redirects to {address}. Set --base-url to the final address"
+        detail = message or text or "no error message"
         cleaned = self._responses.clean(f"{self._responses.name}: HTTP {status}: {detail}")
         if (status in _PASSING or status >= 500) and code not in _FOR_GOOD:
             wait = retry_after(self._headers)

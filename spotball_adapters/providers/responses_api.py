@@ -28,7 +28,7 @@ _OPTIONS = {
 }
 """The command-line option for each body field that has one."""
 
-_UNREADABLE = {"stream": "replies are read as a whole", "background": "replies are not waited for later"}
+_UNREADABLE = {"stream": "streamed replies are not supported", "background": "background replies are not supported"}
 
 _INCOMPLETE: Mapping[str, Finish] = {"max_output_tokens": "length", "content_filter": "filtered"}
 

@@ -115,9 +115,11 @@ class Transformers:
                 stopped=lambda: left.is_set() or self._closed.is_set(),
             )
         except NoMemoryError:
-            raise PermanentError(f"{self.model}: {device_name(local.device)} has no memory left for a reply") from None
+            raise PermanentError(
+                f"{self.model}: {device_name(local.device)} does not have enough memory for a reply"
+            ) from None
         if self._closed.is_set():
-            raise PermanentError(f"{self.model}: closed before the replies were complete")
+            raise PermanentError(f"{self.model}: the provider was closed before the replies were complete")
         copies = len(request.samples) // len(samples)
         replies = [
             Reply(

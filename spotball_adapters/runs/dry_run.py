@@ -24,15 +24,15 @@ def describe(job: RunJob[ItemT], plan: SamplePlan[ItemT]) -> str:
 
 def _header(job: RunJob[ItemT]) -> Iterator[str]:
     sports = Counter(item.key[0] for item in job.items)
-    images = ", ".join(f"{n} of {sport}" for sport, n in sports.items())
+    images = ", ".join(f"{n} {sport}" for sport, n in sports.items())
     settings = ", ".join(
         f"{name} {value if isinstance(value, str | int | float) else json.dumps(value)}"
         for name, value in job.settings.given().items()
     )
     where = f" at {without_secrets(job.base_url)}" if job.base_url else ""
-    yield f"provider    {job.provider.name}{where}, up to {job.provider.max_samples} samples a request"
-    yield f"model       {job.provider.model}, written as the {job.kind} {job.respondent}"
-    yield f"settings    {settings or 'none are sent: the provider uses its own'}"
+    yield f"provider    {job.provider.name}{where}, up to {job.provider.max_samples} samples per request"
+    yield f"model       {job.provider.model}, stored as {job.kind} {job.respondent}"
+    yield f"settings    {settings or 'the defaults of the provider'}"
     yield f"images      {len(job.items)}: {images}"
 
 
@@ -46,7 +46,7 @@ class _Cost:
     """Tokens of the images, or NaN if the provider has no rule."""
 
     def cells(self) -> tuple[str, ...]:
-        tokens = "not known" if math.isnan(self.tokens) else f"{self.tokens:,.0f}"
+        tokens = "unknown" if math.isnan(self.tokens) else f"{self.tokens:,.0f}"
         return (*(f"{number:,}" for number in (self.samples, self.left, self.requests, self.pictures)), tokens)
 
 
@@ -91,7 +91,7 @@ def _steps(prompt: PromptOf[ItemT], item: ItemT) -> Iterator[tuple[str, tuple[Me
     for index in range(n):
         yield f"prompt {prompt.name}, question {index + 1} of {n}", prompt.question(index)
     answers = [f"[the answer to question {index + 1}]" for index in range(n)]
-    yield f"prompt {prompt.name}" + (", last" if n else ""), prompt.last(item, 1, answers)
+    yield f"prompt {prompt.name}" + (", final message" if n else ""), prompt.last(item, 1, answers)
 
 
 def _message(message: Message, picture: Picture | None) -> Iterator[str]:

@@ -32,7 +32,7 @@ PICTURES = "pictures"
 INTERRUPTED = "interrupted"
 """The reason of a run that the user interrupted."""
 
-NO_MEMORY = "not enough memory to go on"
+NO_MEMORY = "not enough memory to continue"
 """The reason of a run that ran out of memory."""
 
 
@@ -181,8 +181,8 @@ def check_pictures(out: Path, before: Mapping[tuple[str, str], set[str]], now: M
     if changed:
         listed = ", ".join(changed[:5]) + (f" and {len(changed) - 5} more" if len(changed) > 5 else "")
         raise OptionError(
-            f"--out: {out} contains answers to different pictures of {listed}: the images have changed since that run. "
-            "Name another folder"
+            f"--out: {out} contains replies about earlier versions of these images: {listed}. The image files have "
+            "changed since that run. Name another folder"
         )
 
 

@@ -90,7 +90,7 @@ class RateLimiter:
         """Count requests that were sent without `enter`."""
         self._requests.correct(requests)
 
-    def pause(self, seconds: float, why: str = "the server asks for it") -> None:
+    def pause(self, seconds: float, why: str = "the server requested a pause") -> None:
         """Send nothing for `seconds` from now."""
         until = asyncio.get_running_loop().time() + seconds
         self._paused_until, self._paused_for = max((self._paused_until, self._paused_for), (until, why))
@@ -98,7 +98,7 @@ class RateLimiter:
     def _reasons(self) -> tuple[tuple[float, str], ...]:
         """Return when each current restriction ends, with the reason for the restriction."""
         return (
-            (self._requests.free_at, "the limit of requests per minute"),
-            (self._tokens.free_at, "the limit of tokens per minute"),
+            (self._requests.free_at, "the limit of requests per minute is reached"),
+            (self._tokens.free_at, "the limit of tokens per minute is reached"),
             (self._paused_until, self._paused_for),
         )

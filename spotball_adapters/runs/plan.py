@@ -104,7 +104,7 @@ class SamplePlan(Generic[ItemT]):
             raise OptionError("--prompt: no prompt was named. Name at least one, such as base")
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise OptionError(f"--prompt: {', '.join(twice)} is named twice. Name each prompt once")
-        if too_few := [f"{samples} of {prompt.name}" for prompt, samples in self.prompts if samples < 1]:
+        if too_few := [f"{samples} for {prompt.name}" for prompt, samples in self.prompts if samples < 1]:
             raise OptionError(f"--samples: found {', '.join(too_few)}, expected at least 1 per prompt")
 
     def chains(self, at_once: int) -> Iterator[Chain[ItemT]]:

@@ -38,10 +38,10 @@ def line(tally: RunTally, rate: float) -> str:
     Examples:
         >>> from spotball_adapters.runs.runner import RunTally
         >>> line(RunTally(total=18000, done=1200, faults=1, input_tokens=90_000), 4)
-        '1,200 of 18,000 replies, 4.0 a second, 90,000 tokens, 1 fault, 1 h 10 min left'
+        '1,200 of 18,000 replies, 4.0 per second, 90,000 tokens, 1 failed request, 1 h 10 min left'
     """
-    parts = [f"{tally.done:,} of {tally.total:,} replies", f"{rate:.1f} a second", f"{tally.tokens:,} tokens"]
-    parts.append(f"{tally.faults:,} fault{'' if tally.faults == 1 else 's'}")
+    parts = [f"{tally.done:,} of {tally.total:,} replies", f"{rate:.1f} per second", f"{tally.tokens:,} tokens"]
+    parts.append(f"{tally.faults:,} failed request{'' if tally.faults == 1 else 's'}")
     if tally.refused:
         images = len({question[:2] for question in tally.refused})
         parts.append(f"{images:,} image{'' if images == 1 else 's'} refused")
@@ -62,7 +62,7 @@ async def show_progress(tally: RunTally, *, quiet: bool) -> None:
         # Plain lines show a failure once. A progress bar keeps showing it.
         new = tally.last_fault != last_fault
         last_fault = tally.last_fault
-        return f"{text}; last fault: {last_fault}" if new else text
+        return f"{text}; last error: {last_fault}" if new else text
 
     rate.at(time.monotonic(), tally.done)
     with progress_display(sentence, quiet=quiet) as on_progress:

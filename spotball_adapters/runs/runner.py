@@ -208,7 +208,7 @@ class Runner(Generic[ItemT]):
                 return
             except Exception as error:
                 # Permanent failures and all other errors: further requests would fail in the same way.
-                self.stop("a fault that every further request would meet", error)
+                self.stop("every further request would fail with the same error", error)
                 return
             finally:
                 self._queue.finish()
@@ -300,7 +300,7 @@ class Runner(Generic[ItemT]):
         await self._limiter.enter(expected)
         most = self._options.max_requests
         if self.why is None and most is not None and self.tally.requests >= most:
-            self.stop(f"{self.tally.requests:,} requests were made, as --max-requests says")
+            self.stop(f"the limit of {most:,} requests (--max-requests) was reached")
         if self.why is not None:
             raise _HaltedError
         self.tally.requests += 1
@@ -347,14 +347,14 @@ class Runner(Generic[ItemT]):
 
     def _heed(self, error: TransientError, attempt: int) -> None:
         if attempt < self._options.attempts and self.why is None:
-            why = f"before attempt {attempt + 1} of {self._options.attempts}, after: {error}"
+            why = f"attempt {attempt + 1} of {self._options.attempts} follows; the last error: {error}"
             self._waits.announce(self._options.wait_after(attempt), why)
         if error.retry_after is None:
             return
         if error.retry_after > self._options.longest_pause:
-            self.stop(f"the server asks to wait {error.retry_after:,.0f} s: {error}")
+            self.stop(f"the server requested a pause of {error.retry_after:,.0f} s: {error}")
         else:
-            self._limiter.pause(error.retry_after, f"the server asks for it: {error}")
+            self._limiter.pause(error.retry_after, f"the server requested a pause: {error}")
 
     def _refuse(self, item: Due[ItemT], error: RefusedError) -> None:
         """Postpone a refused request. If only refused requests are left, give it up."""
@@ -373,7 +373,7 @@ class Runner(Generic[ItemT]):
         self._postponed[question] = str(error)
         self._refused_in_row += 1
         if self._refused_in_row == STORM and self.why is None:
-            message = f"{STORM} images in a row were refused, the last was {refusal}"
+            message = f"{STORM} images in a row were refused; the last refusal: {refusal}"
             self.stop("too many refusals", StormError(message) if self._answered else refusal)
 
     def _give_up(self, ask: Ask[ItemT], error: TransientError) -> None:
@@ -382,8 +382,8 @@ class Runner(Generic[ItemT]):
         self.tally.given_up["/".join(ask.item.key)] = str(error)
         self._failed_in_row += 1
         if self._failed_in_row == STORM:
-            message = f"{STORM} requests in a row failed on every attempt, the last with: {error}"
-            self.stop("too many faults", StormError(message))
+            message = f"{STORM} requests in a row failed on every attempt; the last error: {error}"
+            self.stop("too many failed requests", StormError(message))
 
     def _expected_tokens(self, request: Request) -> float:
         """Return the expected tokens: the average of earlier replies, or an estimate from the request before the first
@@ -403,7 +403,7 @@ class Runner(Generic[ItemT]):
         tally.input_tokens += answer.input_tokens or 0
         tally.output_tokens += answer.output_tokens or 0
         if most is not None and tally.tokens >= most and self.why is None:
-            self.stop(f"{tally.tokens:,} tokens were used, --max-tokens is {most:,}")
+            self.stop(f"{tally.tokens:,} tokens were used, and --max-tokens is {most:,}")
 
     def _picture(self, scene: ItemT) -> Picture:
         if self._pictures is None:

@@ -15,8 +15,14 @@ LATER_SETTINGS: Mapping[str, None] = MappingProxyType({"reasoning_effort": None,
 """Settings that the identities of older runs lack, because they did not exist."""
 
 _SAMPLE = (
-    Column("sport", "TEXT NOT NULL", "the image's sport; `gaze` in runs about gaze, `judge` in a judge's"),
-    Column("image", "TEXT NOT NULL", "the image's id; the stimulus in runs about gaze, the trial in a judge's"),
+    Column(
+        "sport", "TEXT NOT NULL", "the image's sport; `gaze` in runs of `spotball gaze ask`, `judge` in runs of a judge"
+    ),
+    Column(
+        "image",
+        "TEXT NOT NULL",
+        "the image's id; the stimulus in runs of `spotball gaze ask`, the trial in runs of a judge",
+    ),
     Column("prompt", "TEXT NOT NULL", "the prompt's name"),
 )
 
@@ -31,7 +37,7 @@ SCHEMA = Schema(
             "requests depend on",
         ),
         "requests": Table(
-            "Answered requests. Tokens are counted for all replies of a request together.",
+            "Answered requests. The token counts of a request cover all its replies.",
             ("request",),
             (
                 Column("request", "INTEGER NOT NULL", "number of the request, in the order of the answers"),
@@ -53,10 +59,10 @@ SCHEMA = Schema(
                 Column(
                     "step",
                     "INTEGER NOT NULL",
-                    "number of the prompt's question, from 0; the number after the last question is the answer",
+                    "index of the message from 0; the last message of a prompt asks for the answer",
                 ),
                 Column("sample", "INTEGER NOT NULL", "from 1"),
-                Column("request", "INTEGER NOT NULL", "number of its request"),
+                Column("request", "INTEGER NOT NULL", "number of the request"),
                 Column("text", "TEXT NOT NULL", "the unchanged text"),
                 Column("finish", "TEXT NOT NULL", "why the reply ended: stop, length, filtered, refused, other"),
                 Column("finish_said", "TEXT NOT NULL", "the reason in the provider's words"),
@@ -83,5 +89,5 @@ SCHEMA = Schema(
             ),
         ),
     },
-    start_over="start over in another folder with --out: each request is then sent, and paid for, again",
+    start_over="name another folder with --out; all requests are then sent and paid for again",
 )

@@ -6,12 +6,14 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Protocol, TypeVar
 
 from pydantic import StringConstraints, ValidationError
 
-from spotball_core.errors import InputError, MissingExtraError, Problem
+from spotball_core.errors import InputError, MissingExtraError
+from spotball_core.schema.faults import problems_of_record
 from spotball_core.schema.record import Record
 from spotball_core.service.sqlite_file import Schema, StoreError, Table
 from spotball_core.service.toml_file import read_toml
@@ -90,8 +92,9 @@ def database_of(folder: Path) -> DatabaseConfig | None:
     try:
         config = DatabaseConfig.model_validate(fields["database"])
     except ValidationError as error:
-        actual, expected = str(fields["database"]), "url, and schema_name in lower-case letters"
-        raise InputError([Problem(str(path), None, "database", actual, expected)]) from error
+        problems = problems_of_record(error, str(path), model=DatabaseConfig, where="database")
+        fix = "Write url as postgresql://USER@HOST/DATABASE, and schema_name in lower-case letters"
+        raise InputError(replace(problem, fix=fix) for problem in problems) from error
     if not is_pilot:
         return config
     return config.model_copy(update={"schema_name": f"{config.schema_name}_{folder.name.replace('-', '_')}"})
@@ -152,11 +155,13 @@ class PostgresStore:
             if not read:
                 self._create()
             if (version := self._version()) is None:
-                raise StoreError(f"{self.path}: the database does not contain the tables of a study. Check the path")
-            if version > schema.version:
-                known = f"schema {version}, known is {schema.version}"
                 raise StoreError(
-                    f"{self.path}: made by a later version of spotball-core ({known}). Update spotball-core"
+                    f"{self.path}: the database does not contain the tables of a study. Check [database] in study.toml"
+                )
+            if version > schema.version:
+                known = f"schema {version}, expected at most {schema.version}"
+                raise StoreError(
+                    f"{self.path}: a later version of spotball-core made these tables ({known}). Update spotball-core"
                 )
         except BaseException:
             self.close()
@@ -261,7 +266,7 @@ def _connect(config: DatabaseConfig, place: str) -> PostgresConnection:
         # Prepared statements do not work with connection poolers such as PgBouncer.
         raw = psycopg.connect(config.url, autocommit=True, prepare_threshold=None, connect_timeout=10)
     except psycopg.Error as error:
-        raise StoreError(f"{place}: no connection ({' '.join(str(error).split())})") from error
+        raise StoreError(f"{place}: cannot connect ({' '.join(str(error).split())})") from error
     return PostgresConnection(raw, place)
 
 

@@ -110,7 +110,7 @@ class Clicks:
         """See `ItemType`."""
         if event.kind == "click":
             if len(pending) >= self._per_image:
-                raise NotAllowedError(f"{self._per_image} cells are clicked already")
+                raise NotAllowedError(f"all {self._per_image} cells are already chosen")
             return TrialState((*pending, self._click(trial, event)))
         if event.kind == "undo":
             if not pending:
@@ -118,11 +118,11 @@ class Clicks:
             return TrialState(pending[:-1])
         if event.kind == "answer":
             if len(pending) < self._per_image:
-                raise NotAllowedError(f"{len(pending)} of {self._per_image} cells are clicked")
+                raise NotAllowedError(f"only {len(pending)} of {self._per_image} cells are chosen")
             if [list(cell) for cell in event.value["cells"]] != [list(click.cell) for click in pending]:
-                raise NotAllowedError("the cells are not those that were clicked")
+                raise NotAllowedError("the cells differ from the chosen cells")
             return TrialState(answer=ItemAnswer(pending))
-        raise NotAllowedError(f"{event.kind} is not an event of this item")
+        raise NotAllowedError(f"this item does not accept the event {event.kind}")
 
     def passes(self, trial: StudyTrial, answer: ItemAnswer) -> bool:
         """See `ItemType`. An answer passes if every click is in a cell that holds the ball."""
@@ -141,7 +141,9 @@ class Clicks:
         click = Click(**event.value, elapsed_ms=event.elapsed_ms)
         grid = self._scenes[trial.key].grid
         if not (1 <= click.row <= grid.rows and 1 <= click.col <= grid.cols):
-            raise NotAllowedError(f"row {click.row}, column {click.col} is outside the {grid.rows} x {grid.cols} cells")
+            raise NotAllowedError(
+                f"row {click.row}, column {click.col} is outside the grid of {grid.rows} x {grid.cols} cells"
+            )
         across, down = click.x * grid.cols - (click.col - 1), click.y * grid.rows - (click.row - 1)
         if not (-_EDGE <= across <= 1 + _EDGE and -_EDGE <= down <= 1 + _EDGE):
             raise NotAllowedError(f"the point ({click.x}, {click.y}) is not in row {click.row}, column {click.col}")
@@ -171,10 +173,10 @@ class ObjectChoice:
     def step(self, trial: StudyTrial, pending: tuple[Click, ...], event: Event) -> TrialState:
         """See `ItemType`."""
         if event.kind != "choice":
-            raise NotAllowedError(f"{event.kind} is not an event of this item")
+            raise NotAllowedError(f"this item does not accept the event {event.kind}")
         option: int = event.value["option"]
         if not 0 <= option < len(trial.options):
-            raise NotAllowedError(f"option {option} does not exist: there are {len(trial.options)}, counted from 0")
+            raise NotAllowedError(f"option {option} does not exist: expected 0 to {len(trial.options) - 1}")
         return TrialState(answer=ItemAnswer(option=option))
 
     def passes(self, trial: StudyTrial, answer: ItemAnswer) -> bool:

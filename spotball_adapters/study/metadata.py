@@ -35,7 +35,7 @@ def without_metadata(data: bytes, media_type: str, orientation: int = 1) -> byte
             return b"".join(_png(data, orientation))
         return _webp(data, orientation)
     except (struct.error, IndexError) as error:
-        raise ValueError("the image's file is cut off") from error
+        raise ValueError("the image file is truncated") from error
 
 
 def _exif(orientation: int) -> bytes:
@@ -56,7 +56,7 @@ def _jpeg(data: bytes, orientation: int) -> Iterator[bytes]:
         while data[at + 1] == 0xFF:  # Fill bytes.
             at += 1
         if data[at] != 0xFF:
-            raise ValueError("the JPEG's segments are damaged")
+            raise ValueError("the JPEG file is damaged")
         marker = data[at + 1]
         if marker == 0xD9:
             yield data[at : at + 2]
@@ -90,7 +90,7 @@ def _png(data: bytes, orientation: int) -> Iterator[bytes]:
         (length,) = struct.unpack_from(">I", data, at)
         kind, end = data[at + 4 : at + 8], at + 12 + length
         if end > len(data):
-            raise ValueError("the image's file is cut off")
+            raise ValueError("the image file is truncated")
         if kind not in _PNG_REMOVED:
             yield data[at:end]
         if kind == b"IHDR" and orientation != 1:
@@ -112,7 +112,7 @@ def _webp(data: bytes, orientation: int) -> bytes:
         (length,) = struct.unpack_from("<I", data, at + 4)
         end = at + 8 + length + length % 2
         if end > len(data):
-            raise ValueError("the image's file is cut off")
+            raise ValueError("the image file is truncated")
         chunk = data[at:end]
         if kind == b"VP8X":
             # The flags state which metadata exist: 8 for EXIF, 4 for XMP.

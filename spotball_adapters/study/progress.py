@@ -147,7 +147,7 @@ class ParticipantProgress:
             self._end_stage(event)
         elif event.kind in ("away", "fullscreen"):
             if self.stage in ENDS:
-                raise NotAllowedError(f"{event.kind}: the study is over")
+                raise NotAllowedError(f"{event.kind}: the participation has ended")
         elif event.kind == "questionnaire":
             self._fill_in(event)
         elif event.kind == "quiz":
@@ -159,9 +159,9 @@ class ParticipantProgress:
     def _end_stage(self, event: Event) -> None:
         stage = event.value["stage"]
         if stage != self.stage or stage not in ("consent", "instructions", "practice"):
-            raise NotAllowedError(f"the stage {stage} cannot be over now: this is {self.stage}")
+            raise NotAllowedError(f"the stage {stage} cannot end now, because the current stage is {self.stage}")
         if stage == "practice" and self.current is not None:
-            raise NotAllowedError("practice is not done")
+            raise NotAllowedError("practice is not complete")
         self._go_on(event)
 
     def _go_on(self, event: Event) -> None:
@@ -183,8 +183,8 @@ class ParticipantProgress:
     def _fill_in(self, event: Event) -> None:
         questionnaire = self.questionnaire
         if questionnaire is None or event.value["name"] != questionnaire.name:
-            now = f"this is {self.stage}" if questionnaire is None else f"{questionnaire.name} is next"
-            raise NotAllowedError(f"the questionnaire {event.value['name']} cannot be filled in now: {now}")
+            now = f"the stage is {self.stage}" if questionnaire is None else f"the next one is {questionnaire.name}"
+            raise NotAllowedError(f"the questionnaire {event.value['name']} cannot be filled in now, because {now}")
         self._check(questionnaire.questions, event.value["answers"], self.survey)
         self.survey.update(event.value["answers"])
         self._filled_in.add(questionnaire.name)
@@ -217,22 +217,22 @@ class ParticipantProgress:
         if trial is None:
             raise NotAllowedError(f"{event.kind}: not possible now, because the stage is {self.stage}")
         if event.trial != trial.trial:
-            raise NotAllowedError(f"{event.kind}: trial {event.trial} is not the current one, which is {trial.trial}")
+            raise NotAllowedError(f"{event.kind}: found trial {event.trial}, but the current trial is {trial.trial}")
         if event.kind == "shown":
             self._shown, self._before, self._showing = True, self._before + self._showing, 0.0
             self._shown_at = self._shown_at or event.received_at
             return
         if not self._shown or self._shown_at is None:
-            raise NotAllowedError(f"{event.kind}: the trial was not shown")
+            raise NotAllowedError(f"{event.kind}: the trial has not been shown yet")
         elapsed = max(self._showing, event.elapsed_ms)
         if event.kind == "mouse":
             if self._mouse_paths == MOUSE_PATHS:
-                raise NotAllowedError(f"mouse: {MOUSE_PATHS} paths of this trial are stored")
+                raise NotAllowedError(f"mouse: this trial already has {MOUSE_PATHS} paths, the maximum")
             self._mouse_paths += 1
         elif event.kind == "explanation":
             self._explain(trial, event, self._before + elapsed)
         elif trial.trial in self.answered:
-            raise NotAllowedError(f"{event.kind}: the trial is answered; its explanation is next")
+            raise NotAllowedError(f"{event.kind}: the trial is already answered; the explanation must come next")
         else:
             step = self._item_type.step(trial, self.pending, event)
             self.pending = step.pending
@@ -250,7 +250,7 @@ class ParticipantProgress:
 
     def _explain(self, trial: StudyTrial, event: Event, elapsed: float) -> None:
         if trial.trial not in self.answered:
-            raise NotAllowedError("an explanation comes after the answer")
+            raise NotAllowedError("an explanation must come after the answer")
         answer = self.answered[trial.trial]
         self.answered[trial.trial] = replace(
             answer, explanation=event.value["text"], explanation_ms=elapsed, explained_at=event.received_at

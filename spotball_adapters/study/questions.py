@@ -179,7 +179,7 @@ class MultipleChoice(_WithOptions):
         chosen = () if isinstance(answer, str | int | float) else tuple(answer)
         # In the order of the options, so that equal answers are stored in the same way.
         if not chosen or list(chosen) != [value for value in self.values if value in chosen]:
-            raise ValueError(f"some of {', '.join(self.values)}, in this order")
+            raise ValueError(f"at least one of {', '.join(self.values)}, in this order")
 
 
 class Scale(_Question):
@@ -194,7 +194,7 @@ class Scale(_Question):
     @model_validator(mode="after")
     def _rising(self) -> Scale:
         if not 1 <= self.max - self.min <= 20:
-            raise ValueError("expected a max that is 1 to 20 above min")
+            raise ValueError("expected max to be 1 to 20 above min")
         return self
 
     def words(self) -> Iterator[str | dict[str, str]]:
@@ -223,7 +223,7 @@ class Number(_Question):
     @model_validator(mode="after")
     def _rising(self) -> Number:
         if self.min is not None and self.max is not None and self.max < self.min:
-            raise ValueError("expected a max that is not below min")
+            raise ValueError("expected max to be at least min")
         return self
 
     def check(self, answer: Answer) -> None:

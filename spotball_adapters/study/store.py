@@ -150,7 +150,7 @@ class StudyStore(StudyReader):
                 super().__init__(folder, *(stack.enter_context(store) for store in _schemas(database)))
                 self._opened = stack.pop_all()
             return
-        message = f"{folder} is in use by another process, such as `spotball study serve`; one at a time has a study"
+        message = f"{folder} is in use by another process, such as `spotball study serve`. Stop that process first"
         lock = locked(folder / LOCK, lambda: message, what="the human study", extra="study")
         with ExitStack() as stack:
             stack.callback(lock.release)
@@ -176,8 +176,8 @@ class StudyStore(StudyReader):
         """
         if changed := self.changed(parts):
             raise OptionError(
-                f"{self.folder}: changed since the first participant: {', '.join(changed)}. Participants must see the "
-                "same study: undo the change, or make a new study"
+                f"{self.folder}: these parts changed after the first participant began: {', '.join(changed)}. All "
+                "participants must see the same study. Undo the change, or make a new study"
             )
         with self.study.transaction() as connection:
             connection.execute(f"DELETE FROM meta WHERE substr(key, 1, {len(_PART)}) = ?", (_PART,))
@@ -209,7 +209,8 @@ def reading(folder: Path) -> Iterator[StudyReader]:
         if (database := database_of(folder)) is not None:
             if not has_data(folder):
                 raise OptionError(
-                    f"{folder}: no answers are stored in {database.place}. Start with `spotball study serve {folder}`"
+                    f"{folder}: no answers are stored in {database.place}. "
+                    f"Start the study with `spotball study serve {folder}`"
                 )
             yield StudyReader(folder, *(stack.enter_context(one) for one in _schemas(database, read=True)))
             return

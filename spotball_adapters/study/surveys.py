@@ -87,9 +87,11 @@ class Quiz(Record):
         for question in self.questions:
             right = (question.right,) if isinstance(question, QuizChoice) else question.right
             if unknown := [value for value in right if value not in question.values]:
-                raise ValueError(f"expected right answers of {question.name} to be options, found {unknown[0]}")
+                raise ValueError(
+                    f"expected the right answers of {question.name} to be among its options, but found {unknown[0]}"
+                )
             if question.show_if is not None or not question.required:
-                raise ValueError(f"expected {question.name} to be shown and answered always")
+                raise ValueError(f"expected {question.name} to be required and without show_if")
         return self
 
     def is_right(self, answers: Answers) -> bool:
@@ -149,7 +151,7 @@ def check_answers(questions: Sequence[Question], answers: Answers, earlier: Answ
         is_shown = question.show_if is None or question.show_if.holds(known)
         if question.name not in answers:
             if is_shown and question.required:
-                raise ValueError(f"{question.name}: an answer is missing")
+                raise ValueError(f"{question.name}: the answer is missing")
             continue
         if not is_shown:
             raise ValueError(f"{question.name}: the question is not shown")
@@ -171,7 +173,7 @@ def faults(surveys: Surveys, language: str) -> Iterator[tuple[str, str, str]]:
     pages += [("quiz", surveys.quiz)] if surveys.quiz else []
     names = [questionnaire.name for questionnaire in surveys.questionnaires]
     for name in dict.fromkeys(name for name in names if names.count(name) > 1):
-        yield "questionnaires", f"{name} twice", "a name for each questionnaire"
+        yield "questionnaires", f"{name} twice", "a different name for each questionnaire"
     # Participants see the questionnaires before the instructions first, in any order of the file.
     shown = [*surveys.at("before"), *surveys.at("after")]
     before: dict[str, Question] = {}
@@ -180,7 +182,11 @@ def faults(surveys: Surveys, language: str) -> Iterator[tuple[str, str, str]]:
         for number, question in enumerate(questionnaire.questions, start=1):
             place = f"{places[questionnaire.name]}.questions.{number}"
             if question.name == PARTICIPANT:
-                yield f"{place}.name", PARTICIPANT, "another name, since tables have a column of this name"
+                yield (
+                    f"{place}.name",
+                    PARTICIPANT,
+                    "a different name, because exported tables have a column with this name",
+                )
             if question.name in before:
                 yield f"{place}.name", f"{question.name} again", "a name that no other question has"
             if question.show_if is not None:
@@ -205,13 +211,15 @@ def _rule_faults(place: str, rule: ShowIf, before: Mapping[str, Question]) -> It
         yield place, f"the question {rule.question}", "the name of an earlier question"
     elif isinstance(question, SingleChoice | MultipleChoice):
         if rule.at_least is not None or rule.at_most is not None:
-            yield place, "a number", f"equals or differs, since {rule.question} has options"
+            yield place, "a number", f"equals or differs, because {rule.question} has options"
         for value in (*rule.equals, *rule.differs):
             if value not in question.values:
                 yield place, value, f"an option of {rule.question}"
     elif isinstance(question, ShortText) or rule.equals or rule.differs:
         is_text = isinstance(question, ShortText)
         expected = (
-            "a question that is not a text" if is_text else f"at_least or at_most, since {rule.question} is a number"
+            "a question of another type than text"
+            if is_text
+            else f"at_least or at_most, because {rule.question} is a number"
         )
         yield place, rule.question if is_text else "values of options", expected

@@ -6,7 +6,7 @@ from spotball_core.service.sqlite_file import Column, Schema, Table
 
 STUDY, IDENTITIES, LOCK = "study.sqlite", "identities.sqlite", ".lock"
 
-_START_OVER = "start the study over in another folder; what participants did is then lost"
+_START_OVER = "make a new study in another folder; the answers in this one are then lost"
 
 STUDY_TABLES = Schema(
     version=1,
@@ -15,21 +15,25 @@ STUDY_TABLES = Schema(
             "Participants of the study.",
             ("id",),
             (
-                Column("id", "INTEGER", "joins with `events`"),
+                Column("id", "INTEGER", "number of the participant, as in `events`"),
                 Column("participant", "TEXT UNIQUE NOT NULL", "a random label, used in exports"),
-                Column("token_hash", "BLOB UNIQUE NOT NULL", "SHA-256 of the token in their browser"),
-                Column("list", "TEXT NOT NULL", "the list that they see"),
-                Column("seed", "INTEGER NOT NULL", "the seed of their order"),
+                Column("token_hash", "BLOB UNIQUE NOT NULL", "SHA-256 of the token in the participant's browser"),
+                Column("list", "TEXT NOT NULL", "the list of images that the participant sees"),
+                Column("seed", "INTEGER NOT NULL", "the seed of the participant's order of images"),
                 Column(
                     "trials",
                     "TEXT NOT NULL",
-                    "their trials in order, as JSON: `trial` (negative for practice), `sport`, `image`, `check`, "
-                    "`explain`, `options`",
+                    "the participant's trials in order, as JSON: `trial` (negative for practice), `sport`, `image`, "
+                    "`check`, `explain`, `options`",
                 ),
                 Column("started_at", "TEXT NOT NULL", "time of consent, UTC"),
-                Column("seen_at", "TEXT NOT NULL", "time of their last event, UTC"),
-                Column("finished_at", "TEXT", "time at which they finished or were screened out, UTC; null before"),
-                Column("version", "TEXT NOT NULL", "version of spotball-core when they began"),
+                Column("seen_at", "TEXT NOT NULL", "time of the participant's last event, UTC"),
+                Column(
+                    "finished_at",
+                    "TEXT",
+                    "time when the participant finished or was screened out, UTC; null until then",
+                ),
+                Column("version", "TEXT NOT NULL", "version of spotball-core when the participant began"),
             ),
             strict=True,
         ),
@@ -46,16 +50,16 @@ STUDY_TABLES = Schema(
                     "TEXT NOT NULL",
                     "the id that the browser assigned; an event that is sent twice is stored once",
                 ),
-                Column("kind", "TEXT NOT NULL", "the kind of event, see below"),
-                Column("trial", "INTEGER", "number of its trial; null for a stage"),
-                Column("value", "TEXT NOT NULL", "details of the event as JSON, see below"),
+                Column("kind", "TEXT NOT NULL", "the kind of event (see below)"),
+                Column("trial", "INTEGER", "number of the trial; null for stages"),
+                Column("value", "TEXT NOT NULL", "details of the event, as JSON (see below)"),
                 Column("elapsed_ms", "REAL NOT NULL", "milliseconds since the trial was shown, by the browser's clock"),
                 Column(
                     "viewport",
                     "TEXT NOT NULL",
                     "width and height of the window in CSS pixels, and device pixels per CSS pixel, as JSON",
                 ),
-                Column("received_at", "TEXT NOT NULL", "time at which the server received it, UTC"),
+                Column("received_at", "TEXT NOT NULL", "time when the server received the event, UTC"),
             ),
             unique=("participant_id", "event"),
             strict=True,
@@ -67,10 +71,10 @@ STUDY_TABLES = Schema(
                 Column(
                     "key",
                     "TEXT",
-                    "`part ...`: a part of the study that may not change after the first participant began, or its "
-                    "digest; `secret`: the key from which addresses of images are derived",
+                    "`part ...`: a part of the study (or its digest) that must not change after the first participant "
+                    "began; `secret`: the key from which the addresses of images are derived",
                 ),
-                Column("value", "TEXT NOT NULL", "its value"),
+                Column("value", "TEXT NOT NULL", "the property's value"),
             ),
             strict=True,
         ),
@@ -81,10 +85,10 @@ IDENTITY_TABLES = Schema(
     version=1,
     tables={
         "identities": Table(
-            "A platform's IDs of each participant.",
+            "IDs of the participants on a platform such as Prolific.",
             ("participant",),
             (
-                Column("participant", "TEXT", "the label"),
+                Column("participant", "TEXT", "the participant's label"),
                 Column("platform", "TEXT NOT NULL", "`prolific`"),
                 Column("person", "TEXT NOT NULL", "the platform's ID of the person"),
                 Column("study", "TEXT NOT NULL", "the platform's ID of the study"),

@@ -115,4 +115,4 @@ def read_lines(path: Path) -> list[str]:
             [Problem(str(path), None, "file", "no such file", "a file of boxes. Check the path")]
         ) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError([Problem(str(path), None, "file", str(error), "a readable text file in UTF-8")]) from error
+        raise InputError([Problem(str(path), None, "file", str(error), "a readable UTF-8 text file")]) from error

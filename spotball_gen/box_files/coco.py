@@ -13,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat,
 
 from spotball_core.errors import InputError, Problem
 from spotball_core.geometry import Polygon
+from spotball_core.schema.faults import problems_of_record
 from spotball_core.schema.keypoints import Keypoint
 from spotball_core.schema.outline import polygons_of
 from spotball_core.service.json_file import read_json
@@ -94,7 +95,9 @@ class _CocoReader:
             if entry.image_id not in pictures:
                 self._wrong(f"annotations.{number}.image_id", repr(entry.image_id), "the id of one of the images")
             elif entry.category_id not in categories:
-                self._wrong(f"annotations.{number}.category_id", repr(entry.category_id), "that of a category")
+                self._wrong(
+                    f"annotations.{number}.category_id", repr(entry.category_id), "the id of one of the categories"
+                )
             elif not entry.iscrowd:
                 x, y, width, height = entry.bbox
                 picture, name = pictures[entry.image_id], categories[entry.category_id].name
@@ -133,10 +136,8 @@ class _CocoReader:
             try:
                 read.append((number, model.model_validate(entry)))
             except ValidationError as error:
-                for detail in error.errors(include_url=False):
-                    field = ".".join([part, str(number), *(str(step) for step in detail["loc"])])
-                    actual = "nothing" if detail["type"] == "missing" else repr(detail["input"])[:80]
-                    self._wrong(field, actual, detail["msg"])
+                where = f"{part}.{number}"
+                self._problems += problems_of_record(error, str(self._path), model=model, where=where)
         return read
 
     def _by_id(self, entries: list[tuple[int, M]], part: str) -> dict[_Id, M]:
@@ -144,7 +145,7 @@ class _CocoReader:
         for number, entry in entries:
             ident: _Id = entry.id  # type: ignore[attr-defined]
             if ident in by_id:
-                self._wrong(f"{part}.{number}.id", repr(ident), "each id once")
+                self._wrong(f"{part}.{number}.id", repr(ident), "a different id for each entry")
             by_id[ident] = entry
         return by_id
 
@@ -152,7 +153,11 @@ class _CocoReader:
         first: dict[str, _Id] = {}
         for ident, name in names.items():
             if name in first:
-                self._wrong("images", f"{name!r} of the images {first[name]} and {ident}", "each file name once")
+                self._wrong(
+                    "images",
+                    f"{name!r} in the images {first[name]} and {ident}",
+                    "a different file name for each image",
+                )
             first[name] = ident
 
     def _wrong(self, field: str, actual: str, expected: str) -> None:

@@ -59,7 +59,7 @@ def _whole(rows: Iterator[list[str]], path: Path) -> Iterator[list[str]]:
 def _wrong(row: list[str]) -> tuple[str, str, str] | None:
     """Return the invalid field of a row, its value, and the expected value, or None if the row is valid."""
     if not 6 <= len(row) <= 10:
-        return "line", f"{len(row)} fields", f"{','.join(_FIELDS)}, and at most 10"
+        return "line", f"{len(row)} fields", f"6 to 10 fields, beginning with {','.join(_FIELDS)}"
     for name, field in zip(_FIELDS, row, strict=False):
         value = number(field)
         if value is None:
@@ -67,7 +67,7 @@ def _wrong(row: list[str]) -> tuple[str, str, str] | None:
         if name in ("frame", "track", "class") and value != int(value):
             return name, repr(field), "a whole number"
         if name == "frame" and value < 0:
-            return name, repr(field), "a frame's number"
+            return name, repr(field), "the number of a frame"
         if name in ("width", "height") and value <= 0:
             return name, repr(field), "a number of pixels above 0"
         if name == "confidence" and value != _NONE and not 0 <= value <= 1:

@@ -94,7 +94,7 @@ def summary(report: PosesReport) -> list[str]:
     lines.append(f"poses of {report.n_poses:,} of {report.n_players:,} players{share} in {report.n_images:,} images")
     lines += [f"{count:,} players without a pose: {reason}" for reason, count in report.failures.items()]
     if report.unmatched:
-        lines.append(f"{report.unmatched:,} detected people were matched to no player")
+        lines.append(f"{report.unmatched:,} detected people were not matched to a player")
     if report.n_without_players:
         lines.append(f"{report.n_without_players:,} images have no players")
     return lines

@@ -22,10 +22,10 @@ PERMUTATIONS, LOOKED_AT = 200, 1000
 """Permutations and images of the leak test for every dataset. `spotball gen check` uses more."""
 
 _ROWS = {
-    "cells": "cells the ball spans",
+    "cells": "number of cells with the ball",
     "ball_area": "area of the ball's box (px²)",
-    "center_distance": "ball to the image's center (px)",
-    "players": "players in the image",
+    "center_distance": "distance of the ball from the image's center (px)",
+    "players": "number of players in the image",
     "player_area": "area of a player's box (px²)",
 }
 
@@ -131,23 +131,23 @@ def _head(of: Mapping[str, Any]) -> Iterator[str]:
     parts = (
         f"{splits[part]['images']:,} images of {splits[part]['videos']:,} videos ({part})" for part in (TRAIN, TEST)
     )
-    yield f"Split by video: {' and '.join(parts)}. `checksums.sha256` is of all files."
+    yield f"Split by video: {' and '.join(parts)}. The file `checksums.sha256` contains the checksums of all files."
     if of["by_shot"]:
         sports = ", ".join(of["by_shot"])
-        yield f"All images of one video, split by shot, so that training and test show the same match: {sports}."
+        yield f"Some sports have only one video, so training and test images show the same match: {sports}."
     if of["without_test"]:
-        yield f"No test images of {', '.join(of['without_test'])}: all are of one shot of one video."
+        yield f"There are no test images of {', '.join(of['without_test'])}: all images are from one shot of one video."
     yield ""
 
 
 def _like(of: Mapping[str, Any]) -> Iterator[str]:
-    yield from ("## What the images are like", "", "Means over images, as in Table 1 of the paper:", "")
+    yield from ("## Properties of the images", "", "Means over images, as in Table 1 of the paper:", "")
     sports = list(of["items"])
     yield from _table(
         ["", *sports], [[_ROWS[row], *(_number(of["table_1"][sport][row]) for sport in sports)] for row in TABLE_1]
     )
     yield from ("", "![Where balls and players are](positions.svg)", "")
-    yield "How hard items may be, as quartiles over images (lengths in pixels), and the share of balls in the center"
+    yield "Measures of difficulty: quartiles over images (lengths in pixels), and the share of balls in the center"
     yield "window:"
     yield ""
     difficulties = of["difficulty"]
@@ -161,18 +161,18 @@ def _like(of: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _gone(of: Mapping[str, Any]) -> Iterator[str]:
-    yield from ("## Is the ball gone?", "")
+    yield from ("## Checks of the inpainting", "")
     artifacts = of["artifacts"]
     again, outside = artifacts["detected_again"], artifacts["outside_the_mask"]
     if artifacts["scored"]:
-        yield "Artifact score, the share of untouched regions of an image that stand out less than the painted one:"
-        yield f"quartiles {_quartiles(artifacts['quartiles'])} over {artifacts['scored']:,} items."
-        yield f"{artifacts['review_first']:,} items are to be reviewed first{_because(artifacts['why'])}."
+        yield "The artifact score is the share of untouched regions of an image that stand out less than the inpainted"
+        yield f"region. Its quartiles over {artifacts['scored']:,} items are {_quartiles(artifacts['quartiles'])}."
+        yield f"{artifacts['review_first']:,} items should be reviewed first{_because(artifacts['why'])}."
     else:
-        yield "No artifact scores: the run had no stage `check` that measures them."
+        yield "There are no artifact scores, because the run had no stage `check`."
     if again["asked"]:
         share = f"{again['seen']:,} of {again['asked']:,} images"
-        yield f"Asked again, the detector saw a ball in the same place in {share}."
+        yield f"After inpainting, the detector still found a ball in the same place in {share}."
     if outside["compared"]:
         yield f"Pixels outside the mask changed in {outside['changed']:,} of {outside['compared']:,} images."
     yield ""
@@ -181,8 +181,8 @@ def _gone(of: Mapping[str, Any]) -> Iterator[str]:
         yield verdict(leak)
         yield ""
         return
-    yield f"Leak test, {leak['images']:,} images of {leak['videos']:,} videos: a simple classifier was trained on"
-    yield "other videos with the noise, blur and edges of each cell. It predicts which cell was inpainted."
+    yield f"The leak test uses {leak['images']:,} images of {leak['videos']:,} videos. A simple classifier predicts the"
+    yield "inpainted cell from the noise, blur and edges of each cell. It is trained on other videos."
     yield ""
     tests = {"all cells": leak, **({"decoys": leak["decoys"]} if "decoys" in leak else {})}
     rows = [
@@ -195,17 +195,17 @@ def _gone(of: Mapping[str, Any]) -> Iterator[str]:
             f"{m['p']:.4f}",
         ]
         for among, of in tests.items()
-        for name, m in (("its first choice is the ball's cell", of["accuracy"]), ("AUC", of["auc"]))
+        for name, m in (("share of correct first choices", of["accuracy"]), ("AUC", of["auc"]))
     ]
-    yield from _table(["", "value", "95% interval", "chance", "95% of chance", "p"], rows)
+    yield from _table(["", "value", "95% interval", "chance", "95% range of chance", "p"], rows)
     yield ""
     yield f"Cells with a ball {_distinguished(leak)} from other cells."
-    yield "Chance exchanges balls between images of a sport."
+    yield "The chance level comes from exchanging balls between images of the same sport."
     yield ""
     if "decoys" in leak:
-        yield f"Decoys are {DECOYS} untouched cells of the same image, as high and as near to players as the ball's."
-        yield f"Inpainted cells {_distinguished(leak['decoys'])} from these."
-        yield "Chance takes any of the five for the ball's."
+        yield f"Decoys are {DECOYS} untouched cells of the same image, at a similar height and distance to players."
+        yield f"Inpainted cells {_distinguished(leak['decoys'])} from the decoys."
+        yield "At the chance level, the ball's cell and its decoys are equally likely to be chosen."
         yield ""
     yield f"**{verdict(leak)}**"
     yield ""
@@ -216,7 +216,7 @@ def _distinguished(test: Mapping[str, Any]) -> str:
 
 
 def _made(of: Mapping[str, Any]) -> Iterator[str]:
-    yield from ("## How it was made", "", f"Seed {of['run']['seed']}.", "")
+    yield from ("## How the dataset was made", "", f"The seed is {of['run']['seed']}.", "")
     rows = [[stage["stage"], stage["kind"], stage["version"], _settings(stage["settings"])] for stage in of["stages"]]
     yield from _table(["stage", "kind", "version", "settings"], rows)
     yield from ("", "![Items left after each stage](funnel.svg)", "")

@@ -8,7 +8,7 @@ from spotball_core.service.files import replacing
 from spotball_gen.demo.video import write_demo
 
 _HEAD = """\
-# What `spotball gen run --demo` does, as a configuration of one's own.
+# The configuration of `spotball gen run --demo`. Copy and change it as you like.
 [run]
 seed = 0
 """

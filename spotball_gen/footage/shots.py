@@ -42,7 +42,7 @@ class ShotCounter:
             from scenedetect.common import FrameTimecode
             from scenedetect.detectors import AdaptiveDetector
         except ImportError as error:
-            raise MissingExtraError("making items", "gen") from error
+            raise MissingExtraError("generating items", "gen") from error
         self._time = FrameTimecode
         self._detector = AdaptiveDetector(
             adaptive_threshold=ratio, min_content_val=least, min_scene_len=_SHORTEST, window_width=LOOK_AHEAD

@@ -157,7 +157,7 @@ class VideoFile:
             VideoError: if no frame can be decoded.
         """
         if self._origin is None and next(self.frames(), None) is None:
-            raise VideoError("no frame that can be decoded")
+            raise VideoError("the video has no frame that can be decoded")
         assert self._origin is not None
         target = max(time, 0.0) + self._origin
         self._container.seek(int(target / self._stream.time_base), stream=self._stream, backward=True)
@@ -211,17 +211,17 @@ def open_video(path: str) -> Iterator[VideoFile]:
     try:
         import av
     except ImportError as error:
-        raise MissingExtraError("making items", "gen") from error
+        raise MissingExtraError("generating items", "gen") from error
     try:
         # "file:" prevents FFmpeg from interpreting the name as a protocol or a pattern.
         container = av.open(f"file:{path}")
     except (av.FFmpegError, OSError) as error:
-        raise VideoError("no video that can be read") from error
+        raise VideoError("the file is not a readable video") from error
     with container:
         # An attached picture, such as a cover, is not a video.
         streams = [stream for stream in container.streams.video if stream.codec_context is not None]
         if not streams:
-            raise VideoError("no video that can be read")
+            raise VideoError("the file is not a readable video")
         streams[0].thread_type = "AUTO"
         yield VideoFile(container, streams[0])
 

@@ -83,7 +83,7 @@ def results_card(board: Leaderboard, keys: tuple[str, ...], repo: str, *, licens
     lines = [
         "# Spot the Ball: results",
         "",
-        f"{plural(len(board.reports), 'score report')} of `spotball score`. Made with spotball-core.",
+        f"{plural(len(board.reports), 'score report')} from `spotball score`. Made with spotball-core.",
         "",
         *_use(repo),
         *(line for text in ranking_sections(board, keys) for line in (text, "")),
@@ -112,7 +112,7 @@ def _images(rows: Sequence[SceneRow], parts: Sequence[str]) -> Iterator[str]:
         yield markdown_row([part, f"{sum(row.part == part for row in rows):,}"])
     yield ""
     if controls := sum(row.scene.control for row in rows):
-        yield f"In {plural(controls, 'image')} the ball is visible, as an attention check (`control`)."
+        yield f"The ball is visible in {plural(controls, 'image')}, for attention checks (`control`)."
         yield ""
 
 
@@ -134,8 +134,8 @@ def _score(responses: Sequence[str], signature: str | None) -> Iterator[str]:
     if signature is None:
         return
     files = ", ".join(f"`{markdown_text(name)}`" for name in responses)
-    yield from ("## Check the scores", "", f"Responses: {files}. After `spotball pull`,", "")
-    yield from ("```bash", "spotball score FOLDER --bootstrap 0", "```", "", "prints this signature:", "")
+    yield from ("## Check the scores", "", f"The responses are in {files}. After `spotball pull`, run:", "")
+    yield from ("```bash", "spotball score FOLDER --bootstrap 0", "```", "", "The command prints this signature:", "")
     yield from ("```text", signature, "```", "")
 
 

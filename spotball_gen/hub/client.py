@@ -94,7 +94,9 @@ class Hub:
             SpotballError: if the Hub rejects the request or cannot be reached.
         """
         if self._token is None:
-            raise OptionError(f"set the environment variable {TOKEN} to a token that may write to {repo}")
+            raise OptionError(
+                f"the token is missing. Set the environment variable {TOKEN} to a token that may write to {repo}"
+            )
         with self._calls("creating the repository"):
             self._api.create_repo(repo, repo_type=_TYPE, private=private, exist_ok=True)
 
@@ -141,7 +143,7 @@ class Hub:
             path = Path(self._api.hf_hub_download(repo, name, repo_type=_TYPE, revision=commit, local_dir=str(folder)))
         fault = "a link" if path.is_symlink() else file_fault(path)
         if fault is None and not file.is_same(path):
-            fault = f"other content, of {path.stat().st_size:,} bytes"
+            fault = f"different content of {path.stat().st_size:,} bytes"
         if fault is not None:
             raise SpotballError(f"{repo}: {name}: found {fault}, expected the {file.size:,} bytes that the Hub lists")
         return path
@@ -161,7 +163,7 @@ class Hub:
             # Addresses of large files are signed, so the message must not contain them.
             message = re.sub(r"(https?://[^\s?'\"]+)\?[^\s'\"]+", r"\1", message)
             statuses = {getattr(getattr(cause, "response", None), "status_code", None) for cause in causes}
-            hint = f"\nSet {TOKEN} to a token with the right to do this." if statuses & {401, 403} else ""
+            hint = f"\nSet {TOKEN} to a token that may do this." if statuses & {401, 403} else ""
             raise SpotballError(f"{endpoint()}: {what} failed: {message}{hint}") from error
 
 

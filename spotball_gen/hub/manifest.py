@@ -31,7 +31,7 @@ def is_visible(path: str) -> bool:
 
 def _visible(path: str) -> str:
     if not is_visible(path):
-        raise ValueError("a path without hidden folders and files, whose names start with a dot")
+        raise ValueError("expected a path without hidden folders and files (names that start with a dot)")
     return path
 
 
@@ -76,7 +76,7 @@ class HubManifest(Record):
     def _each_once(self) -> HubManifest:
         # Some file systems ignore case, so the second file would replace the first.
         if len({file.path.casefold() for file in self.files}) < len(self.files):
-            raise ValueError("a path occurs twice")
+            raise ValueError("expected each path only once")
         return self
 
 

@@ -13,7 +13,9 @@ from spotball_core.errors import InputError, OptionError, Problem, SpotballError
 from spotball_core.io.dataset import SCENES
 from spotball_core.io.scenes import read_scenes
 from spotball_core.leaderboard.reports import report_files
+from spotball_core.schema.faults import problems_of_record
 from spotball_core.service.files import replacing_folder
+from spotball_core.service.json_file import parse_json
 from spotball_core.service.paths import is_relative
 from spotball_gen.dataset.exports.parquet import DATA
 from spotball_gen.hub.client import Hub, RemoteFile
@@ -88,17 +90,23 @@ class _Download:
         exceeded.
         """
         problems = [
-            Problem(self.repo, None, "path", repr(name)[:80], "a relative path without .. and hidden parts")
+            Problem(
+                self.repo,
+                None,
+                "path",
+                repr(name)[:80],
+                "a relative path without .. and without hidden folders and files",
+            )
             for name in names
             if not is_relative(name) or not is_visible(name)
         ]
         size = sum(self._remote[name].size for name in names)
         free = shutil.disk_usage(self._work).free
         if size > most_bytes:
-            expected = f"at most {most_bytes:,} bytes; --max-size allows more"
+            expected = f"at most {most_bytes:,} bytes. Increase --max-size to allow more"
             problems.append(Problem(self.repo, None, "size", f"{size:,} bytes", expected))
         elif 2 * size > free:
-            expected = f"at most half of the {free:,} bytes that are free"
+            expected = f"at most half of the {free:,} free bytes"
             problems.append(Problem(self.repo, None, "size", f"{size:,} bytes", expected))
         if problems:
             raise InputError(problems)
@@ -115,31 +123,28 @@ class _Download:
 def _manifest(download: _Download) -> HubManifest:
     size = download.size(MANIFEST)
     if size is None:
-        expected = f"{MANIFEST}, which `spotball push` writes"
-        raise InputError([Problem(download.repo, None, "repository", "other files", expected)])
+        expected = "a repository that `spotball push` wrote"
+        raise InputError([Problem(download.repo, None, "repository", f"no file {MANIFEST}", expected)])
     if size > _MOST_OF_MANIFEST:
-        expected = f"at most {_MOST_OF_MANIFEST:,}"
+        expected = f"at most {_MOST_OF_MANIFEST:,} bytes"
         raise InputError([Problem(f"{download.repo}: {MANIFEST}", None, "file", f"{size:,} bytes", expected)])
+    name, content = f"{download.repo}: {MANIFEST}", download.get(MANIFEST).read_bytes()
     try:
-        return HubManifest.model_validate_json(download.get(MANIFEST).read_bytes())
+        parse_json(content)
+        return HubManifest.model_validate_json(content)
     except ValidationError as error:
-        raise InputError(
-            Problem(
-                f"{download.repo}: {MANIFEST}",
-                None,
-                ".".join(map(str, detail["loc"])) or "file",
-                repr(detail["input"])[:80],
-                str(detail["msg"]).removeprefix("Value error, "),
-            )
-            for detail in error.errors(include_url=False)
-        ) from None
+        raise InputError(problems_of_record(error, name, model=HubManifest, whole="file")) from None
+    except ValueError as error:
+        raise InputError([Problem(name, None, "file", str(error), "JSON")]) from None
 
 
 def _wanted(manifest: HubManifest, remote: Mapping[str, RemoteFile], repo: str) -> list[str]:
     """Return the files to download. Raise InputError if one is missing."""
     unchanged = [file.path for file in manifest.files if file.stored == "file"]
     if missing := [name for name in unchanged if name not in remote]:
-        raise InputError([Problem(repo, None, name, "no such file", f"what {MANIFEST} lists") for name in missing])
+        raise InputError(
+            [Problem(repo, None, name, "no such file", f"the file that {MANIFEST} lists") for name in missing]
+        )
     if manifest.kind != "dataset":
         return sorted(unchanged)
     return sorted({*unchanged, *(name for name in remote if content_of(name))})
@@ -165,9 +170,9 @@ def _restore(manifest: HubManifest, tables: Mapping[str, Path], new: Path, repo:
 def _differences(manifest: HubManifest, new: Path) -> list[str]:
     present = {path.relative_to(new).as_posix() for path in new.rglob("*") if path.is_file()}
     listed = {file.path: file for file in manifest.files}
-    differences = [f"{name}: not in the repository." for name in sorted(listed.keys() - present)]
-    differences += [f"{name}: not in what was pushed." for name in sorted(present - listed.keys())]
+    differences = [f"{name}: the repository does not contain this file." for name in sorted(listed.keys() - present)]
+    differences += [f"{name}: {MANIFEST} does not list this file." for name in sorted(present - listed.keys())]
     for name in sorted(present & listed.keys()):
         if stored_file(name, new / name, listed[name].stored) != listed[name]:
-            differences.append(f"{name}: differs from what was pushed.")
+            differences.append(f"{name}: the content differs from the pushed file.")
     return differences

@@ -13,7 +13,9 @@ from pydantic import ValidationError
 
 from spotball_core.errors import InputError, Problem
 from spotball_core.io.dataset import SCENES
+from spotball_core.schema.faults import problems_of_record
 from spotball_core.schema.scene import Scene
+from spotball_core.service.json_file import parse_json
 from spotball_core.service.paths import confined
 from spotball_core.service.unpacked_size import check_parquet_size
 from spotball_gen.dataset.exports.columns import IMAGE_COLUMN, Column
@@ -48,7 +50,7 @@ def restore_scenes(files: Sequence[Path], folder: Path) -> None:
                 write_new(folder, path, image["bytes"])
                 written[path] = digest
             elif written[path] != digest:
-                raise _refused(file, "path", f"two images for {path!r}", "one")
+                raise _refused(file, "path", f"two images for {path!r}", "one image")
     write_new(folder, SCENES, _in_order(lines, SCENES))
 
 
@@ -78,13 +80,13 @@ def write_new(folder: Path, name: str, content: bytes) -> None:
         with place.open("xb") as file:
             file.write(content)
     except (FileExistsError, NotADirectoryError, IsADirectoryError):
-        raise InputError([Problem(name, None, "path", "a path that is taken", "the path of a new file")]) from None
+        raise InputError([Problem(name, None, "path", "a path that already exists", "a new path")]) from None
 
 
 def _rows(file: Path, columns: Sequence[Column]) -> Iterator[dict[str, Any]]:
     size = file.stat().st_size
     if size > MOST_BYTES:
-        raise _refused(file, "file", f"{size:,} bytes", f"at most {MOST_BYTES:,}")
+        raise _refused(file, "file", f"{size:,} bytes", f"at most {MOST_BYTES:,} bytes")
     try:
         check_parquet_size(file)
     except InputError as error:
@@ -96,10 +98,10 @@ def _rows(file: Path, columns: Sequence[Column]) -> Iterator[dict[str, Any]]:
             frame = pl.read_parquet(content, columns=names, hive_partitioning=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         reason = next(iter(str(error).splitlines()), type(error).__name__)[:200]
-        raise _refused(file, "file", reason, f"Parquet with the columns {', '.join(names)}") from error
+        raise _refused(file, "file", reason, f"a Parquet file with the columns {', '.join(names)}") from error
     # A long text that many rows share is stored only once in the file.
     if (unpacked := frame.estimated_size()) > MOST_BYTES:
-        raise _refused(file, "file", f"rows of {unpacked:,} bytes", f"at most {MOST_BYTES:,}")
+        raise _refused(file, "file", f"rows of {unpacked:,} bytes", f"at most {MOST_BYTES:,} bytes")
     for column in columns:
         if frame.schema[column.name] != column.dtype:
             raise _refused(file, column.name, str(frame.schema[column.name]), str(column.dtype))
@@ -110,7 +112,7 @@ def _line(file: Path, row: dict[str, Any], lines: dict[int, str]) -> str:
     """Return the line of a row. Raise InputError if it is not a single line, or if its position is already used."""
     position, line = row["position"], row["line"]
     if position is None or position in lines:
-        raise _refused(file, "position", f"{position} again" if position is not None else "null", "each place once")
+        raise _refused(file, "position", f"{position} again" if position is not None else "null", "each position once")
     if line is None or "\n" in line or "\r" in line:
         raise _refused(file, "line", repr(line)[:80], "one line of text")
     lines[position] = line
@@ -120,17 +122,22 @@ def _line(file: Path, row: dict[str, Any], lines: dict[int, str]) -> str:
 def _in_order(lines: dict[int, str], name: str) -> bytes:
     places = sorted(lines)
     if places != list(range(len(places))):
-        raise InputError([Problem(name, None, "position", "gaps between the rows", "the places 0, 1, 2, ...")])
+        raise InputError(
+            [Problem(name, None, "position", "missing positions", "the positions 0, 1, 2, ... without gaps")]
+        )
     return "".join(f"{lines[place]}\n" for place in places).encode()
 
 
 def _image_path(file: Path, line: str, position: int) -> str:
     try:
+        parse_json(line)
         path = Scene.model_validate_json(line).path
     except ValidationError as error:
-        raise _refused(file, "line", f"row {position}: {error.errors()[0]['msg']}"[:200], "a scene") from None
+        raise InputError(problems_of_record(error, file.name, model=Scene, where=f"row {position}")) from None
+    except ValueError as error:
+        raise _refused(file, f"row {position}", str(error)[:200], "a scene as JSON") from None
     if path is None or not is_visible(path):
-        raise _refused(file, "path", repr(path)[:80], "the path of the image, without hidden folders and files")
+        raise _refused(file, "path", repr(path)[:80], "the path of an image, without hidden folders and files")
     return path
 
 

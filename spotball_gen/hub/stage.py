@@ -40,7 +40,7 @@ def stage(folder: Path, work: Path, *, repo: str, license: str | None = None, ur
         OptionError: if it is not a folder.
     """
     if not folder.is_dir():
-        raise OptionError(f"{folder}: not a folder. Name a dataset, an export, or a folder of score reports")
+        raise OptionError(f"{folder} is not a folder. Name a dataset, an export, or a folder of score reports")
     if (folder / SCENES).is_file():
         staged = _dataset(folder, work, repo, license, url)
     elif (folder / README).is_file() and (folder / CROISSANT).is_file():
@@ -77,7 +77,9 @@ def _dataset(folder: Path, work: Path, repo: str, license: str | None, url: str)
 
 def _export(folder: Path, work: Path, license: str | None) -> Staged:
     if license:
-        raise OptionError(f"--license: {folder / README} states the license. Change it there and remove --license")
+        raise OptionError(
+            f"--license: {folder / README} already states the license. Change it there, and remove --license"
+        )
     staged = Staged("export", folder, work)
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
     staged.add_unchanged(name for name in names if is_visible(name))
@@ -88,7 +90,7 @@ def _results(folder: Path, work: Path, repo: str, license: str | None, url: str)
     paths = report_files(folder)
     if not paths:
         expected = f"{SCENES}, {README} with {CROISSANT} from `spotball gen export`, or score reports (JSON)"
-        raise InputError([Problem(str(folder), None, "folder", "none of these", expected)])
+        raise InputError([Problem(str(folder), None, "folder", "none of the expected files", expected)])
     staged = Staged("results", folder, work)
     staged.add_unchanged(path.relative_to(folder).as_posix() for path in paths)
     board = make_leaderboard(read_reports([folder]))

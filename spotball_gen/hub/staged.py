@@ -11,6 +11,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from spotball_core.errors import InputError, Problem
+from spotball_core.schema.faults import expected_of
 from spotball_core.service.paths import data_file
 from spotball_gen.hub.manifest import MANIFEST, HubManifest, Kind, StoredFile, stored_file
 
@@ -67,7 +68,7 @@ class Staged:
         """Write the manifest. Raise InputError if the names of two files differ only in case."""
         counts = Counter(file.path.casefold() for file in self.stored)
         if twice := [file.path for file in self.stored if counts[file.path.casefold()] > 1]:
-            expected = "names that differ in more than case, which does not count on some systems"
+            expected = "names that differ in more than upper and lower case"
             raise InputError([Problem(str(self.folder), None, "path", ", ".join(twice)[:200], expected)])
         manifest = HubManifest(kind=self.kind, files=tuple(sorted(self.stored, key=lambda file: file.path)))
         self.add_text(MANIFEST, manifest.model_dump_json(indent=1) + "\n")
@@ -77,5 +78,5 @@ class Staged:
             self.stored.append(stored_file(name, place, stored))
         except ValidationError as error:
             (detail, *_) = error.errors(include_url=False)
-            expected = str(detail["msg"]).removeprefix("Value error, ")
+            expected = expected_of(detail)
             raise InputError([Problem(str(self.folder / name), None, "path", repr(name)[:80], expected)]) from None

@@ -17,12 +17,12 @@ RESPONSES: Final = "responses"
 LINES_PER_FILE: Final = 200_000
 
 LINE: Final = Column("line", "The line of the JSON Lines file, unchanged.", pl.String)
-POSITION: Final = Column("position", "The line's place in the file, from 0.", pl.Int64)
+POSITION: Final = Column("position", "Position of the line in the file, from 0.", pl.Int64)
 
 SCENES_TABLE: Final = (
     IMAGE_COLUMN,
     *SCENE_COLUMNS,
-    Column("control", "Whether the ball is visible, as an attention check.", pl.Boolean),
+    Column("control", "Whether the ball is visible, so that the image is an attention check.", pl.Boolean),
     POSITION,
     LINE,
 )
@@ -36,13 +36,13 @@ _DESCRIPTIONS = {
     "prompt": "The prompt.",
     "sample": "Number of the sample, from 1.",
     "participant": "The participant, if the respondent is people.",
-    "cell": "The named cell; null if the response is unparsed.",
+    "cell": "The cell that the respondent named; null if the response is unparsed.",
     "reasoning": "The reasoning of the response.",
 }
 
 RESPONSES_TABLE: Final = (
     *(Column(name, _DESCRIPTIONS[name], pl.Int64 if name == "sample" else pl.String) for name in RESPONSE_NAMES),
-    Column("file", "The file of responses that the line is from.", pl.String),
+    Column("file", "Name of the responses file that contains the line.", pl.String),
     POSITION,
     LINE,
 )

@@ -25,7 +25,7 @@ def opencv() -> Any:
     try:
         import cv2
     except ImportError as error:
-        raise MissingExtraError("making items", "gen") from error
+        raise MissingExtraError("generating items", "gen") from error
     return cv2
 
 

@@ -138,8 +138,8 @@ class InpaintingModel:
         pipeline, commit = loaded(load, source, "inpaint")
         channels, wanted = getattr(pipeline, family.network).config.in_channels, family.channels(pipeline)
         if channels != wanted:
-            reason = f"its network takes {channels} channels, not {wanted}"
-            raise OptionError(f"inpaint: {source}: no inpainting model: {reason}")
+            reason = f"its network has {channels} input channels instead of {wanted}"
+            raise OptionError(f"inpaint: {source} is not an inpainting model: {reason}. Choose another model")
         pipeline.set_progress_bar_config(disable=True)
         # With 32 bits, nothing needs to be cast, which avoids a warning.
         pipeline.to(*[device] if dtype == "float32" else [device, getattr(torch, dtype)])
@@ -187,7 +187,7 @@ class InpaintingModel:
             output_type="np",
         ).images
         if not np.isfinite(images).all():
-            raise ValueError("the model's image has numbers that are not finite; in 32 bits it may not")
+            raise ValueError("the model's image contains numbers that are not finite. Try dtype = 'float32'")
         pixels: NDArray[np.uint8] = (images * 255).round().astype(np.uint8)
         return pixels
 
@@ -196,4 +196,6 @@ class InpaintingModel:
         count = len(tokenizer(prompt, truncation=False, verbose=False)["input_ids"])
         if count > tokenizer.model_max_length:
             most = tokenizer.model_max_length
-            raise OptionError(f"inpaint: the model reads {most} tokens, and this has {count}: {prompt!r}")
+            raise OptionError(
+                f"inpaint: a prompt has {count} tokens, at most {most} are allowed. Shorten it: {prompt!r}"
+            )

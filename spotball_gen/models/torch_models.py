@@ -53,7 +53,7 @@ def picked_device(setting: str, stage: str) -> Literal["cpu", "cuda"]:
 
     available = torch.cuda.is_available()
     if setting == "cuda" and not available:
-        raise OptionError(f"{stage}: device: PyTorch finds no CUDA here")
+        raise OptionError(f"{stage}: device: PyTorch finds no CUDA device on this machine. Use auto or cpu")
     return "cuda" if available and setting != "cpu" else "cpu"
 
 

@@ -81,7 +81,7 @@ class SourceSettings(StageSettings):
         if self.path is not None:
             searched = {"query", "count", "match"} & self.model_fields_set
             if searched:
-                raise ValueError(f"{' and '.join(sorted(searched))} and path exclude each other")
+                raise ValueError(f"expected path without {', '.join(sorted(searched))}")
         return self
 
 
@@ -212,7 +212,7 @@ class _ConfigReader:
             unspecified = source.path is None and source.query is None
             if unspecified and source.sport in sports and not sports[source.sport].queries:
                 expected = f"path or query, or queries in [sports.{source.sport}]"
-                self._wrong("sources", f"{source.sport} without videos", expected)
+                self._wrong("sources", f"{source.sport} without path and query", expected)
 
     def _choice(self, stage: str) -> StageChoice | None:
         table = dict(self._table(stage))
@@ -226,7 +226,7 @@ class _ConfigReader:
         try:
             make = find(stage, kind)
         except OptionError as error:
-            self._wrong(f"{stage}.kind", repr(kind), f"one that can be used: {error}")
+            self._wrong(f"{stage}.kind", repr(kind), f"a kind that can be used here ({error})")
             return None
         settings = self._model(make.Settings, stage, table)
         return settings and StageChoice(stage, kind, make, settings)

@@ -76,7 +76,7 @@ class FunnelStep:
 
 _KIND = RunKind(
     name="dataset",
-    work="making items",
+    work="generating items",
     extra="gen",
     content="videos",
     detail="engine",

@@ -25,33 +25,35 @@ SCHEMA = Schema(
             "Videos, in the order of their frames. Of two near-duplicate frames, the first is kept.",
             ("video",),
             (
-                Column("video", "TEXT NOT NULL", "its id: file name and start of the digest"),
-                Column("position", "INTEGER NOT NULL UNIQUE", "index in this order, from 0"),
+                Column("video", "TEXT NOT NULL", "id of the video: file name and start of the digest"),
+                Column("position", "INTEGER NOT NULL UNIQUE", "position of the video in this order, from 0"),
                 Column("sport", "TEXT NOT NULL", "the sport"),
                 Column(
                     "path", "TEXT NOT NULL", "last known path of the file; relative if it is inside the work folder"
                 ),
                 Column("license", "TEXT NOT NULL", "license according to the configuration or the origin"),
-                Column("origin", "TEXT NOT NULL", "a file name as in the configuration, or an address"),
+                Column("origin", "TEXT NOT NULL", "file name from the configuration, or web address"),
                 Column("sha256", "TEXT NOT NULL", "digest of the file"),
-                Column("size", "INTEGER NOT NULL", "its size in bytes"),
+                Column("size", "INTEGER NOT NULL", "size of the file in bytes"),
                 Column("modified", "INTEGER NOT NULL", "time of the last change, in ns since 1970"),
                 Column("state", "TEXT NOT NULL", "waiting, done, or failed"),
                 Column("detail", "TEXT", "problem with the video"),
-                Column("frames", "INTEGER NOT NULL", "number of its frames that are items so far"),
+                Column("frames", "INTEGER NOT NULL", "number of frames that have become items so far"),
             ),
         ),
         "items": Table(
-            "Items, in their state after the last stage that they passed.",
+            "Items, each in its state after the last stage that it passed.",
             ("item",),
             (
                 Column("item", "TEXT NOT NULL", "id: the video's id and the time stamp in ms"),
-                Column("video", "TEXT NOT NULL", "id of its video"),
+                Column("video", "TEXT NOT NULL", "id of the item's video"),
                 Column("ms", "INTEGER NOT NULL", "time stamp in milliseconds"),
                 Column("frame", "INTEGER NOT NULL", "number of the frame in the video, in decoding order"),
                 Column("shot", "INTEGER NOT NULL", "number of the shot in the video, from 0"),
                 Column("hash", "BLOB", "perceptual hash, to detect near duplicates"),
-                Column("stage", "TEXT NOT NULL", "the last stage that it passed, or that removed it"),
+                Column(
+                    "stage", "TEXT NOT NULL", "the last stage that the item passed, or the stage that removed the item"
+                ),
                 Column("state", "TEXT NOT NULL", "going, passed (all stages), rejected, or failed"),
                 Column("record", "TEXT NOT NULL", "times, scores, boxes, pictures, seeds, versions, as JSON"),
             ),
@@ -63,17 +65,15 @@ SCHEMA = Schema(
                 Column("item", "TEXT NOT NULL", "the item's id, or the video's id if the video cannot be read"),
                 Column("stage", "TEXT NOT NULL", "the stage"),
                 Column("outcome", "TEXT NOT NULL", "kept, rejected, or failed"),
-                Column(
-                    "reason", "TEXT", "reason of a reject, the same for all similar items; or the error of a failure"
-                ),
+                Column("reason", "TEXT", "reason of a rejection, the same for all similar items; or the error"),
                 Column("detail", "TEXT", "details of this item"),
-                Column("scores", "TEXT NOT NULL", "measurements that led to a reject, as JSON"),
+                Column("scores", "TEXT NOT NULL", "measurements that led to a rejection, as JSON"),
                 Column("session", "INTEGER NOT NULL", "number of the session"),
                 Column("at", "TEXT NOT NULL", "time of the result, UTC"),
             ),
         ),
         "settled": Table(
-            "Stages that need all items to decide, and have decided.",
+            "Stages that decide on all items together, and that have decided.",
             ("stage",),
             (
                 Column("stage", "TEXT NOT NULL", "the stage"),
@@ -81,6 +81,6 @@ SCHEMA = Schema(
             ),
         ),
     },
-    start_over="generate into another folder with --out",
+    start_over="generate a new dataset in another folder with --out",
     indexes=INDEXES,
 )

@@ -51,7 +51,7 @@ class Quota(StageSettings):
     @classmethod
     def _rising(cls, edges: tuple[float, ...]) -> tuple[float, ...]:
         if list(edges) != sorted(set(edges)):
-            raise ValueError("edges have to rise")
+            raise ValueError("edges have to increase")
         return edges
 
     @model_validator(mode="after")
@@ -263,17 +263,20 @@ class _Program:
                 if line := self._starves(quota, name, targets[name], available, n_taken, surplus):
                     lines.append(line)
         if self._count is not None and not lines and sum(per_kind.values()) < self._count:
-            lines.append(f"count starves: {sum(per_kind.values()):,} of {self._count:,}")
+            lines.append(f"count: only {sum(per_kind.values()):,} of {self._count:,} items were selected")
         return bins, tuple(lines)
 
     def _starves(self, quota: str, name: str, target: int, available: int, n_taken: int, surplus: int) -> str | None:
         if self._count is not None and n_taken < target:
-            return f"{quota} {name} starves: {n_taken:,} of {target:,}, {available:,} there"
+            return f"{quota} {name}: only {n_taken:,} of {target:,} items were selected ({available:,} available)"
         if self._count is None and not available:
-            return f"{quota} {name} starves: no item at all, and the others share its part"
+            return f"{quota} {name}: no item is available, so the other bins share its part"
         if self._count is None and self._wanted[quota][name] and available == n_taken and surplus:
             remaining = sum(self._kinds.values()) - available
-            return f"{quota} {name} starves: all {available:,} are taken, and keep the other {remaining:,} from being"
+            return (
+                f"{quota} {name}: all {available:,} items are selected, so the quota excludes some of the other "
+                f"{remaining:,}"
+            )
         return None
 
 
@@ -298,4 +301,4 @@ def _within(value: float, of: Range) -> bool:
 
 def _check_shares(shares: Sequence[float]) -> None:
     if any(share < 0 for share in shares) or abs(sum(shares) - 1) > 1e-6:
-        raise ValueError(f"shares have to be 0 or more and to add up to 1, not to {sum(shares):g}")
+        raise ValueError(f"shares have to be at least 0 and add up to 1, but they add up to {sum(shares):g}")

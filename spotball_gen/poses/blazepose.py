@@ -32,7 +32,7 @@ COCO_LANDMARKS = (0, 2, 5, 7, 8, 11, 12, 13, 14, 15, 16, 23, 24, 25, 26, 27, 28)
 
 IN_WHEEL = "mediapipe/modules/pose_landmark/pose_landmark_full.tflite"
 
-_GET_IT = "download the weights with: pip download --no-deps mediapipe==0.10.14"
+_GET_IT = "Download the weights with: pip download --no-deps mediapipe==0.10.14"
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class BlazePose:
         data = _weights(path)
         try:
             if data[4:8] != b"TFL3":
-                raise ValueError("it is not a TensorFlow Lite file")
+                raise ValueError("the file is not a TensorFlow Lite file")
             with tempfile.TemporaryDirectory() as folder:
                 file = Path(folder, "weights.tflite")
                 file.write_bytes(data)
@@ -68,7 +68,7 @@ class BlazePose:
             model.run(np.zeros((SIZE, SIZE, 3), dtype=np.uint8))
         except (cv2.error, ValueError) as error:
             reason = str(error).splitlines()[0]
-            raise OptionError(f"{path}: not the weights of BlazePose's landmarks: {reason}; {_GET_IT}") from error
+            raise OptionError(f"{path} does not contain the weights of BlazePose: {reason}. {_GET_IT}") from error
         return model
 
     def run(self, crop: Image) -> tuple[FloatArray, float]:
@@ -89,7 +89,9 @@ class BlazePose:
         self.net.setInput(pixels)
         landmarks, person = self.net.forward(["Identity", "Identity_1"])
         if landmarks.size != LANDMARKS * 5 or person.size != 1:
-            raise ValueError(f"outputs of {landmarks.size} and {person.size} numbers, expected {LANDMARKS * 5} and 1")
+            raise ValueError(
+                f"the model returned {landmarks.size} and {person.size} numbers, expected {LANDMARKS * 5} and 1"
+            )
         x, y, _, visible, present = landmarks.reshape(LANDMARKS, 5).astype(float).T
         return np.stack([x, y, _probability(visible), _probability(present)], axis=1), float(person.item())
 
@@ -161,14 +163,14 @@ class SquareCrop:
 def _weights(path: Path) -> bytes:
     """Return the bytes of the weights in a file or in a wheel."""
     if not path.is_file():
-        raise OptionError(f"the file {path} does not exist; {_GET_IT}")
+        raise OptionError(f"the file {path} does not exist. {_GET_IT}")
     if not zipfile.is_zipfile(path):
         return path.read_bytes()
     with zipfile.ZipFile(path) as wheel:
         try:
             return wheel.read(IN_WHEEL)
         except (KeyError, zipfile.BadZipFile) as error:
-            raise OptionError(f"{path} does not contain {IN_WHEEL}, as MediaPipe 0.10.14 does; {_GET_IT}") from error
+            raise OptionError(f"{path} does not contain {IN_WHEEL}. {_GET_IT}") from error
 
 
 def _probability(logits: FloatArray) -> FloatArray:

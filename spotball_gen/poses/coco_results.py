@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from spotball_core.errors import InputError, Problem
+from spotball_core.schema.faults import problems_of_record
 from spotball_core.service.json_file import read_json
 from spotball_core.typing import FloatArray
 from spotball_gen.box_files.coco_keypoints import (
@@ -114,7 +115,11 @@ class _Reader:
         """Return the valid entries of a list, with their positions."""
         if not isinstance(value, list):
             actual = "nothing" if value is None else type(value).__name__
-            self.wrong(part or "file", actual, "a list" if part else "a list of results, or images and annotations")
+            self.wrong(
+                part or "file",
+                actual,
+                "a list" if part else "a list of results, or an object with images and annotations",
+            )
             return []
         read = []
         for number, entry in enumerate(value):
@@ -122,10 +127,7 @@ class _Reader:
             try:
                 read.append((where, model.model_validate(entry)))
             except ValidationError as error:
-                for detail in error.errors(include_url=False):
-                    field = ".".join([where, *(str(step) for step in detail["loc"])])
-                    actual = "nothing" if detail["type"] == "missing" else repr(detail["input"])[:80]
-                    self.wrong(field, actual, detail["msg"])
+                self._problems += problems_of_record(error, str(self._path), model=model, where=where)
         return read
 
     def image_name(self, where: str, entry: _Result, pictures: dict[_Id, str] | None) -> str | None:

@@ -103,7 +103,9 @@ def scene_poses(scene: Scene, dataset: Path, estimator: PoseEstimator) -> Estima
     estimate = estimator.estimate(scene, image)
     if estimate.keypoints.shape != no_pose(len(scene.boxes)).shape:
         shape = estimate.keypoints.shape
-        raise OptionError(f"{type(estimator).__name__}: keypoints of shape {shape} for {len(scene.boxes)} players")
+        raise OptionError(
+            f"{type(estimator).__name__}: found keypoints of shape {shape} for {len(scene.boxes)} players"
+        )
     return checked(estimate, scene)
 
 
@@ -120,7 +122,7 @@ def _image(scene: Scene, dataset: Path) -> Image:
     try:
         pixels = decoded(path)
     except OSError as error:
-        raise InputError([Problem(str(path), None, "image", str(error), "an image that can be read")]) from error
+        raise InputError([Problem(str(path), None, "image", str(error), "a readable image")]) from error
     height, width = pixels.shape[:2]
     if (width, height) != (scene.width, scene.height):
         expected = f"{scene.width} x {scene.height} pixels, as {SCENES} states"
@@ -132,7 +134,7 @@ def _check_out(dataset: Path, out: Path) -> None:
     """Raise OptionError if a new dataset must not be written to `out`."""
     source, target = dataset.resolve(), out.resolve()
     if source.is_relative_to(target) or target.is_relative_to(source):
-        raise OptionError(f"--out {out} must be a folder outside the dataset {dataset}; the dataset is not changed")
+        raise OptionError(f"--out: {out} overlaps with the dataset {dataset}. Name a folder outside the dataset")
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return
     if out.is_dir() and (out / REPORT).is_file():
@@ -142,7 +144,7 @@ def _check_out(dataset: Path, out: Path) -> None:
         foreign = sorted(present - _files_of(out))
         if not foreign:
             return
-        raise OptionError(f"{out} contains {foreign[0]}, which would be lost. Move it away, or name another folder")
+        raise OptionError(f"{out} contains {foreign[0]}, which would be deleted. Move the file, or name another folder")
     raise OptionError(f"{out} exists and was not written by this command. Name another folder")
 
 

@@ -97,7 +97,7 @@ def no_pose(n_players: int) -> FloatArray:
 def _problem(kind: str, settings: type[PoseSettings], detail: Any) -> str:
     name = ".".join(str(part) for part in detail["loc"])
     if detail["type"] == "missing":
-        return f"{kind}: {name} is missing; add {'--file FILE' if name == 'file' else f'--option {name}=VALUE'}"
+        return f"{kind}: {name} is missing. Add {'--file FILE' if name == 'file' else f'--option {name}=VALUE'}"
     if detail["type"] == "extra_forbidden":
         return f"{kind}: {unknown_name('option', name, settings.model_fields)}"
     return f"{kind}: {name}: found {detail['input']!r:.80}, expected {expected_of(detail)}"

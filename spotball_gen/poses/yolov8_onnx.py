@@ -24,7 +24,7 @@ from spotball_gen.poses.estimator import Estimate, PoseSettings
 from spotball_gen.poses.matching import Person, match, overlaps
 
 _WHERE = "yolov8-pose-onnx"
-_EXPORT = "export one with: yolo export model=yolov8n-pose.pt format=onnx"
+_EXPORT = "Export a model with: yolo export model=yolov8n-pose.pt format=onnx"
 
 
 class YoloV8PoseSettings(PoseSettings):
@@ -73,7 +73,7 @@ class YoloV8PoseOnnx:
         if importlib.util.find_spec("onnxruntime") is None:
             raise MissingExtraError(_WHERE, "gen")
         if not settings.file.is_file():
-            raise OptionError(f"{_WHERE}: the file {settings.file} does not exist; {_EXPORT}")
+            raise OptionError(f"{_WHERE}: the file {settings.file} does not exist. {_EXPORT}")
         self.settings = settings
         self._providers = onnx_providers(settings.device, _WHERE)
 
@@ -126,7 +126,9 @@ class YoloV8PoseOnnx:
             if not is_pose_output(output.shape):
                 shape = " x ".join(map(str, output.shape))
                 expected = f"batch x {RAW_ROWS} x places, or batch x people x {NMS_COLUMNS}"
-                raise OptionError(f"{_WHERE}: {self._model.weights}: its output is {shape}, not {expected}; {_EXPORT}")
+                raise OptionError(
+                    f"{_WHERE}: {self._model.weights}: found an output of {shape}, expected {expected}. {_EXPORT}"
+                )
             outputs += list(output[:count])
         read = []
         for (box, _, corner), output in zip(views, outputs, strict=True):

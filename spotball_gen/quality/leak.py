@@ -150,7 +150,7 @@ def leak_test(dataset: Path, *, seed: int = 0, permutations: int = 200, most: in
     videos = [video_of(scene) for scene in usable]
     if len(set(videos)) < 2:
         actual = f"{len(usable)} images without the ball, of {len(set(videos))} videos"
-        raise InputError([Problem(str(dataset / SCENES), None, "scenes", actual, "images of two videos at least")])
+        raise InputError([Problem(str(dataset / SCENES), None, "scenes", actual, "images of at least two videos")])
     grids = {(scene.grid.rows, scene.grid.cols) for scene in usable}
     if len(grids) > 1:
         actual = ", ".join(f"{rows} x {cols}" for rows, cols in sorted(grids))
@@ -326,17 +326,17 @@ def _image(path: Path) -> NDArray[np.uint8]:
     try:
         return decoded(path)
     except OSError as error:
-        raise InputError([Problem(str(path), None, "image", str(error), "a picture")]) from error
+        raise InputError([Problem(str(path), None, "image", str(error), "a readable image")]) from error
 
 
 def lines(leak: Leak) -> Iterator[str]:
     """Yield lines for a terminal. The last line is the verdict."""
-    images = f"{leak.images:,} images of {leak.videos:,} videos, {leak.folds} folds"
-    yield f"{images}, {leak.permutations} exchanges of balls"
+    images = f"{leak.images:,} images of {leak.videos:,} videos"
+    yield f"{images}; {leak.folds} folds of cross-validation; {leak.permutations} permutations of balls"
     yield from _numbers(leak)
     yield f"Cells with a ball {_distinguished(leak)} from other cells.{_named(leak)}"
     if leak.decoys is not None:
-        yield f"{leak.decoys.images:,} images, each ball's cell among {DECOYS} decoys as high and as near to players"
+        yield f"{leak.decoys.images:,} images; each ball's cell is compared with {DECOYS} similar cells (decoys)"
         yield from _numbers(leak.decoys)
         yield f"Inpainted cells {_distinguished(leak.decoys)} from their decoys.{_named(leak.decoys)}"
     yield verdict(leak.record())
@@ -350,16 +350,16 @@ def verdict(record: Mapping[str, Any]) -> str:
 
     Examples:
         >>> verdict({"not_done": "it needs images of at least two videos"})
-        'Leak test: not done; it needs images of at least two videos.'
+        'Leak test: not done, because it needs images of at least two videos.'
     """
     if "not_done" in record:
-        return f"Leak test: not done; {record['not_done']}."
+        return f"Leak test: not done, because {record['not_done']}."
     if record["leaks"] is None:
-        return f"Leak test: no verdict; too few images have {DECOYS} untouched cells to compare with."
+        return f"Leak test: no verdict, because too few images have {DECOYS} untouched cells for comparison."
     accuracy, auc = record["decoys"]["accuracy"], record["decoys"]["auc"]
     numbers = (
-        f"a classifier picks them out of {DECOYS + 1} similar cells in {accuracy['value']:.0%} of the images, by "
-        f"chance in {accuracy['chance']:.0%} (p = {min(accuracy['p'], auc['p']):.3f})"
+        f"among {DECOYS + 1} similar cells, a classifier chooses the inpainted one in {accuracy['value']:.0%} of the "
+        f"images (chance level {accuracy['chance']:.0%}, p = {min(accuracy['p'], auc['p']):.3f})"
     )
     if record["leaks"]:
         return f"Leak test: failed. Inpainted cells can be recognized: {numbers}. Do not publish these images."
@@ -380,4 +380,4 @@ def _numbers(leak: Leak) -> Iterator[str]:
 def _named(leak: Leak) -> str:
     """Return the most informative features, if cells were distinguished."""
     features = ", ".join(f"{name} ({weight:+.2f})" for name, weight in list(leak.weights.items())[:3])
-    return f" What tells most: {features}." if leak.distinguished else ""
+    return f" The most informative features are {features}." if leak.distinguished else ""

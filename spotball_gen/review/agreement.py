@@ -47,13 +47,13 @@ def cohens_kappa(one: Sequence[Hashable], other: Sequence[Hashable]) -> Kappa:
     """
     n = len(one)
     if not n:
-        return Kappa(0, None, None, "nothing that both decided on")
+        return Kappa(0, None, None, "there are no decisions in common")
     n_equal = sum(a == b for a, b in zip(one, other, strict=True))
     first_counts, second_counts = Counter(one), Counter(other)
     # Both values are multiplied by n squared.
     observed, expected = n_equal * n, sum(first_counts[answer] * second_counts[answer] for answer in first_counts)
     if expected == n * n:
-        return Kappa(n, 1.0, None, "both gave the same answer to all items")
+        return Kappa(n, 1.0, None, "both reviewers made the same decision on all items")
     return Kappa(n, n_equal / n, (observed - expected) / (n * n - expected))
 
 

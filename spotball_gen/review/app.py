@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from spotball_core.schema.faults import expected_of
 from spotball_core.schema.record import Record
 from spotball_core.service.json_file import parse_json
 from spotball_core.service.safe_text import show
@@ -36,7 +37,7 @@ MAX_REGIONS = 20
 MAX_ADDED = 100
 """Maximum boxes that a reviewer may add per image."""
 
-STALE = "this was changed elsewhere, such as in another tab"
+STALE = "the review was changed in another place, such as another tab"
 
 Whole = Annotated[int, Field(strict=True, ge=0, le=2**53)]
 Pixels = Annotated[float, Field(strict=True, ge=0, le=10**6)]
@@ -66,11 +67,11 @@ class DecisionChange(Record):
     @model_validator(mode="after")
     def _whole(self) -> DecisionChange:
         if (self.verdict == "reject") != (self.reason in REASONS):
-            raise ValueError("a reject has one of the known reasons, nothing else has any")
+            raise ValueError("expected one of the known reasons for reject, and no reason otherwise")
         if self.verdict != "reject" and self.reason is not None:
-            raise ValueError("only a reject has a reason")
+            raise ValueError("expected a reason only for reject")
         if (self.verdict == "repaint") != bool(self.regions):
-            raise ValueError("what is to be repainted has regions, nothing else has any")
+            raise ValueError("expected regions for repaint, and no regions otherwise")
         return self
 
 
@@ -128,7 +129,7 @@ class _ReviewHandlers:
         """Return the page if the token is correct."""
         if (token := request.query_params.get("token")) is not None:
             if not self._is_token(token):
-                raise HttpError(403, "this link is of another start of the command; open the one it printed last")
+                raise HttpError(403, "this link is outdated. Open the link that `spotball gen review` printed last")
             response: Response = RedirectResponse("/", 303)
             # SameSite=Strict, because no other site needs the cookie.
             response.set_cookie(self._cookie, self._token, httponly=True, samesite="strict")
@@ -183,11 +184,11 @@ class _ReviewHandlers:
         """Store a change."""
         change = DecisionChange.model_validate(await self._body(request))
         if change.item >= len(self._pieces):
-            raise HttpError(422, f"no item {change.item}")
+            raise HttpError(422, f"there is no item {change.item}")
         piece = self._pieces[change.item]
         players = piece.scene.players or ()
         if any(box >= len(players) for box in change.unchecked):
-            raise HttpError(422, f"item {change.item} has {len(players)} boxes")
+            raise HttpError(422, f"item {change.item} has only {len(players)} boxes")
         regions = tuple(_within(region, piece) for region in change.regions)
         unchecked = tuple(players[box].corners for box in sorted(set(change.unchecked)))
         added = tuple(_within(box, piece) for box in change.added)
@@ -214,7 +215,7 @@ class _ReviewHandlers:
 
     def _known(self, request: Request) -> None:
         if not self._is_token(request.cookies.get(self._cookie, "")):
-            raise HttpError(403, "open the link that spotball gen review printed")
+            raise HttpError(403, "open the link that `spotball gen review` printed")
 
     async def _body(self, request: Request) -> Any:
         check_origin(request.headers)
@@ -222,7 +223,7 @@ class _ReviewHandlers:
         try:
             return parse_json(await read_body(request, MAX_BODY))
         except ValueError:
-            raise HttpError(422, "no JSON") from None
+            raise HttpError(422, "the request is not JSON") from None
 
     # What goes wrong -----------------------------------------------------------------------------------------
 
@@ -236,7 +237,7 @@ class _ReviewHandlers:
         """Return the response to a malformed request."""
         detail = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, detail["loc"])) or "the body"
-        return JSONResponse({"error": f"{where}: {detail['msg']}"}, 422)
+        return JSONResponse({"error": f"{where}: expected {expected_of(detail)}"}, 422)
 
     async def stale(self, request: Request, error: StaleError) -> Response:
         """Return the response to a change from an outdated page."""
@@ -249,11 +250,11 @@ class _ReviewHandlers:
     async def not_stored(self, request: Request, error: StoreError) -> Response:
         """Return the response if the store cannot be written to. The page must send the change again."""
         show(f"error: {error}", err=True)
-        return JSONResponse({"error": "it could not be stored"}, 503)
+        return JSONResponse({"error": "the server could not store the decision"}, 503)
 
     async def fault(self, request: Request, error: Exception) -> Response:
         """Return the response to an internal error. The traceback goes to the log, not to the browser."""
-        return JSONResponse({"error": "something went wrong here"}, 500)
+        return JSONResponse({"error": "internal error of the server"}, 500)
 
 
 def _told(piece: ReviewImage) -> dict[str, Any]:
@@ -291,5 +292,7 @@ def _within(region: Corners, piece: ReviewImage) -> Corners:
     """Check that a region is valid and inside the image, and return it."""
     x1, y1, x2, y2 = region
     if not (x1 < x2 <= piece.scene.width and y1 < y2 <= piece.scene.height):
-        raise HttpError(422, f"no region of an image of {piece.scene.width}x{piece.scene.height}: {list(region)}")
+        raise HttpError(
+            422, f"{list(region)} is not within the image of {piece.scene.width}x{piece.scene.height} pixels"
+        )
     return region

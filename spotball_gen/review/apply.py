@@ -73,7 +73,17 @@ def apply_review(dataset: Path, *, only_accepted: bool = False) -> Applied:
             repainted=ledger.repainted() if ledger else frozenset(),
         )
         if not scenes:
-            raise InputError([Problem(str(original), None, "scenes", "none that the review left", "at least one")])
+            raise InputError(
+                [
+                    Problem(
+                        str(original),
+                        None,
+                        "scenes",
+                        "no images, because the review excluded all",
+                        "at least one image",
+                    )
+                ]
+            )
         if original.name != ORIGINAL:
             with replacing(confined(dataset, ORIGINAL)) as beside:
                 shutil.copyfile(original, beside)

@@ -47,8 +47,8 @@ def serve(dataset: Path, *, reviewer: str, host: str, port: int, tell: Callable[
 
         def ready() -> None:
             over = sum(image.first for image in images)
-            tell(f"{len(images):,} images, {over:,} of them over a limit; reviewer: {reviewer}")
+            tell(f"{len(images):,} images ({over:,} above a limit of the checks); reviewer: {reviewer}")
             tell(f"{shown(at)}/?token={token}")
 
         serve_until_ended(config, at, ready)
-    tell("stopped; all decisions are stored")
+    tell("the server has stopped; all decisions are stored")

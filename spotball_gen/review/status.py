@@ -16,7 +16,7 @@ SHOWN = 20
 def lines(decisions: Mapping[str, Mapping[Key, Decision]], pieces: Sequence[ReviewImage]) -> Iterator[str]:
     """Yield lines with each reviewer's decisions, and the agreement of each pair of reviewers."""
     first = sum(piece.first for piece in pieces)
-    yield f"{len(pieces):,} images, {first:,} of them over a limit"
+    yield f"{len(pieces):,} images ({first:,} above a limit of the checks)"
     if not decisions:
         yield "there are no decisions yet"
     by_key = {piece.scene.key: piece for piece in pieces}
@@ -26,14 +26,14 @@ def lines(decisions: Mapping[str, Mapping[Key, Decision]], pieces: Sequence[Revi
         decided = len(current) - verdicts[None]
         unchecked = sum(len(decision.unchecked) for decision in current.values())
         yield (
-            f"{reviewer}: {decided:,} of {len(pieces):,} decided: {verdicts['accept']:,} accepted, "
+            f"{reviewer} decided on {decided:,} of {len(pieces):,} images: {verdicts['accept']:,} accepted, "
             f"{verdicts['reject']:,} rejected, {verdicts['repaint']:,} to repaint; {unchecked:,} boxes unchecked"
         )
         reasons = Counter(decision.reason for decision in current.values() if decision.reason)
         if reasons:
             yield "  rejected: " + ", ".join(f"{n:,} {reason}" for reason, n in reasons.most_common())
         if n_missing := len(of) - len(current):
-            yield f"  {n_missing:,} more of images that the dataset no longer has"
+            yield f"  {n_missing:,} more decisions on images that are no longer in the dataset"
     for pair in agreements(decisions, pieces):
         yield f"{pair.first} and {pair.second}: verdicts: {_said(pair.verdicts, 'images')}"
         yield f"{pair.first} and {pair.second}: boxes: {_said(pair.boxes, 'boxes')}"
@@ -43,7 +43,7 @@ def lines(decisions: Mapping[str, Mapping[Key, Decision]], pieces: Sequence[Revi
             )
             yield f"  {sport}/{image}: {first_verdict}, {second_verdict}"
         if len(pair.differing) > SHOWN:
-            yield f"  and {len(pair.differing) - SHOWN:,} more on which they differ"
+            yield f"  and {len(pair.differing) - SHOWN:,} more images with different verdicts"
 
 
 def _said(kappa: Kappa, unit: str) -> str:

@@ -46,20 +46,24 @@ SCHEMA = Schema(
             ("number",),
             (
                 Column("number", "INTEGER NOT NULL", "number of the change, from 1"),
-                Column("change", "TEXT NOT NULL UNIQUE", "the id that the page assigned, so that it counts once"),
+                Column(
+                    "change",
+                    "TEXT NOT NULL UNIQUE",
+                    "id that the page assigned, so that a repeated request counts once",
+                ),
                 Column("reviewer", "TEXT NOT NULL", "name of the reviewer"),
                 Column("sport", "TEXT NOT NULL", "sport of the image"),
                 Column("image", "TEXT NOT NULL", "the image's id"),
                 Column("verdict", "TEXT", "accept, reject or repaint; null if only boxes were changed"),
-                Column("reason", "TEXT", "reason of a reject"),
+                Column("reason", "TEXT", "reason of a rejection"),
                 Column("unchecked", "TEXT NOT NULL", "corners of the boxes that do not hold a player, as JSON"),
                 Column("regions", "TEXT NOT NULL", "corners of the regions to repaint, as JSON"),
                 Column("at", "TEXT NOT NULL", "time of the change, UTC"),
-                Column("undone", "TEXT", "time at which it was undone, UTC; null if it was not"),
+                Column("undone", "TEXT", "time when the change was undone, UTC; null if it was not undone"),
             ),
         ),
         "added": Table(
-            "Boxes that a change adds. A moved box is unchecked and added at its new place.",
+            "Boxes that a change adds. A moved box is unchecked and added at its new position.",
             ("number",),
             (
                 Column("number", "INTEGER NOT NULL", "number of the change"),
@@ -70,14 +74,14 @@ SCHEMA = Schema(
             "Applications of decisions to the dataset.",
             ("number",),
             (
-                Column("number", "INTEGER NOT NULL", "number in order, from 1"),
+                Column("number", "INTEGER NOT NULL", "number of the application, from 1"),
                 Column("original", "TEXT NOT NULL", "SHA-256 of the original scenes"),
                 Column("written", "TEXT NOT NULL", "SHA-256 of the scenes with the decisions"),
                 Column("at", "TEXT NOT NULL", "time of the application, UTC"),
             ),
         ),
     },
-    start_over=f"move it and its log {REVIEW}-wal away to review all images again",
+    start_over=f"move this file and {REVIEW}-wal to another folder, and review all images again",
 )
 
 

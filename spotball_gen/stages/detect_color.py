@@ -36,7 +36,9 @@ class SportColors(StageSettings):
     @model_validator(mode="after")
     def _fit(self) -> SportColors:
         if len(self.shirts) != len(self.shorts):
-            raise ValueError(f"{len(self.shirts)} shirts and {len(self.shorts)} shorts; each team has one of both")
+            raise ValueError(
+                f"there are {len(self.shirts)} colors of shirts and {len(self.shorts)} of shorts; each team needs both"
+            )
         if len(set(self.ball)) == 1:
             raise ValueError(f"ball: {list(self.ball)} is gray, but the ball is detected by its hue. Choose a color")
         return self
@@ -117,7 +119,7 @@ class Color:
         colors = self._colors.get(item.sport)
         if colors is None:
             raise OptionError(
-                f"detect: color: no colors for {item.sport!r}. Add the table [detect.colors.{item.sport}]"
+                f"detect: color: there are no colors for {item.sport!r}. Add the table [detect.colors.{item.sport}]"
             )
         teams = [Team(shirt, shorts) for shirt, shorts in zip(colors.shirts, colors.shorts, strict=True)]
         boxes = find_balls(item.image, colors.ball)

@@ -57,10 +57,10 @@ class FileSettings(StageSettings):
             except (KeyError, IndexError, ValueError, AttributeError) as error:
                 field_names = ", ".join(f"{{{field}}}" for field in _EXAMPLE)
                 raise ValueError(
-                    f"{name}: {getattr(self, name)!r} cannot be filled in ({error}); it may have {field_names}"
+                    f"{name}: {getattr(self, name)!r} is not valid ({error}); the placeholders are {field_names}"
                 ) from error
         if self.format != "coco" and not self.classes:
-            raise ValueError('give classes, by number: {"32" = "ball", "0" = "player"}')
+            raise ValueError('expected classes by number, such as {"32" = "ball", "0" = "player"}')
         return self
 
 
@@ -160,7 +160,7 @@ class FromFile:
         if self.settings.format == "mot":
             return self._mot[path].get(number, ()), self._digests[path]
         if name not in self._coco[path]:
-            raise ValueError(f"{path.name} has no image called {name!r}")
+            raise ValueError(f"{path.name} does not contain the image {name!r}")
         return self._coco[path][name], self._digests[path]
 
     def _view(self, frames: Mapping[str, Any]) -> ImageView:
@@ -183,10 +183,8 @@ class FromFile:
         place = f"{self.settings.path}/{frame}".format(**{**names, "frame": 0, "ms": 0})
         other_video = self._videos.setdefault(place, item.source.video)
         if other_video != item.source.video:
-            conflict = f"the boxes of {other_video} would be those of {item.source.video}, too"
-            raise OptionError(
-                f"detect: {conflict}; tell them apart by {{source}}, or by {{video}} and other file names"
-            )
+            conflict = f"the videos {other_video} and {item.source.video} would use the same boxes"
+            raise OptionError(f"detect: {conflict}. Add {{source}} to path, or add {{video}} and rename the videos")
 
     def _path(self, text: str) -> Path:
         return self.context.folder / Path(text).expanduser()

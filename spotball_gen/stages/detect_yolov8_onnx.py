@@ -21,7 +21,7 @@ from spotball_gen.models.yolo.onnx_file import OnnxFile, onnx_providers
 from spotball_gen.models.yolo.output import read_boxes
 from spotball_gen.models.yolo.settings import YoloSettings, by_size, wanted_classes
 
-_EXPORT = "it takes a detector exported by: yolo export model=yolov8n.pt format=onnx (or yolov8n-seg.pt)"
+_EXPORT = "Export a detector with: yolo export model=yolov8n.pt format=onnx (or yolov8n-seg.pt)"
 
 
 class YoloV8OnnxSettings(YoloSettings):
@@ -128,7 +128,9 @@ class OnnxDetector:
         file = OnnxFile.load(path, providers, tasks=("detect", "segment"), where="detect", hint=_EXPORT)
         class_names = file.names or dict(enumerate(names))
         if not class_names:
-            raise OptionError(f"detect: {path} does not name its classes; give them as names")
+            raise OptionError(
+                f"detect: {path} does not contain the names of its classes. List them in the setting names"
+            )
         return cls(file, class_names, segments=file.task == "segment")
 
     def run(self, inputs: NDArray[np.float32]) -> list[tuple[NDArray[np.floating], NDArray[np.floating] | None]]:
@@ -150,11 +152,12 @@ class OnnxDetector:
         for count, outputs in self.file.run(inputs):
             prototypes = outputs[1] if self.segments and len(outputs) > 1 and outputs[1].ndim == 4 else None
             if self.segments and prototypes is None:
-                raise OptionError(f"detect: {weights}: it has no masks, which a segmentation model has; {_EXPORT}")
+                raise OptionError(f"detect: {weights}: the segmentation model returned no masks. {_EXPORT}")
             rows = 4 + len(self.names) + (0 if prototypes is None else prototypes.shape[1])
             if outputs[0].ndim != 3 or outputs[0].shape[1] != rows:
                 shape = " x ".join(map(str, outputs[0].shape))
-                raise OptionError(f"detect: {weights}: its output is {shape}, not batch x {rows} x places; {_EXPORT}")
+                expected = f"batch x {rows} x places"
+                raise OptionError(f"detect: {weights}: found an output of {shape}, expected {expected}. {_EXPORT}")
             masks = [None] * count if prototypes is None else prototypes[:count]
             read += zip(outputs[0][:count], masks, strict=True)
         return read

@@ -41,7 +41,7 @@ class ClipSettings(TorchSettings):
     @model_validator(mode="after")
     def _chooses(self) -> ClipSettings:
         if self.threshold is None and self.top_share is None:
-            raise ValueError("expected a threshold or a top_share")
+            raise ValueError("expected threshold, top_share or both")
         return self
 
 
@@ -113,7 +113,7 @@ class Clip:
             ranked = sorted((item for item in scores if sports[item] == sport), key=lambda x: (-scores[x]["clip"], x))
             most = math.ceil(share * len(ranked))
             for rank, item in enumerate(ranked[most:], most + 1):
-                detail = f"rank {rank} of {len(ranked)}; the best {most} are kept"
+                detail = f"rank {rank} of {len(ranked)}; only the best {most} are kept"
                 rejects.append(Reject(item, self.name, "not among the best", detail, scores[item]))
         return tuple(rejects)
 
@@ -183,7 +183,9 @@ class ClipModel:
         for prompt in prompts:
             count = len(self.tokenizer(prompt, truncation=False, verbose=False)["input_ids"])
             if count > most:
-                raise OptionError(f"filter: clip: the model reads {most} tokens, and this has {count}: {prompt!r}")
+                raise OptionError(
+                    f"filter: clip: a prompt has {count} tokens, at most {most} are allowed. Shorten it: {prompt!r}"
+                )
         inputs = self.tokenizer(list(prompts), padding=True, return_tensors="pt").to(self.device)
         with torch.inference_mode():
             read = self.model.text_model(input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"])
@@ -216,5 +218,5 @@ def _units(vectors: Any) -> NDArray[np.float64]:
     array = np.asarray(vectors.double().cpu().numpy(), dtype=np.float64)
     units: NDArray[np.float64] = array / np.linalg.norm(array, axis=-1, keepdims=True)
     if not np.isfinite(units).all():
-        raise ValueError("the model's vectors have numbers that are not finite")
+        raise ValueError("the model's vectors contain numbers that are not finite")
     return units

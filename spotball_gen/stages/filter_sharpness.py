@@ -80,6 +80,6 @@ class Sharpness:
             scored = scored.scored(motion=round(motion(item.source.path, item.time), _DIGITS))
         for score, (bound, reason) in least.items():
             if score in scored.scores and scored.scores[score] < bound:
-                detail = f"{score} {scored.scores[score]:g}, at least {bound:g}"
+                detail = f"{score} {scored.scores[score]:g}, expected at least {bound:g}"
                 return Reject(item.id, self.name, reason, detail, scored.scores)
         return scored

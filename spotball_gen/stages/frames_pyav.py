@@ -87,7 +87,9 @@ class PyAV:
                 self._check_size(*frame.size)
             if frame.time < latest - _BACK:
                 yield from self._settled(waiting, shots)
-                raise VideoError(f"its time stamps go backwards after {latest:.0f} seconds; the rest is excluded")
+                raise VideoError(
+                    f"the time stamps go backwards after {latest:.0f} seconds; the rest of the video is excluded"
+                )
             latest = max(latest, frame.time)
             shots.see(frame.thumbnail())
             ms = round(frame.time * 1000)
@@ -126,17 +128,17 @@ class PyAV:
         x1, y1, x2, y2 = self._window(width, height)
         to, scale = f"{self._size[0]}x{self._size[1]}", self._size[0] / (x2 - x1)
         kept = (x2 - x1) * (y2 - y1) / (width * height)
-        shape = "vertical" if height > width else "the video"
+        shape = "vertical video" if height > width else "video"
         if self.settings.fit == "crop" and kept < self.settings.min_kept:
             raise VideoError(
-                f"{shape}, {width}x{height} pixels: cropping it to the shape of {to} keeps {kept:.0%} of each frame, "
-                f'less than frames.min_kept = {self.settings.min_kept:g}. Set frames.fit = "pad" for black edges, or '
-                "lower min_kept"
+                f"{shape} of {width}x{height} pixels: cropping to the shape of {to} keeps {kept:.0%} of each frame, "
+                f'but frames.min_kept is {self.settings.min_kept:g}. Set frames.fit = "pad" for black edges, or lower '
+                "min_kept"
             )
         if scale > self.settings.max_scale:
             raise VideoError(
-                f"{width}x{height} pixels: it has to be enlarged {scale:.2f} times for images of {to}, more than "
-                f"frames.max_scale = {self.settings.max_scale:g}. Raise max_scale, or make smaller images with "
+                f"video of {width}x{height} pixels: images of {to} would enlarge it {scale:.2f} times, but "
+                f"frames.max_scale is {self.settings.max_scale:g}. Raise max_scale, or make smaller images with "
                 "run.width and run.height"
             )
 
@@ -157,6 +159,6 @@ class PyAV:
 
 def _check_end(video: VideoFile, number: int, time: float) -> None:
     if number < 0:
-        raise VideoError("no frame that can be decoded")
+        raise VideoError("the video has no frame that can be decoded")
     if video.length is not None and time < video.length - _MISSING - 1 / video.rate:
-        raise VideoError(f"ends after {time:.0f} of {video.length:.0f} seconds")
+        raise VideoError(f"the video ends after {time:.0f} of {video.length:.0f} seconds")

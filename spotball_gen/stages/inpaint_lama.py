@@ -87,7 +87,7 @@ class Lama:
         }
         (output,) = session.run(None, inputs)
         if output.shape != inputs["image"].shape or not np.isfinite(output).all():
-            raise ValueError("the model's output is not an image of the size of its input, or not finite")
+            raise ValueError("the model's output has the wrong size, or contains numbers that are not finite")
         values = output[0].transpose(1, 2, 0) * (255 / self.settings.output_max)
         filled: Image = np.clip(values, 0, 255).round().astype(np.uint8)
         composed = composite(item.image, view.put_back(item.image, filled), view.mask)
@@ -114,8 +114,12 @@ class Lama:
         if {name: shape[1] for name, shape in shapes.items() if len(shape) == 4} != _INPUTS or len(
             session.get_outputs()
         ) != 1:
-            raise OptionError(f"{self.name}: {path}: not LaMa: its inputs are {', '.join(shapes)}, not image and mask")
+            raise OptionError(
+                f"{self.name}: {path} is not LaMa: found the inputs {', '.join(shapes)}, expected image and mask"
+            )
         sides = {side for shape in shapes.values() for side in shape[2:] if isinstance(side, int)}
         if len(sides) > 1:
-            raise OptionError(f"{self.name}: {path}: its image is not a square; export it with one")
+            raise OptionError(
+                f"{self.name}: {path}: the image of the model is not a square. Export it with a square image"
+            )
         return session, sides.pop() if sides else self.settings.size, file_name(path)

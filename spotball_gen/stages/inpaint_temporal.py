@@ -75,8 +75,8 @@ class Temporal:
     def _neighbors(self, item: Item) -> Sequence[Image]:
         if not Path(item.source.path).exists():
             raise ValueError(
-                f"{item.source.path}: the video does not exist, but frames around each item are read from it. "
-                'Restore it, or set inpaint.kind = "patches"'
+                f"{item.source.path}: the video does not exist, but inpaint needs its frames. "
+                'Restore the video, or set inpaint.kind = "patches"'
             )
         height, width = item.image.shape[:2]
         rate = self.settings.frames / (2 * self.settings.span)

@@ -113,8 +113,9 @@ class Rules:
         balls = [box for box in item.boxes if box.label == "ball" and box.score >= settings.ball_confidence]
         if len(balls) != 1:
             scores = sorted((box.score for box in item.boxes if box.label == "ball"), reverse=True)
-            count = f"{len(balls) or 'none'} of at least {settings.ball_confidence:g}"
-            detail = f"{count}: {', '.join(f'{score:.2f}' for score in scores)}" if scores else "none detected"
+            count = f"{len(balls) or 'no'} detections with a score of at least {settings.ball_confidence:g}"
+            listed = ", ".join(f"{score:.2f}" for score in scores)
+            detail = f"{count}; all scores: {listed}" if scores else "no ball was detected"
             return Reject(item.id, self.name, "several balls" if balls else "no ball", detail, item.scores)
         people = [box for box in item.boxes if box.label == "player" and box.score >= settings.player_confidence]
         reasons = audience_reasons(people, self._size[1], settings)
@@ -126,7 +127,7 @@ class Rules:
             value = item.scores.get(score)
             if value is not None and not least <= value <= most:
                 bound = f"at least {least:g}" if value < least else f"at most {most:g}"
-                return Reject(item.id, self.name, reason, f"{score} {value:g}, {bound}", item.scores)
+                return Reject(item.id, self.name, reason, f"{score} {value:g}, expected {bound}", item.scores)
         return item
 
 

@@ -67,8 +67,8 @@ def fetch(query: str, folder: Path, *, match: str | None, tell: Callable[[str], 
     if process.returncode:
         message = "\n".join(process.stderr.strip().splitlines()[-5:]) or f"exit status {process.returncode}"
         if not downloads:
-            raise SpotballError(f"yt-dlp could not get {query}:\n{message}")
-        tell(f"yt-dlp could not get all of {query}:\n{message}")
+            raise SpotballError(f"yt-dlp could not download {query}:\n{message}")
+        tell(f"yt-dlp could not download all of {query}:\n{message}")
     return downloads
 
 

@@ -55,7 +55,7 @@ def settle_videos(
     for found_video in counted(found_videos, len(found_videos), on_progress):
         video = _read(found_video)
         if video.source.sha256 in {earlier.source.sha256 for earlier in videos}:
-            tell(f"{found_video.path}: excluded, because it is the same video as another one")
+            tell(f"{found_video.path}: excluded, because another file contains the same video")
         else:
             videos.append(video)
     if not videos:
@@ -124,13 +124,21 @@ def _check_same(plan: GenerationPlan, ledger: Ledger, videos: Sequence[Video]) -
         path = (present[source.origin].path if source.origin in present else Path(source.path)).absolute()
         if not path.exists():
             if video.state == "waiting":
-                expected = "the video, not all of which was read"
+                expected = "the video, which the run has not read completely"
                 problems.append(Problem(str(path), None, "video", "no such file", expected))
             continue
         status = path.stat()
         unchanged = (status.st_size, status.st_mtime_ns) == (video.size, video.modified)
         if not unchanged and _sha256(path) != source.sha256:
-            problems.append(Problem(str(path), None, "video", "another content", "that of when the run began"))
+            problems.append(
+                Problem(
+                    str(path),
+                    None,
+                    "video",
+                    "changed content",
+                    "the content from the start of the run. Restore the file",
+                )
+            )
         elif not unchanged or path != Path(source.path).absolute():
             ledger.moved(source.video, str(path), status.st_size, status.st_mtime_ns)
     if problems:
@@ -140,7 +148,9 @@ def _check_same(plan: GenerationPlan, ledger: Ledger, videos: Sequence[Video]) -
     new = [origin for origin in sorted(set(present) - recorded) if _sha256(present[origin].path) not in contents]
     if new:
         listed = ", ".join(new[:5]) + (f" and {len(new) - 5} more" if len(new) > 5 else "")
-        raise OptionError(f"--out: {ledger.dataset} was started without {listed}. Name another folder to add videos")
+        raise OptionError(
+            f"--out: {ledger.dataset} was started without the videos {listed}. Name another folder to add videos"
+        )
 
 
 def _sha256(path: Path) -> str:

@@ -136,7 +136,10 @@ class TestDataset:
         ended, out = run(tmp_path, "one")
         assert ended.written.without_test == ("soccer",)
         assert json.loads((out / "splits.json").read_text())["test"] == {"videos": [], "images": []}
-        assert "No test images of soccer: all are of one shot of one video." in (out / "card.md").read_text()
+        assert (
+            "There are no test images of soccer: all images are from one shot of one video."
+            in (out / "card.md").read_text()
+        )
         assert run(tmp_path, "one")[0].written.without_test == ("soccer",)
 
     @pytest.mark.slow
@@ -264,7 +267,7 @@ class TestNearDuplicates:
         config = write_config(tmp_path / "out.toml")
         generate(config, tmp_path / "out", tell=told.append)
         assert query(tmp_path / "out", "SELECT count(*) FROM videos") == [(2,)]
-        assert any("c.avi: excluded, because it is the same video as another one" in line for line in told)
+        assert any("c.avi: excluded, because another file contains the same video" in line for line in told)
         # Nor is it taken for a new one by the same command.
         assert not generate(config, tmp_path / "out").written.fresh
 
@@ -292,10 +295,10 @@ class TestRefused:
     def test_videos_that_changed_or_are_new(self, tmp_path: Path, videos: Path) -> None:
         run(tmp_path)
         write_videos(videos, {"c": 3})
-        with pytest.raises(OptionError, match=r"was started without videos/c\.avi"):
+        with pytest.raises(OptionError, match=r"was started without the videos videos/c\.avi"):
             run(tmp_path)
         (videos / "c.avi").rename(videos / "a.avi")
-        with pytest.raises(InputError, match=r"a\.avi: video: found another content"):
+        with pytest.raises(InputError, match=r"a\.avi: video: found changed content"):
             run(tmp_path)
         (videos / "a.avi").unlink()
         assert not run(tmp_path)[0].written.fresh
@@ -350,7 +353,7 @@ class TestFaults:
     def test_failures_in_a_row_end_the_run(self, tmp_path: Path, videos: Path) -> None:
         write_videos(videos, {"long": 40})
         with pytest.raises(
-            SpotballError, match=r"filter 'plain' failed on \d+ items in a row; the last: ValueError: cuda"
+            SpotballError, match=r"filter 'plain' failed on \d+ items in a row; the last error: ValueError: cuda"
         ):
             run(tmp_path, filter={"break_run": "cuda is gone"})
 
@@ -368,7 +371,7 @@ class TestFaults:
         (videos / "cut.avi").write_bytes(cut[: len(cut) // 2])
         ended, out = run(tmp_path)
         assert [(f.item.split("-")[0], f.stage) for f in ended.failures] == [("bad", "frames"), ("cut", "frames")]
-        assert ended.failures[0].error == "no video that can be read"
+        assert ended.failures[0].error == "the file is not a readable video"
         assert "ends after" in ended.failures[1].error
         found = files(out)
         assert {n: d for n, d in files(whole).items() if n.startswith("images/")}.items() <= found.items()

@@ -165,7 +165,7 @@ MISTAKES = (
         "cues poses data --with file --out new",
         what="file is missing",
         where="file:",
-        fix="add --file FILE",
+        fix="Add --file FILE",
     ),
     Mistake(
         "an unknown option of an estimator",
@@ -178,7 +178,7 @@ MISTAKES = (
     Mistake(
         "nothing to push",
         "push photos --repo me/x --dry-run",
-        what="found none of these",
+        what="found none of the expected files",
         where="photos: folder",
         fix="expected scenes.jsonl",
         files=_OTHER,
@@ -195,7 +195,7 @@ MISTAKES = (
         "push data --repo me/x",
         what="HF_TOKEN",
         where="environment variable",
-        fix="set the environment variable HF_TOKEN",
+        fix="Set the environment variable HF_TOKEN",
         env={"HF_TOKEN": "", "HF_ENDPOINT": "http://127.0.0.1:9"},
         needs=("huggingface_hub",),
     ),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -35,6 +35,7 @@ from spotball_adapters.gaze.training.settings import Run, TrainingSettings
 from spotball_core.errors import InputError, OptionError, Problem
 from spotball_core.gaze.data.stimuli import Stimulus
 from spotball_core.gaze.data.trials import Trials, make_trials, read_trials, together, write_trials
+from spotball_core.schema.faults import problems_of_record
 from spotball_core.service.files import replacing, replacing_folder
 from spotball_core.service.json_file import parse_json
 from spotball_core.service.parallel import in_processes
@@ -50,6 +51,9 @@ MODEL: Final = "model.pt"
 TRIALS: Final = "trials.csv"
 BEFORE: Final = "before"
 """The respondent's name of a pretrained model before training."""
+
+_TRAIN_AGAIN: Final = "Remove the run's folder to train it again"
+_ANOTHER_FOLDER: Final = "Restore the file, or name another folder with --out"
 
 _PACKAGES: Final = ("spotball-core", "torch", "numpy", "pillow")
 
@@ -211,10 +215,12 @@ def read_run(path: Path) -> Run:
         text = path.read_text(encoding="utf-8")
         parse_json(text)
         return Run.model_validate_json(text)
+    except ValidationError as error:
+        problems = problems_of_record(error, str(path), model=Run, whole="run")
+        raise InputError(replace(problem, fix=_TRAIN_AGAIN) for problem in problems) from error
     except (OSError, ValueError) as error:
         reason = str(error).split("\n", 1)[0]
-        expected = "a finished run; remove its folder to train it again"
-        raise InputError([Problem(str(path), None, "run", reason, expected)]) from error
+        raise InputError([Problem(str(path), None, "run", reason, "a finished run", fix=_TRAIN_AGAIN)]) from error
 
 
 def _check_same(settings: TrainingSettings, out: Path) -> None:
@@ -223,15 +229,19 @@ def _check_same(settings: TrainingSettings, out: Path) -> None:
         text = path.read_text(encoding="utf-8")
         parse_json(text)
         before = TrainingSettings.model_validate_json(text)
-    except (OSError, ValidationError, ValueError) as error:
+    except ValidationError as error:
+        problems = problems_of_record(error, str(path), model=TrainingSettings, whole="file")
+        raise InputError(replace(problem, fix=_ANOTHER_FOLDER) for problem in problems) from error
+    except (OSError, ValueError) as error:
         reason = str(error).split("\n", 1)[0]
-        raise InputError([Problem(str(path), None, "file", reason, "settings of an experiment")]) from error
+        expected = "the settings of an experiment"
+        raise InputError([Problem(str(path), None, "file", reason, expected, fix=_ANOTHER_FOLDER)]) from error
     # Seeds may be added to an existing experiment.
     old, new = (record.model_dump(exclude={"seeds"}) for record in (before, settings))
     differing = [f"{key} {old[key]} (now {new[key]})" for key in new if old[key] != new[key]]
     if differing:
         raise OptionError(
-            f"--out: {out} contains an experiment with different {', '.join(differing)}. Name another folder"
+            f"--out: {out} contains an experiment with other settings: {', '.join(differing)}. Name another folder"
         )
     if settings.seeds > before.seeds:
         with replacing(path) as beside:

@@ -113,7 +113,7 @@ def meets_table(direction: Direction) -> tuple[float, float]:
         [0.4, 0.69282]
     """
     if not 0 < direction.pitch < math.pi / 2:
-        raise OptionError(f"a ray meets the table if its pitch is between 0 and 90 degrees, found {direction}")
+        raise OptionError(f"the ray {direction} does not meet the table. Use a pitch between 0 and 90 degrees")
     reach = TABLE / math.tan(direction.pitch)
     return reach * math.sin(direction.yaw), reach * math.cos(direction.yaw)
 

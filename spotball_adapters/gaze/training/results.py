@@ -183,8 +183,8 @@ def write_figure(report: TrainingReport, folder: Path) -> None:
         MissingExtraError: if matplotlib is not installed.
     """
     caption = (
-        f"Accuracy after each epoch on {_kind(report)} that are not trained on: mean over {report.settings.seeds} "
-        "seeds with Student's 95% interval; dashed: guessing."
+        f"Accuracy on the validation {_kind(report)} after each epoch. The lines show the mean over "
+        f"{report.settings.seeds} seeds with Student's 95% interval. The dashed line shows guessing."
     )
     chart = training_chart(report)
     with plain_style():
@@ -253,7 +253,7 @@ def _table(report: TrainingReport) -> Titled:
         rows.append(["difference", "", *(_cell(report.difference[c], sign="+") for c in report.chance)])
     rows.append(["guessing", "", *(number(chance, "share") for chance in report.chance.values())])
     tested = ", ".join(f"{n:,} {condition}" for condition, n in report.n_test.items())
-    return f"Table 3: accuracy on the test's {_kind(report)} ({tested})", 1, heads, rows
+    return f"Table 3: accuracy on the test {_kind(report)} ({tested})", 1, heads, rows
 
 
 def _named(name: str) -> str:
@@ -267,7 +267,8 @@ def _cell(over: Over, sign: str = "") -> str:
 
 
 def _foot(report: TrainingReport) -> str:
-    return f"mean ± sd over seeds [Student's 95% interval of the mean]; {_kind(report)}\n{report.signature}"
+    explanation = "Cells show the mean ± sd over seeds, and Student's 95% interval of the mean."
+    return f"{explanation} Data: {_kind(report)}.\n{report.signature}"
 
 
 def _kind(report: TrainingReport) -> str:

@@ -12,10 +12,9 @@ from spotball_core.text.first_screen import first_screen
 from spotball_core.text.numbers import plural
 from spotball_core.text.tables import Titled, tables_as_markdown, tables_as_text
 
-AGREES = "agrees with study.toml and its dataset, orders with their seeds"
+AGREES = "The stored data agree with study.toml and its dataset, and the order of images agrees with the stored seeds."
 
-
-MORE = "More: --full for every step, every rule and completion times; --format markdown or json for files."
+MORE = "For every step, every rule and completion times, add --full. For files, add --format markdown or json."
 
 
 def headline(attrition: Attrition) -> str:
@@ -46,9 +45,9 @@ def to_summary(attrition: Attrition, exclusion: Exclusion, faults: Sequence[str]
     n = attrition.rows
     steps = ("took part", *(["screened out"] if "screened out" in n else []), "finished", "excluded in all", "kept")
     by_rule = [f"{rule} {n[f'excluded: {rule}'][ALL]:,}" for rule in exclusion.rules if n[f"excluded: {rule}"][ALL]]
-    notes = ["Minutes: mean time from consent to the last answer, of those who finished."]
+    notes = ["The column minutes shows the mean time of finished participants from consent to the last answer."]
     if by_rule:
-        notes.append(f"Excluded by rule (a participant may break several): {', '.join(by_rule)}.")
+        notes.append(f"Exclusions by rule (a participant may break several): {', '.join(by_rule)}.")
     if not faults:
         notes.append("The stored data agree with study.toml and its dataset.")
     return first_screen(
@@ -115,7 +114,7 @@ def _are(n: int) -> str:
 
 
 def _foot(exclusion: Exclusion, faults: Sequence[str]) -> str:
-    lines = [f"{rule}: {RULES[rule].description}" for rule in exclusion.rules] or ["nobody is excluded"]
+    lines = [f"{rule}: {RULES[rule].description}" for rule in exclusion.rules] or ["no rule excludes participants"]
     if "fast" in exclusion.rules:
         lines.append(f"--min-seconds: {exclusion.min_seconds:g}")
     return "\n".join([*lines, *faults] if faults else [*lines, AGREES])

@@ -18,30 +18,33 @@ Columns = Mapping[str, tuple[Literal["text", "whole number", "number", "true or 
 
 PARTICIPANTS: Columns = MappingProxyType(
     {
-        "participant": ("text", "their label"),
-        "list": ("text", "the list they saw"),
-        "finished": ("true or false", "whether they finished the study"),
+        "participant": ("text", "the participant's label"),
+        "list": ("text", "the list of images that the participant saw"),
+        "finished": ("true or false", "whether the participant finished the study"),
         "minutes": ("number", "minutes from consent to the last answer; empty for participants who did not finish"),
-        "answers": ("whole number", "number of answered images, including checks"),
+        "answers": ("whole number", "number of answered images, including attention checks"),
         "median_seconds": (
             "number",
-            "median seconds that an image was on the screen before the answer, by the browser's clock",
+            "median time that an image was on the screen before the answer, in seconds by the browser's clock",
         ),
         "server_seconds": (
             "number",
-            "seconds per image by the server's clock, from consent (or the end of the quiz) to the last answer",
+            "mean seconds per image by the server's clock, from consent (or the end of the quiz) to the last answer",
         ),
         "accuracy": ("number", "share of correct clicks (or choices) on test images"),
-        "clicks_off_checks": ("whole number", "clicks on attention checks outside the ball's cells, or wrong choices"),
+        "clicks_off_checks": (
+            "whole number",
+            "number of clicks outside the ball's cells, or of wrong choices, on attention checks",
+        ),
         "excluded": (
             "text",
-            "the rules that exclude them, or `unfinished` or `screened-out`; empty for participants who are kept",
+            "the rules that exclude the participant, or `unfinished` or `screened-out`; empty if not excluded",
         ),
         "times_away": (
             "whole number",
-            "how often the page was hidden or lost focus; empty if not recorded",
+            "how often the page was hidden or not in focus; empty if not recorded",
         ),
-        "seconds_away": ("number", "total seconds that the page was hidden or without focus"),
+        "seconds_away": ("number", "total seconds for which the page was hidden or not in focus"),
         "viewport_width": ("number", "width of the browser's window at the first image, in CSS pixels"),
         "viewport_height": ("number", "height of the browser's window at the first image, in CSS pixels"),
         "pixel_ratio": ("number", "device pixels per CSS pixel"),
@@ -58,16 +61,16 @@ PARTICIPANTS: Columns = MappingProxyType(
         "poor_explanations": ("whole number", "number of explanations of low quality"),
         "duplicated_explanations": ("whole number", "number of duplicate explanations"),
         "quiz_attempts": ("whole number", "number of attempts at the comprehension quiz; empty without a quiz"),
-        "screened_out": ("true or false", "whether the participation ended with a failed quiz"),
+        "screened_out": ("true or false", "whether the participation ended because of a failed quiz"),
         "times_left_fullscreen": (
             "whole number",
-            "how often they left full screen before the end; empty if the study does not require full screen",
+            "how often the participant left full screen before the end; empty if full screen is not required",
         ),
-        "small_windows": ("whole number", "number of images answered in a window smaller than required"),
+        "small_windows": ("whole number", "number of images answered in a window that was smaller than required"),
         **{
             f"flag_{name.replace('-', '_')}": (
                 "true or false",
-                f"whether the rule `{name}` applies, even if the study does not use it",
+                f"whether the participant breaks the rule `{name}`, even if the study does not use it",
             )
             for name in RULES
         },
@@ -75,22 +78,22 @@ PARTICIPANTS: Columns = MappingProxyType(
 )
 CLICKS: Columns = MappingProxyType(
     {
-        "participant": ("text", "their label"),
-        "order": ("whole number", "the image's place among those they saw, from 1"),
+        "participant": ("text", "the participant's label"),
+        "order": ("whole number", "position of the image among those that the participant saw, from 1"),
         "sport": ("text", "the image's sport"),
         "image": ("text", "the image's id"),
-        "check": ("true or false", "whether it is an attention check"),
-        "click": ("whole number", "the click's number on the image, from 1"),
+        "check": ("true or false", "whether the image is an attention check"),
+        "click": ("whole number", "number of the click on the image, from 1"),
         "row": ("whole number", "row of the cell, from 1"),
         "col": ("whole number", "column of the cell, from 1"),
         "x": ("number", "horizontal position as a fraction of the image's width"),
         "y": ("number", "vertical position as a fraction of the image's height"),
-        "by": ("text", "mouse, touch, pen or keyboard"),
+        "by": ("text", "input device: mouse, touch, pen or keyboard"),
         "seconds": ("number", "seconds since the image was shown, by the browser's clock"),
         "answer_seconds": ("number", "seconds that the image was on the screen before the clicks were confirmed"),
         "server_answer_seconds": (
             "number",
-            "answer_seconds by the server's clock; shorter if events arrived together after a network failure",
+            "answer_seconds as measured by the server; shorter if events arrived together after a network failure",
         ),
     }
 )
@@ -98,24 +101,27 @@ TRIALS: Columns = MappingProxyType(
     {
         "respondent": ("text", "`human`"),
         "stimulus_id": ("text", "the photo's id"),
-        "prompt_id": ("text", "`base`: people are asked in one way"),
+        "prompt_id": ("text", "`base`: people answer only one prompt"),
         "condition": ("text", "natural, congruent or incongruent"),
         "view": ("text", "front, left or right"),
         "proximity": ("whole number", "1 to 3"),
-        "objects": ("text", "the objects in their order along the table, joined by +"),
+        "objects": ("text", "the objects in their order on the table, joined by +"),
         "gaze_target": ("text", "the correct object"),
         "head_target": ("text", "the object that the head points to; empty in the natural condition"),
         "choice": ("text", "the chosen object"),
-        "participant": ("text", "their label"),
+        "participant": ("text", "the participant's label"),
         "response_time": ("number", "seconds that the photo was on the screen before the choice"),
         "actor": ("text", "the person in the photo, if known"),
         "scene": ("text", "the place where the photo was taken, if known"),
-        "attention_check": ("true or false", "whether it is an attention check, which analyses exclude and count"),
-        "order": ("whole number", "position of the photo among those they saw, from 1"),
+        "attention_check": (
+            "true or false",
+            "whether the photo is an attention check; analyses exclude attention checks and report their number",
+        ),
+        "order": ("whole number", "position of the photo among those that the participant saw, from 1"),
         "explanation": ("text", "the participant's explanation"),
         "server_response_time": (
             "number",
-            "response_time by the server's clock; shorter if events arrived together after a network failure",
+            "response_time as measured by the server; shorter if events arrived together after a network failure",
         ),
     }
 )
@@ -125,18 +131,18 @@ RESPONSES: Columns = MappingProxyType(
     {
         "sport": ("text", "the image's sport"),
         "image": ("text", "the image's id"),
-        "respondent": ("text", "the name of all participants together"),
+        "respondent": ("text", "one name for all participants"),
         "kind": ("text", "`human`"),
-        "prompt": ("text", "`base`: people are asked in one way"),
-        "sample": ("whole number", "the click's number on the image, from 1"),
-        "participant": ("text", "their label"),
+        "prompt": ("text", "`base`: people answer only one prompt"),
+        "sample": ("whole number", "number of the click on the image, from 1"),
+        "participant": ("text", "the participant's label"),
         "cell": ("text", "the cell that was clicked, such as D5: row letter from the top, column number from the left"),
-        "reasoning": ("text", "the explanation of the answer, with its first click"),
+        "reasoning": ("text", "the explanation of the answer, in the row of its first click"),
     }
 )
 QUIZ: Columns = MappingProxyType(
     {
-        "participant": ("text", "their label"),
+        "participant": ("text", "the participant's label"),
         "attempt": ("whole number", "number of the attempt, from 1"),
         "question": ("text", "the question's name"),
         "answer": ("text", "the values of the chosen options, joined by ` | `"),
@@ -145,8 +151,8 @@ QUIZ: Columns = MappingProxyType(
 )
 MOUSE: Columns = MappingProxyType(
     {
-        "participant": ("text", "their label"),
-        "order": ("whole number", "the image's place among those they saw, from 1"),
+        "participant": ("text", "the participant's label"),
+        "order": ("whole number", "position of the image among those that the participant saw, from 1"),
         "sport": ("text", "the image's sport"),
         "image": ("text", "the image's id"),
         "path": (
@@ -164,7 +170,7 @@ def survey_columns(questionnaires: Sequence[Questionnaire], language: str) -> Co
     """Return the columns of questionnaires.csv: one per question in study.toml, by name."""
     types: Mapping[str, Literal["text", "whole number", "number"]] = {"scale": "whole number", "number": "number"}
     return {
-        PARTICIPANT: ("text", "their label"),
+        PARTICIPANT: ("text", "the participant's label"),
         **{
             question.name: (types.get(question.type, "text"), worded(question.text, language))
             for questionnaire in questionnaires

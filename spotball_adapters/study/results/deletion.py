@@ -77,7 +77,7 @@ def delete(folder: Path, *, participant: str | None = None, prolific: str | None
             _scrub(file)
         if deleted is None:
             raise OptionError(
-                f"{folder}: no participant is called {participant or prolific}. Check the label or the Prolific ID"
+                f"{folder}: there is no participant {participant or prolific}. Check the label or the Prolific ID"
             )
         return deleted
 
@@ -93,6 +93,6 @@ def _scrub(file: Store) -> None:
     ((busy, *_),) = file.rows("PRAGMA wal_checkpoint(TRUNCATE)")
     if busy:
         raise StoreError(
-            f"{file.path}: another program has it open, so deleted data remains in {file.path.name}-wal. "
+            f"{file.path}: another program has this file open, so deleted data remains in {file.path.name}-wal. "
             "Close that program and run the same command again"
         )

@@ -46,7 +46,7 @@ class Exclusion:
         if unknown := [name for name in self.rules if name not in RULES]:
             raise OptionError(f"--exclude: {unknown_name('rule', unknown[0], RULES)}")
         if "fast" in self.rules and self.min_seconds <= 0:
-            raise OptionError("the rule fast needs the least number of seconds per image. Add --min-seconds S")
+            raise OptionError("the rule fast needs a minimum time per image. Add --min-seconds SECONDS")
 
     def reasons(self, person: Participation) -> tuple[str, ...]:
         """Return the rules that exclude a participant, in the order of `RULES`; empty if they are kept."""
@@ -119,42 +119,42 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             _missed_a_check,
         ),
         "checks-all": Rule(
-            "participants with all clicks of an attention check outside the ball's cells, or a wrong choice on one",
+            "participants with all clicks outside the ball's cells, or a wrong choice, on an attention check",
             _missed_a_check_with_every_click,
         ),
         "fast": Rule(
-            "participants who took less than `--min-seconds` for the median image by the browser's clock, or on "
-            "average per image by the server's clock, from consent to the last answer",
+            "participants whose median time per image by the browser's clock, or whose mean time per image by the "
+            "server's clock from consent to the last answer, is below `--min-seconds`",
             _fast,
         ),
         "same-cell": Rule("participants who gave the same answer to all test images", _same_cell),
         "clock": Rule(
-            "participants whose browser reports more time on images than passed on the server's clock",
+            "participants whose browser reports more time on images than the server measured",
             lambda person, _: person.quality.impossible_times,
         ),
         "repeated": Rule(
-            "participants whose answers to at least half of the test images (of photos: nine tenths) are nearly equal",
+            "participants with nearly equal answers to at least half of the test images (for photos: nine tenths)",
             lambda person, _: _is_frequent(person, person.quality.repeated),
         ),
         "patterned": Rule(
-            "participants whose answers to at least half of the test images (of photos: nine tenths) follow a pattern, "
-            "such as A1, A2, A3",
+            "participants whose answers follow a pattern, such as A1, A2, A3, on at least half of the test images (for "
+            "photos: nine tenths)",
             lambda person, _: _is_frequent(person, person.quality.patterned),
         ),
         "explanations": Rule(
-            "participants with at least half of their explanations short, random, or copied from the question",
+            "participants with at least half of their explanations too short, random, or copied from the question",
             lambda person, _: _at_least_half(person.quality.poor_explanations, person),
         ),
         "fullscreen": Rule(
-            "participants who left full screen, in a study that requires it",
+            "participants who left full screen, if the study requires full screen",
             lambda person, _: bool(person.quality.left_fullscreen),
         ),
         "small-window": Rule(
-            "participants who answered an image in a window that is smaller than the study requires",
+            "participants who answered an image in a window smaller than the study requires",
             lambda person, _: person.quality.small_windows > 0,
         ),
         "duplicates": Rule(
-            "participants who gave at least half of their explanations more than once, or as another participant did",
+            "participants with at least half of their explanations repeated, or equal to those of another participant",
             lambda person, _: _at_least_half(person.quality.duplicated_explanations, person),
         ),
     }

@@ -99,17 +99,20 @@ def _files(
     config = design.config
     yield _File(
         "participants",
-        "Everybody who took part, with flags of doubtful answers.",
+        "All participants, with flags for doubtful answers.",
         columns.PARTICIPANTS,
         export.participants(everybody, exclusion),
     )
     if config.task == "clicks":
-        yield _File("clicks", "Every click, checks included.", columns.CLICKS, export.clicks(people))
+        yield _File("clicks", "Every click, including attention checks.", columns.CLICKS, export.clicks(people))
         table = export.responses(people, design, respondent)
         yield _File("responses", "The cells that were clicked, with explanations.", columns.RESPONSES, table)
     else:
         yield _File(
-            "trials", "Every choice, checks included.", columns.TRIALS, export.trials(people, design, respondent)
+            "trials",
+            "Every choice, including attention checks.",
+            columns.TRIALS,
+            export.trials(people, design, respondent),
         )
     if config.questionnaires:
         survey = columns.survey_columns(config.questionnaires, config.language)
@@ -118,7 +121,7 @@ def _files(
     if config.quiz:
         yield _File("quiz", "Answers to the comprehension quiz.", columns.QUIZ, export.quiz(everybody, design))
     if config.record.mouse:
-        yield _File("mouse", "The mouse's paths over images.", columns.MOUSE, export.mouse(people))
+        yield _File("mouse", "The paths of the mouse over the images.", columns.MOUSE, export.mouse(people))
 
 
 def _metadata(name: str, about: str, described: Columns) -> dict[str, Any]:
@@ -149,8 +152,8 @@ def _readme(design: StudyDesign, files: Iterable[_File], paths: dict[str, Path])
             "| --- | --- |",
             *rows,
             "",
-            "Before you publish it, add author, license and citation to `dataset_description.json`, and read through",
-            "what participants wrote.",
+            "Before you publish this dataset, add author, license and citation to `dataset_description.json`. Also",
+            "check the texts of the participants for personal data.",
             "",
         ]
     )

@@ -42,7 +42,7 @@ def write_release(people: Sequence[Participation], design: StudyDesign, folder: 
     for sport in sports:
         truth = [scene for scene in scenes if scene.sport == sport and scene.ball_cells]
         if lacking := [scene.image for scene in truth if scene.ball_box is None]:
-            notes.append(f"{sport}: {len(lacking)} images without ground truth, because their ball has no bounding box")
+            notes.append(f"{sport}: {len(lacking)} images have no ground truth, because their ball has no bounding box")
         files[f"images/{sport}/{sport}_gt.csv"] = (TRUTH_HEADS, list(_truth_rows(truth)))
         files[f"responses/humans/{sport}_clicks.csv"] = (CLICK_HEADS, list(_click_rows(people, sport)))
         files[f"responses/humans/{sport}_explanations.csv"] = (EXPLANATION_HEADS, list(_explanations(people, sport)))
@@ -72,11 +72,11 @@ def _check(design: StudyDesign, scenes: Iterable[Scene]) -> None:
         if scene.sport not in SPORTS.values():
             names = ", ".join(dict.fromkeys(SPORTS.values()))
             raise OptionError(
-                f"--format release: the release format has no sport {scene.sport!r}, only {names}. Use another format"
+                f"--format release does not support the sport {scene.sport!r}, only {names}. Use another format"
             )
         if scene.layout != GRID:
             raise OptionError(
-                f"--format release: {scene.sport}/{scene.image} is not {GRID}, as the release's images are"
+                f"--format release: {scene.sport}/{scene.image} does not have the layout {GRID}. Use another format"
             )
         if not (scene.image.isascii() and scene.image.isdigit()):
             raise OptionError(

@@ -26,7 +26,7 @@ _PAGE = """<!DOCTYPE html>
 <h1>{title}</h1>
 <p id="state" role="status"></p>
 <main>
-<p>As of {now}.</p>
+<p>Last updated: {now}.</p>
 {sections}
 </main>
 </body>
@@ -85,14 +85,14 @@ def admin_page(
     columns = list(table.finished)
     steps = [(label, *(row[name] for name in columns)) for label, row in table.rows.items()]
     times = [
-        ("finished, minutes", *(_minutes(table.finished[name]) for name in columns)),
-        ("kept, minutes", *(_minutes(table.kept[name]) for name in columns)),
+        ("minutes of finished participants", *(_minutes(table.finished[name]) for name in columns)),
+        ("minutes of kept participants", *(_minutes(table.kept[name]) for name in columns)),
     ]
     refused = sorted(failures.items())
     sections = [
         _table("Lists", ("list", "finished", "active", "silent", "screened out", "all"), balance),
         _table("Attrition", ("", *columns), steps),
-        _table("Completion time, mean (sd)", ("", *columns), times),
+        _table("Completion time in minutes: mean (sd)", ("", *columns), times),
         _table(
             "Rejected requests and errors since the server started", ("response", "number"), refused or [("none", "")]
         ),
@@ -144,7 +144,7 @@ def _people(lines: Iterable[Line], design: StudyDesign, exclusion: Exclusion, si
     numbers = ("minutes", "last seen")
     head = "".join(f'<th scope="col"{" class=number" * (name in numbers)}>{name}</th>' for name in heads)
     return (
-        "<h2>Participants</h2>\n<p>Flags in bold are exclusion rules in study.toml.</p>\n"
+        "<h2>Participants</h2>\n<p>A flag in bold is an exclusion rule of this study (study.toml).</p>\n"
         f'<div class="wide"><table class="people">\n<thead><tr>{head}</tr></thead>\n<tbody>\n'
         + "\n".join(rows)
         + "\n</tbody>\n</table></div>"

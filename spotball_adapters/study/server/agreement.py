@@ -15,7 +15,7 @@ def disagreements(reader: StudyReader, design: StudyDesign) -> Iterator[str]:
     list of the study, and their images, their order and the images to explain must follow from their recorded seed.
     """
     if changed := reader.changed(design.parts):
-        yield f"changed after the first participant began: {', '.join(changed)}"
+        yield f"these parts of the study changed after the first participant began: {', '.join(changed)}"
     names = {study_list.name for study_list in design.config.lists}
     strangers, differing = 0, 0
     for person in reader.participants():
@@ -24,6 +24,6 @@ def disagreements(reader: StudyReader, design: StudyDesign) -> Iterator[str]:
         elif person.trials != design.trials(person.list, person.seed):
             differing += 1
     if strangers:
-        yield f"{strangers} participants saw a list that study.toml no longer has"
+        yield f"the lists of {strangers} participants are no longer in study.toml"
     if differing:
-        yield f"{differing} participants saw other images, or another order, than their seed gives"
+        yield f"the images or their order differ from the stored seed for {differing} participants"

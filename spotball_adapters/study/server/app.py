@@ -46,7 +46,7 @@ from spotball_core.service.web import HttpError, SafeHeaders, check_origin, read
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-NOBODY = "no participant has this cookie"
+UNKNOWN_COOKIE = "the cookie does not belong to a participant"
 
 COOKIE_DAYS = 30
 IMAGE_SECONDS = 24 * 60 * 60
@@ -211,11 +211,11 @@ class _StudyHandlers:
         self._starts.check(address(request))
         start = read_start(parsed(await read_body(request, MAX_BODY)))
         if start.list is not None and not self._pilot:
-            raise HttpError(422, "only the links of a pilot choose a list")
+            raise HttpError(422, "the list can only be chosen in a pilot")
         if start.list is not None and start.list not in {one.name for one in self._design.config.lists}:
-            raise HttpError(422, f"the study has no list {start.list}")
+            raise HttpError(422, f"the study does not have the list {start.list}")
         if start.prolific is None and self._design.config.serve.only_prolific and not self._pilot:
-            raise HttpError(403, "this study needs a link from Prolific")
+            raise HttpError(403, "this study requires a link from Prolific")
         try:
             device = None
             if self._design.config.record.device:
@@ -223,11 +223,11 @@ class _StudyHandlers:
                 device = device_of(user_agent, touch=start.touch, language=start.language)
             token = await self._sessions.start(self._token(request), start, device)
         except TakenPartError:
-            raise HttpError(409, "taken part") from None
+            raise HttpError(409, "this person has already taken part") from None
         except FullError:
             raise HttpError(410, "the study is full") from None
         except NoParticipationError:
-            raise HttpError(404, "no participation can be continued") from None
+            raise HttpError(404, "there is no participation to continue") from None
         response = await self._state(token)
         public = self._public_address
         response.set_cookie(
@@ -256,7 +256,7 @@ class _StudyHandlers:
         self._by_address.check(address(request))
         token = self._token(request)
         if not self._sessions.knows(token):
-            raise HttpError(401, NOBODY)
+            raise HttpError(401, UNKNOWN_COOKIE)
         contents = read_events(parsed(await read_body(request, MAX_BODY)))
         async with self._sessions.held(token) as session:
             appended = await self._sessions.append(self._limited(session), contents)
@@ -279,19 +279,19 @@ class _StudyHandlers:
             if (origin, host) not in self._mismatches and len(self._mismatches) < MISMATCHES:
                 self._mismatches.add((origin, host))
                 show(
-                    f"error: participants see the study at {origin}, but the proxy in front of it asks for the host "
-                    f"{host}, so their answers are refused. Start with --public-url {origin}/ (and the path, if any), "
-                    "or let the proxy pass on the header Host",
+                    f"error: answers are rejected, because participants use the address {origin}, but the proxy "
+                    f"forwards the host {host}. Start with --public-url {origin}/ (with the path, if there is one), or "
+                    "configure the proxy to forward the header Host",
                     err=True,
                 )
-            raise HttpError(421, "the proxy in front of the study names another host") from None
+            raise HttpError(421, "the proxy of the study forwards a different host") from None
 
     def _token(self, request: Request) -> str | None:
         return request.cookies.get(self._cookie)
 
     def _limited(self, session: Session | None) -> Session:
         if session is None:
-            raise HttpError(401, NOBODY)
+            raise HttpError(401, UNKNOWN_COOKIE)
         self._by_participant.check(session.participant.id)
         return session
 
@@ -309,7 +309,7 @@ class _StudyHandlers:
             self._passwords.wait(address(request))
             self.failures["401 admin"] += 1
             headers = {"www-authenticate": 'Basic realm="study", charset="UTF-8"'}
-            return Response("A password is needed.", 401, headers, "text/plain")
+            return Response("A password is required.", 401, headers, "text/plain")
         return Response(await self._dashboard.page(self.failures), media_type="text/html")
 
     async def admin_file(self, request: Request) -> Response:
@@ -345,7 +345,7 @@ class _StudyHandlers:
     async def not_stored(self, request: Request, error: Exception) -> Response:
         """Return the response if the store cannot be written to. The browser must resend its events."""
         show(f"error: {error}", err=True)
-        return self._failed(503, "it could not be stored; try again", headers={"retry-after": "5"})
+        return self._failed(503, "the data could not be stored. Try again", headers={"retry-after": "5"})
 
     async def unreadable(self, request: Request, error: OSError) -> Response:
         """Return the response if an image file is missing."""
@@ -354,4 +354,4 @@ class _StudyHandlers:
 
     async def fault(self, request: Request, error: Exception) -> Response:
         """Return the response to an internal error. The traceback goes to the log, not to the browser."""
-        return self._failed(500, "something went wrong here; try again")
+        return self._failed(500, "internal error of the server. Try again")

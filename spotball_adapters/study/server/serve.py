@@ -165,23 +165,21 @@ def serve(
             tell(
                 f"admin page: {address}/admin"
                 if password
-                else f"no admin page: to have one, set {PASSWORD} and restart"
+                else f"the admin page is off. To turn it on, set {PASSWORD} and restart"
             )
             if public:
-                tell(f"address for the proxy: {shown(at)}/")
+                tell(f"the proxy must forward to {shown(at)}/")
                 if not trusted:
-                    tell(
-                        "all participants appear to come from one address and share its rate limit. Add --proxy ADDRESS"
-                    )
+                    tell("participants share one rate limit, because all have the same address. Add --proxy ADDRESS")
             if server.design.config.database:
-                tell(f"answers are stored in {server.design.config.database.place}, for any number of servers")
+                tell(f"answers are stored in {server.design.config.database.place}; several servers may use it")
             if pilot:
                 for study_list in server.design.config.lists:
                     tell(f"preview of {study_list.name}: {address}/?{urlencode({'list': study_list.name})}")
-                tell(f"pilot: delete its data with `spotball study delete {folder} --pilot`")
+                tell(f"this is a pilot. Delete its data with `spotball study delete {folder} --pilot`")
             if n := len(list(problems(server.design))):
-                tell(f"not ready for participants: {n} problems. `spotball study check {folder}` lists them")
+                tell(f"the study is not ready ({n} problems). List the problems with `spotball study check {folder}`")
 
         _avoid_long_pauses()
         serve_until_ended(configuration(server, trusted), at, ready)
-    tell("stopped; all answers are stored")
+    tell("the server has stopped; all answers are stored")

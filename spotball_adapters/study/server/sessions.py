@@ -246,9 +246,9 @@ class Sessions:
         """Raise NotAllowedError for events that the current study.toml does not allow. Stored events stay valid."""
         least = self._design.config.explanation_letters
         if event.kind == "mouse" and not self._design.config.record.mouse:
-            raise NotAllowedError("this study does not record the mouse")
+            raise NotAllowedError("this study does not record mouse paths")
         if event.kind == "explanation" and sum(map(str.isalnum, event.value["text"])) < least:
-            raise NotAllowedError(f"an explanation has at least {least} letters and digits")
+            raise NotAllowedError(f"an explanation must have at least {least} letters and digits")
 
     def feedback(self, progress: ParticipantProgress, trial: int | None) -> dict[str, Any] | None:
         """Return the feedback on an answered practice item, or None for all other items."""
@@ -360,10 +360,10 @@ def _is_new(event: Event, ids: Sequence[str]) -> bool:
     last = len(ids)
     if event.seq <= last:
         if ids[event.seq - 1] != event.event:
-            raise ConflictError(f"another event is stored as number {event.seq}")
+            raise ConflictError(f"a different event is already stored as number {event.seq}")
         return False
     if event.seq > last + 1:
         raise ConflictError(f"event {event.seq} does not follow event {last}")
     if event.event in ids:
-        raise ConflictError(f"this event is stored as number {ids.index(event.event) + 1}")
+        raise ConflictError(f"this event is already stored as number {ids.index(event.event) + 1}")
     return True

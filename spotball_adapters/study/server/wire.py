@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field, StringConstraints, ValidationError,
 from spotball_adapters.runs.writer import storable
 from spotball_adapters.study.events import Event, Kind
 from spotball_adapters.study.questions import MAX_TEXT
+from spotball_core.schema.faults import expected_of
 from spotball_core.schema.record import Record
 from spotball_core.service.json_file import parse_json
 
@@ -110,7 +111,7 @@ class Explained(Record):
     @classmethod
     def _said(cls, text: str) -> str:
         if not text.strip():
-            raise ValueError("nothing but blanks")
+            raise ValueError("the text contains only spaces")
         return text
 
 
@@ -198,7 +199,7 @@ def parsed(body: bytes) -> Any:
     try:
         return parse_json(body)
     except ValueError as error:
-        raise MalformedRequestError(f"no JSON: {error}") from error
+        raise MalformedRequestError(f"the request is not JSON: {error}") from error
 
 
 def read_start(content: Any) -> Start:
@@ -229,4 +230,4 @@ def read_event(content: Any, received_at: str) -> Event:
 
 def _malformed(error: ValidationError) -> MalformedRequestError:
     detail = error.errors(include_url=False, include_input=False)[0]
-    return MalformedRequestError(f"{'.'.join(map(str, detail['loc'])) or 'the body'}: {detail['msg']}")
+    return MalformedRequestError(f"{'.'.join(map(str, detail['loc'])) or 'the body'}: expected {expected_of(detail)}")

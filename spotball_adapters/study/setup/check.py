@@ -48,20 +48,20 @@ def problems(design: StudyDesign) -> Iterator[str]:
     fields |= {"quiz": config.quiz.model_dump_json()} if config.quiz else {}
     for field, text in fields.items():
         if words := list(dict.fromkeys(_PLACEHOLDER.findall(text))):
-            yield f"{field}: still has the placeholder {', '.join(words)}. Fill it in"
+            yield f"{field}: the text still contains {', '.join(words)}. Replace it with your own text"
     if "base" not in config.pay.model_fields_set:
-        yield 'pay.base: the pay is not stated. State it, or write base = "nothing"'
+        yield 'pay.base: the pay is missing. Add it, or write base = "nothing"'
     if config.completion.url is None and config.completion.code is None:
-        yield "completion: there is no url or code, so participants cannot prove that they finished. Give one of them"
+        yield "completion: there is no url or code, so participants cannot prove that they finished. Add one of them"
     if config.quiz and config.quiz.failure == "screened-out" and not config.completion.of(screened=True):
         yield (
             "completion: there is no screened_url or screened_code, so participants who fail the quiz cannot prove "
-            "that they took part. Give one of them"
+            "that they took part. Add one of them"
         )
     if config.database and config.database.has_password:
-        yield "database.url: it contains a password. Remove it, and give it as PGPASSWORD or in ~/.pgpass"
+        yield "database.url: the address contains a password. Move the password to PGPASSWORD or ~/.pgpass"
     if config.task == "clicks" and design.example is None:
-        yield "example: there is no example pair for the instructions. Give with_ball and without_ball"
+        yield "example: the instructions have no example images. Add with_ball and without_ball"
     for number, study_list in enumerate(config.lists, start=1):
         for problem in _problems_of_list(study_list, design):
             yield f"lists.{number} ({study_list.name}): {problem}"
@@ -69,7 +69,7 @@ def problems(design: StudyDesign) -> Iterator[str]:
 
 def _problems_of_list(study_list: ListConfig, design: StudyDesign) -> Iterator[str]:
     if len(study_list.images) < FEWEST_IMAGES:
-        yield f"too few images ({len(study_list.images)}). Show at least {FEWEST_IMAGES}"
+        yield f"found {len(study_list.images)} images, expected at least {FEWEST_IMAGES}. Add images"
     if not study_list.checks:
         yield "there is no attention check. Add images with a visible ball to checks"
     if not study_list.practice:
@@ -78,11 +78,11 @@ def _problems_of_list(study_list: ListConfig, design: StudyDesign) -> Iterator[s
         return
     for image in study_list.practice:
         if image in study_list.checks:
-            yield f"practice image {image} is an attention check, and practice shows its answer. Use another image"
+            yield f"practice image {image} is also an attention check, but practice shows the answer. Use another image"
         elif image in study_list.images:
-            yield f"practice image {image} is shown again later, and practice shows its answer. Use another image"
+            yield f"practice image {image} is shown again later, but practice shows the answer. Use another image"
         elif design.scenes[study_list.sport, image].control:
-            yield f"the ball of practice image {image} is visible. Use another image"
+            yield f"the ball is visible in practice image {image}. Use another image"
     unknown = [image for image in study_list.images if not design.scenes[study_list.sport, image].ball_cells]
     if unknown and design.config.pay.bonus:
-        yield f"the ball's cells of {len(unknown)} images are not known, so they earn no bonus. Exclude them"
+        yield f"{len(unknown)} images have no known ball cells, so answers to them earn no bonus. Remove these images"

@@ -36,12 +36,12 @@ def _from_file(value: Any, info: ValidationInfo) -> Any:
     if not isinstance(value, dict):
         return value
     if set(value) != {"file"} or not isinstance(value["file"], str):
-        raise ValueError('expected a text, or { file = "..." }')
+        raise ValueError('expected a text, or { file = "..." } with the path of a text file')
     path = Path((info.context or {}).get("folder", "."), value["file"])
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"expected a readable text file in UTF-8 ({error})") from error
+        raise ValueError(f"expected a readable UTF-8 text file ({error})") from error
 
 
 def _questionnaires(value: Any, info: ValidationInfo) -> Any:
@@ -56,7 +56,7 @@ def _questionnaires(value: Any, info: ValidationInfo) -> Any:
     except InputError as error:
         raise ValueError(f"expected a file with tables [[questionnaires]] ({error})") from error
     if set(fields) != {"questionnaires"}:
-        raise ValueError("expected a file with tables [[questionnaires]] and nothing else")
+        raise ValueError("expected a file that contains only tables [[questionnaires]]")
     return fields["questionnaires"]
 
 
@@ -146,9 +146,9 @@ class CompletionConfig(Record):
     @model_validator(mode="after")
     def _one(self) -> CompletionConfig:
         if self.url is not None and self.code is not None:
-            raise ValueError("expected a url or a code, not both")
+            raise ValueError("expected either url or code, not both")
         if self.screened_url is not None and self.screened_code is not None:
-            raise ValueError("expected a screened_url or a screened_code, not both")
+            raise ValueError("expected either screened_url or screened_code, not both")
         return self
 
     def of(self, *, screened: bool) -> dict[str, str]:
@@ -283,7 +283,7 @@ def read_config(folder: Path) -> StudyConfig:
         InputError: if the file is missing or invalid. The error lists all problems.
     """
     path = folder / CONFIG
-    fields = read_toml(path, "a study, as `spotball study init` makes it")
+    fields = read_toml(path, "a study that `spotball study init` made")
     try:
         return StudyConfig.model_validate(fields, context={"folder": folder})
     except ValidationError as error:

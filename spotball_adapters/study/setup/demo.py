@@ -21,13 +21,13 @@ PHOTOS, PHOTO_CHECKS, SIDE = 16, 3, 448
 
 _TEXTS = {
     "consent": """\
-**This is a demo of a study about how people read a scene.** All its scenes are synthetic, and the answers say nothing
-about people.
+**This is a demo of a study about how people understand a scene.** All scenes are synthetic, so the answers cannot be
+used for research.
 
-In a study, this page says who conducts it and why, what participants do, what is stored, that taking part is voluntary,
-and whom to contact. The server deletes your answers when it stops.""",
+In a real study, this page explains who conducts it and why, what participants do, what is stored, that taking part is
+voluntary, and whom to contact. The server deletes your answers when it stops.""",
     "debriefing": """\
-**This was a demo with synthetic scenes.** In a study, this page explains its purpose and how participants are paid.""",
+**This was a demo with synthetic scenes.** In a real study, this page explains the purpose and the payment.""",
 }
 
 

@@ -198,34 +198,46 @@ def _faults(
 ) -> Iterator[tuple[str, str, str]]:
     """Yield the problems with the lists: field, value found, value expected."""
     if config.task == "choice" and config.choice is None:
-        yield "choice", "nothing", "a table [choice] for the task choice"
+        yield "choice", "nothing", "the table [choice], which the task choice requires"
         return
     yield from faults(Surveys(config.questionnaires, config.quiz), config.language)
     names = [study_list.name for study_list in config.lists]
     for name in dict.fromkeys(name for name in names if names.count(name) > 1):
-        yield "lists", f"{name!r} twice", "a name for each list"
+        yield "lists", f"{name!r} twice", "a different name for each list"
     for number, study_list in enumerate(config.lists, start=1):
         place = f"lists.{number}"
         scored = (*study_list.images, *study_list.checks)
         for image in dict.fromkeys(image for image in scored if scored.count(image) > 1):
-            yield place, f"{study_list.sport}/{image} twice", "each image once, among images and checks together"
+            yield place, f"{study_list.sport}/{image} twice", "each image at most once in images and checks"
         if len(study_list.checks) > len(study_list.images):
-            yield f"{place}.checks", str(len(study_list.checks)), f"at most as many as images, {len(study_list.images)}"
+            yield (
+                f"{place}.checks",
+                str(len(study_list.checks)),
+                f"at most {len(study_list.images)}, the number of images",
+            )
         if config.explanations > len(study_list.images):
-            yield "explanations", str(config.explanations), f"at most as many as list {number} has images"
+            yield (
+                "explanations",
+                str(config.explanations),
+                f"at most {len(study_list.images)}, the number of images in list {number}",
+            )
         for field in ("images", "checks", "practice"):
             for image in getattr(study_list, field):
                 key = (study_list.sport, image)
                 is_known = key in scenes or key in stimuli
                 if not is_known:
-                    yield f"{place}.{field}", f"{study_list.sport}/{image}", "an image of the dataset"
+                    yield f"{place}.{field}", f"{study_list.sport}/{image}", "an image in the dataset"
                 elif key in stimuli and stimuli[key].image is None:
-                    yield f"{place}.{field}", f"{study_list.sport}/{image}, without the path of an image", "one with it"
+                    yield (
+                        f"{place}.{field}",
+                        f"{study_list.sport}/{image} without an image path",
+                        "an image with a path",
+                    )
                 elif field != "images" and key in scenes and not scenes[key].ball_cells:
                     yield (
                         f"{place}.{field}",
-                        f"{study_list.sport}/{image}, whose answer is not known",
-                        "one with ball cells",
+                        f"{study_list.sport}/{image} without ball cells",
+                        "an image with ball cells",
                     )
 
 
@@ -234,7 +246,7 @@ def _stimuli(folder: Path, config: StudyConfig) -> dict[Key, Stimulus]:
     if config.choice is None:
         return {}
     sports = {study_list.sport for study_list in config.lists}
-    file = data_file(folder / config.dataset, config.choice.stimuli, field="stimuli", description="a file of stimuli")
+    file = data_file(folder / config.dataset, config.choice.stimuli, field="stimuli", description="a stimuli file")
     all_stimuli = read_stimuli(file)
     return {(sport, stimulus.stimulus_id): stimulus for stimulus in all_stimuli for sport in sports}
 
@@ -259,7 +271,7 @@ def _picture(dataset: Path, path: str | None, size: tuple[int, int] | None) -> S
         expected = f"an image ({', '.join(FORMATS)})"
         raise InputError([Problem(str(file), None, "image", str(error), expected)]) from error
     if size is not None and size != (width, height):
-        actual, expected = f"{width} x {height} pixels", f"{size[0]} x {size[1]}, as its scene says"
+        actual, expected = f"{width} x {height} pixels", f"{size[0]} x {size[1]}, the size in scenes.jsonl"
         raise InputError([Problem(str(file), None, "image", actual, expected)])
     return StudyImage(file, media_type, width, height, hashlib.sha256(data).hexdigest(), orientation)
 

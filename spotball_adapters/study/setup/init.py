@@ -59,7 +59,7 @@ def init_study(
         InputError: if the dataset cannot be used.
     """
     if (out / CONFIG).exists():
-        raise OptionError(f"{out / CONFIG} exists already. Name another folder with --out")
+        raise OptionError(f"{out / CONFIG} already exists. Name another folder with --out")
     words = _words(language, task)
     if task == "clicks":
         needs_example = find_example(dataset) is None
@@ -67,8 +67,8 @@ def init_study(
         words |= _CLICKS
         if originals is not None and not has_originals(dataset, spare, originals):
             raise OptionError(
-                f"--originals {originals}: it contains none of the {len(spare)} images that the example can use. Name "
-                "its files like the images of the dataset, or use fewer --images"
+                f"--originals {originals}: none of the {len(spare)} images that can be the example is there. "
+                "Name its files like the images in the dataset, or use fewer --images"
             )
         example = find_example(dataset) or copy_example(dataset, spare, originals, out) or draw_example(out)
     else:
@@ -122,7 +122,7 @@ def _lists_of_scenes(
         raise OptionError(f"--sport: {unknown_name('sport', missing[0], sorted(by_sport))}")
     if not by_sport:
         expected = "scenes with images"
-        raise InputError([Problem(str(dataset / SCENES), None, "path", "no path of an image", expected)])
+        raise InputError([Problem(str(dataset / SCENES), None, "path", "no image path", expected)])
     lists: list[ListConfig] = []
     spare: list[Scene] = []
     for sport in sports or sorted(by_sport):
@@ -167,11 +167,11 @@ def _stimuli_of(dataset: Path) -> tuple[Path, tuple[Stimulus, ...]]:
     paths = sorted(dataset.glob("stimuli*.csv"))
     if not paths:
         raise InputError(
-            [Problem(str(dataset), None, "folder", "no stimuli*.csv", "the stimuli of a study of choices")]
+            [Problem(str(dataset), None, "folder", "no stimuli*.csv", "a stimuli file, which --task choice requires")]
         )
     if len(paths) > 1:
         raise OptionError(
-            f"{dataset} contains {', '.join(path.name for path in paths)}. Name one of the files instead of the folder"
+            f"{dataset} contains several stimuli files: {', '.join(path.name for path in paths)}. Name one of them"
         )
     return paths[0], read_stimuli(paths[0])
 
@@ -180,14 +180,14 @@ def _lists_of_choices(path: Path, stimuli: Sequence[Stimulus], per_list: int | N
     lists = lists_of_stimuli(stimuli, per_list=per_list, seed=seed)
     if not lists:
         raise InputError(
-            [Problem(str(path), None, "rows", "no stimulus", "at least one photo that is not an attention check")]
+            [Problem(str(path), None, "rows", "no such photo", "at least one photo that is not an attention check")]
         )
     for study_list in lists:
         if len(study_list.checks) > len(study_list.images):
             counts = f"{len(study_list.images)} photos and {len(study_list.checks)} checks"
             raise OptionError(
-                f"{study_list.name} has {counts}; attention checks must not be "
-                "adjacent. Use fewer checks than other trials"
+                f"{study_list.name} has {counts}, so some checks would follow each other. "
+                "Use at most as many checks as photos"
             )
     return lists
 
@@ -206,8 +206,8 @@ def _list_text(study_list: ListConfig) -> str:
 
 def _example_text(example: ExampleConfig) -> str:
     lines = [
-        "# Shown with the instructions: an image before and after its ball was removed. Paths in this folder or in the",
-        "# dataset's. A synthetic example is labeled as such.",
+        "# An image before and after its ball was removed, for the instructions. The paths are relative to this folder",
+        "# or to the dataset's folder. The page labels a synthetic example as a drawing.",
         "[example]",
         f"with_ball = {json.dumps(example.with_ball)}",
         f"without_ball = {json.dumps(example.without_ball)}",
@@ -232,11 +232,11 @@ _CLICKS = {
 # The number of cells to choose on each image.
 per_image = 3
 """,
-    "missed": "one click outside the ball's cells on a check excludes: the rule of the paper",
+    "missed": "one click outside the ball's cells on a check excludes the participant, as in the paper",
 }
 """Texts that differ between studies of clicks and of choices (below)."""
 
-_CHOICES = {"bonus": "0.00", "missed": "one check with a wrong choice excludes"}
+_CHOICES = {"bonus": "0.00", "missed": "one wrong choice on a check excludes the participant"}
 
 
 def _words(language: str, task: str) -> dict[str, str]:

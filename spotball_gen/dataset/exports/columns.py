@@ -37,13 +37,13 @@ SCENE_COLUMNS: Final = (
     Column("cols", "Columns of the grid.", pl.Int32),
     Column("ball_cells", "Cells that hold the ball, such as D5: row letter from the top, column number from the left.",
            pl.List(pl.String)),
-    Column("ball_box", "The ball's bounding box (x1, y1, x2, y2) in pixels, from before it was inpainted.", _BOX),
+    Column("ball_box", "The ball's bounding box (x1, y1, x2, y2) in pixels, before the ball was removed.", _BOX),
     Column("players", "The players' bounding boxes (x1, y1, x2, y2) in pixels.", pl.List(_BOX)),
-    Column("player_outlines", "For each player the polygons of the outline, each a list of (x, y); null if not known.",
+    Column("player_outlines", "The outline of each player: a list of polygons of points (x, y); null if unknown.",
            pl.List(pl.List(pl.List(_BOX)))),
     Column("video", "The video that the image is from.", pl.String),
-    Column("license", "License of the video; empty if not known.", pl.String),
-    Column("origin", "Where the video is from; empty if not known.", pl.String),
+    Column("license", "License of the video; empty if unknown.", pl.String),
+    Column("origin", "Origin of the video; empty if unknown.", pl.String),
 )  # fmt: skip
 """Columns that describe an image, in addition to its pixels."""
 

@@ -46,7 +46,9 @@ def parquet(
 
 def imagefolder(folder: Path) -> Described:
     """Describe PART/metadata.jsonl: one record per image, with its file name."""
-    file_name = Column("file_name", "The image's file, from the folder of its part.", SCENE_COLUMNS[0].dtype)
+    file_name = Column(
+        "file_name", "Path of the image file, relative to the folder of its part.", SCENE_COLUMNS[0].dtype
+    )
     files = [file_object(folder, path, _JSON_LINES) for path in sorted(folder.glob("*/metadata.jsonl"))]
     fields = [
         record_field(
@@ -87,7 +89,7 @@ _COCO: tuple[tuple[str, str, tuple[tuple[str, str, dict[str, Any]], ...]], ...] 
         "The images.",
         (
             ("id", "The image's number.", _INTEGER),
-            ("file_name", "The image's file, from the folder images/.", _TEXT),
+            ("file_name", "Path of the image file, relative to the folder images/.", _TEXT),
             ("width", "Width in pixels.", _INTEGER),
             ("height", "Height in pixels.", _INTEGER),
             ("scene", "The image's id within its sport.", _TEXT),

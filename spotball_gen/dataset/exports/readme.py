@@ -81,14 +81,21 @@ def _about(rows: Sequence[Row], parts: Sequence[str], with_ball: bool, card: boo
     yield from ("# Spot the Ball", "")
     counts = ", ".join(f"{count:,} {markdown_text(sport)}" for sport, count in sorted(sports.items()))
     yield f"{plural(len(rows), 'image')}: {counts}."
-    state = "The ball is visible." if with_ball else "The ball was inpainted: the task is to say where it was."
+    state = (
+        "The ball is visible."
+        if with_ball
+        else "The ball was removed from each image. The task is to say where it was."
+    )
     yield f"{state} Made with spotball-core."
     yield ""
     yield from (markdown_row(["part", "images", "videos"]), "| --- | ---: | ---: |")
+    videos = {part: {row.video for row in rows if row.part == part} for part in parts}
     for part in parts:
-        inside = [row for row in rows if row.part == part]
-        yield markdown_row([part, f"{len(inside):,}", f"{len({row.video for row in inside}):,}"])
-    yield from ("", "No video is in both parts.")
+        yield markdown_row([part, f"{sum(row.part == part for row in rows):,}", f"{len(videos[part]):,}"])
+    # The only video of a sport is split by shot.
+    shares_videos = len(set().union(*videos.values())) < sum(map(len, videos.values()))
+    yield ""
+    yield "Some videos are in both parts, split by shot." if shares_videos else "No video is in both parts."
     if card:
         yield "[The dataset's card](card.md) has statistics, the leak test, and how the images were made."
     yield ""

@@ -144,7 +144,7 @@ def read_parts(dataset: Path, scenes: Sequence[Scene]) -> dict[str, str] | None:
     parts = _part_of(splits)
     if missing := [name for scene in scenes if (name := f"{scene.sport}/{scene.image}") not in parts]:
         expected = f"each image of {SCENES} in {' or '.join(PARTS)}"
-        raise InputError([Problem(str(dataset / SPLITS), None, name, "no part", expected) for name in missing])
+        raise InputError([Problem(str(dataset / SPLITS), None, name, "nothing", expected) for name in missing])
     return parts
 
 

@@ -56,7 +56,7 @@ def wanted_classes(names: Mapping[int, str], sport: Sport, model: str) -> dict[i
         numbers = [number for number, class_name in names.items() if class_name == name]
         if not numbers:
             known_names = ", ".join(names.values())
-            raise OptionError(f"detect: {model} knows no {name!r} ({label}_class); it knows {known_names}")
+            raise OptionError(f"detect: {model} has no class {name!r} ({label}_class). Available: {known_names}")
         classes |= dict.fromkeys(numbers, label)
     return classes
 

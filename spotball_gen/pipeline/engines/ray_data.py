@@ -66,7 +66,7 @@ class GenerationRayEngine:
     def __init__(
         self, plan: GenerationPlan, ledger: Ledger, address: str | None = None, *, debug: bool = False
     ) -> None:
-        require("making items on Ray")
+        require("generating items with Ray")
         # Workers have other working directories.
         self._plan, self._ledger = replace(plan, folder=plan.folder.absolute()), ledger
         self._address, self._debug = address, debug
@@ -87,7 +87,7 @@ class GenerationRayEngine:
         """
         context = self._plan.context(self._job.work)
         stages: list[Stage] = [choice.make(choice.settings, context) for choice in self._plan.stages]
-        with connected(self._address, debug=self._debug), ray_errors("make items"):
+        with connected(self._address, debug=self._debug), ray_errors("generate items"):
             self._on_progress = on_progress
             self._read()
             start = 0

@@ -48,7 +48,7 @@ def process(stage: Stage, choice: StageChoice, items: Sequence[Item]) -> Outcome
     ids += [failure.item for failure in outcome.failures]
     if sorted(ids) != sorted(item.id for item in items):
         raise StageError(
-            f"{choice.stage} {choice.kind!r} returned {len(ids)} items for {len(items)} items, expected the same ones"
+            f"{choice.stage} {choice.kind!r} returned {len(ids)} items for {len(items)} items, expected each item once"
         )
     notes = {"kind": choice.kind, "version": choice.make.version, "settings": settings_digest(choice)}
     noted = tuple(item.noted(choice.stage, **notes) for item in outcome.items)
@@ -78,7 +78,7 @@ class CircuitBreaker:
         self._row += len(outcome.failures)
         if self._row >= STORM:
             raise StageError(
-                f"{self._choice.stage} {self._choice.kind!r} failed on {self._row} items in a row; the last: "
+                f"{self._choice.stage} {self._choice.kind!r} failed on {self._row} items in a row; the last error: "
                 f"{outcome.failures[-1].error}\nFix the cause and run again with --retry-failed."
             )
 

@@ -282,24 +282,27 @@ class TestWhatIsWrong:
             ("[1]", "line: found [1], expected a JSON object"),
             (
                 '{"custom_id": "b1-1-ffffffff", "text": ""}',
-                "custom_id: found 'b1-1-ffffffff', expected a request of this",
+                "custom_id: found 'b1-1-ffffffff', expected the custom_id of a request",
             ),
             ('{"text": "D5"}', "custom_id: found nothing"),
-            ('{"custom_id": "ID"}', "expected text, or replies, or error, found none of them"),
+            ('{"custom_id": "ID"}', "expected exactly one of the keys text, replies and error, but found none"),
             (
                 '{"custom_id": "ID", "text": "", "error": ""}',
-                "expected text, or replies, or error, found text and error",
+                "expected exactly one of the keys text, replies and error, but found text and error",
             ),
-            ('{"custom_id": "ID", "replies": []}', "expected text, or replies, or error, found replies"),
+            (
+                '{"custom_id": "ID", "replies": []}',
+                "expected exactly one of the keys text, replies and error, but found replies",
+            ),
             (
                 '{"custom_id": "ID", "text": "", "finish": "ok"}',
                 "finish: found \"ok\", expected 'stop'",
             ),
-            ('{"custom_id": "ID", "error": "x", "finish": "stop"}', "finish goes with text"),
+            ('{"custom_id": "ID", "error": "x", "finish": "stop"}', "expected finish only next to text"),
             ('{"custom_id": "ID", "text": "", "extra": 1}', "extra: found 1, expected a known key"),
             (
                 '{"custom_id": "ID", "replies": [{"text": "1"}, {"text": "2"}, {"text": "3"}]}',
-                "expected at most 2, as the request",
+                "expected at most 2, the number of requested",
             ),
             ('{"custom_id": "ID", "response": {"status_code": 200, "body": {"choices": []}}}', "found no choices"),
             ('{"custom_id": 3, "response": {"status_code": 200, "body": {}}}', "custom_id: found 3"),
@@ -323,7 +326,7 @@ class TestWhatIsWrong:
         done = import_(out, path, other)
         assert done.returncode == 2
         again = read(path)[1]["custom_id"]
-        expected = f"found {again} a second time, first in {path}:2, expected each request once"
+        expected = f"found a second reply to {again} (the first is in {path}:2), expected one line per request"
         assert done.stderr == f"error: {other}:1: custom_id: {expected}\n"
 
     def test_a_failure_and_then_a_reply(self, exported: list[Line], out: Path, tmp_path: Path) -> None:
@@ -347,7 +350,7 @@ class TestWhatIsWrong:
             out, answered(tmp_path / "two.jsonl", exported[:1], lambda request, place: f"Cell: B{place + 1}")
         )
         assert done.returncode == 2
-        assert "found another reply than the stored one to sample 1 of b1-1-" in done.stderr
+        assert "found a reply to sample 1 of b1-1-" in done.stderr
         assert replies(out) == before
 
     def test_some_of_the_replies(self, exported: list[Line], out: Path, tmp_path: Path) -> None:
@@ -442,7 +445,10 @@ class TestWhatIsWrong:
         Image.new("RGB", (640, 360), (9, 9, 9)).save(data / "images" / "soccer" / "1.png")
         done = export(data, out, "--prompt", "base", "--samples", "2")
         assert done.returncode == 2
-        assert "contains answers to different pictures of soccer/1: the images have changed since" in done.stderr
+        assert (
+            "contains replies about earlier versions of these images: soccer/1. The image files have changed since"
+            in done.stderr
+        )
 
     def test_parquet(self, exported: list[Line], out: Path, tmp_path: Path) -> None:
         import_(out, answered(tmp_path / "replies.jsonl", exported), options=["--format", "parquet"])

@@ -126,7 +126,7 @@ class TestARun:
         Image.new("RGB", (64, 64), (255, 255, 255)).save(tmp_path / "data" / "photos" / "1.png")
         done = ask(stimuli, out, server.url, "--prompt", "pilot-2")
         assert done.returncode == 2
-        assert "contains answers to different pictures of gaze/1001" in done.stderr
+        assert "contains replies about earlier versions of these images: gaze/1001" in done.stderr
         other = made(tmp_path / "other", 4)
         done = ask(other, out, server.url, "--prompt", "pilot-2")
         assert "stimuli: " in done.stderr
@@ -212,7 +212,7 @@ class TestObserver:
         ("options", "message"),
         [
             (("--model", "nose"), "--model: unknown observer 'nose'. Available: eye, head,"),
-            (("--model", "eye", "--temperature", "1"), "support no setting except the seed. Remove --temperature"),
+            (("--model", "eye", "--temperature", "1"), "supports only the setting seed. Remove --temperature"),
             (("--model", "eye", "--base-url", "http://x"), "the provider observer does not use a server"),
         ],
     )
@@ -226,7 +226,7 @@ class TestObserver:
 
         done = here("run", str(dataset(tmp_path / "data")), "--provider", "observer", "--model", "eye")
         assert done.returncode == 2
-        assert "observers answer from stimuli" in done.stderr
+        assert "the provider observer works only with" in done.stderr
 
 
 class TestBeforeItCosts:
@@ -236,9 +236,9 @@ class TestBeforeItCosts:
         assert done.returncode == 0, said(done)
         assert not server.seen
         assert not out.exists()
-        assert "images      6: 6 of gaze" in done.stdout
+        assert "images      6: 6 gaze" in done.stdout
         assert "[image/png, 64 x 64 pixels," in done.stdout
-        assert re.search(r"all +96 +96 +96 +96 +not known", done.stdout)
+        assert re.search(r"all +96 +96 +96 +96 +unknown", done.stdout)
         photo = Photo(read_stimuli(stimuli)[0])
         for prompt in load_prompts("main"):
             for line in prompt.last(photo, 1)[0].text.splitlines():
@@ -265,7 +265,7 @@ class TestBeforeItCosts:
         stimuli = made(tmp_path / "data", 2)
         done = here("gaze", "ask", str(stimuli), "--provider", "openai", "--model", "m", "--base-url", "http://x")
         assert done.returncode == 2
-        assert "the provider openai looks at photos, so --images is required. Add --images DIR" in done.stderr
+        assert "--images is missing: the provider openai needs the photos. Add --images DIR" in done.stderr
 
     def test_a_model_is_needed(self, tmp_path: Path) -> None:
         done = here("gaze", "ask", str(made(tmp_path / "data", 2)), "--provider", "openai")

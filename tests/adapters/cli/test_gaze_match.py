@@ -107,8 +107,8 @@ class TestJudge:
         match(out, *judge(server))
         done = match(out, *judge(server)[:3], "judge-2", *judge(server)[4:])
         assert done.returncode == 2
-        assert "its judge is openai judge-1" in done.stderr
-        assert "A run has one judge. To change it, remove" in done.stderr
+        assert "this run already has the judge openai judge-1" in done.stderr
+        assert "To replace the judge, remove" in done.stderr
 
     def test_it_goes_on_where_it_was(self, server: LoopbackServer, out: Path) -> None:
         server.script(*[None] * 3, status(401, "no money"))
@@ -210,10 +210,10 @@ class TestManual:
             ({"choice": "E"}, "choice: found 'E', expected"),
             (
                 {"stimulus_id": "77", "choice": "A"},
-                "found no reply to 77, pilot-1, sample 1, expected each trial of the run",
+                "found a trial that the run does not contain: 77, pilot-1, sample 1, expected one row",
             ),
-            ({"sample": "2", "choice": "A"}, "found no reply to"),
-            ({"sample": "x"}, "found no reply to"),
+            ({"sample": "2", "choice": "A"}, "found a trial that the run does not contain: "),
+            ({"sample": "x"}, "found a trial that the run does not contain: "),
         ],
     )
     def test_what_is_no_decision(self, out: Path, change: dict[str, str], message: str) -> None:
@@ -268,4 +268,4 @@ def test_orders_of_another_version_are_not_read(out: Path) -> None:
         connection.execute("UPDATE run SET value = '9' WHERE name = 'order'")
     done = match(out)
     assert done.returncode == 2
-    assert "its options stood in orders of version 9, known is 1" in done.stderr
+    assert "the options have the order of version 9, but this spotball-core reads only version 1" in done.stderr

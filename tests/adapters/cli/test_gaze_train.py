@@ -89,7 +89,7 @@ class TestPhotos:
         again = trained(photos, out, "--seeds", "1")
         assert stamps(out) == before
         assert again.stdout == first.stdout
-        assert "1 runs, 1 of them done before" in again.stderr
+        assert "1 runs, 1 of them already done" in again.stderr
         trained(photos, out, "--seeds", "2")
         assert stamps(out)["photos-1"] == before["photos-1"]
         assert {row["respondent"] for row in rows(out / "trials.csv")} == {"photos-1", "photos-2"}
@@ -123,7 +123,7 @@ class TestPhotos:
         trained(photos, tmp_path, "--seeds", "1")
         done = here(*command(photos, tmp_path, "--seeds", "1", "--rate", "0.01"))
         assert done.returncode == 2
-        assert "contains an experiment with different schedule" in done.stderr
+        assert "contains an experiment with other settings: schedule" in done.stderr
         assert "Name another folder" in done.stderr
 
     def test_a_damaged_run(self, photos: Path, tmp_path: Path) -> None:

@@ -142,7 +142,7 @@ def test_a_dry_run_says_what_is_to_embed_and_sends_nothing(data: Path, server: L
     assert not (data / "mine.sqlite").exists()
     lines = {line[:12].strip(): line[12:] for line in before.stdout.splitlines()}
     assert lines["responses"] == "25, 23 of which contain text"
-    assert lines["texts"] == f"{n} different texts with templates; 1 would be cut off"
+    assert lines["texts"] == f"{n} different texts with templates; 1 would be truncated"
     assert lines["kept"].startswith("0 in ")
     assert lines["to embed"].startswith(f"{n}, ")
     assert lines["to embed"].endswith(" bytes, to pay for")
@@ -232,9 +232,12 @@ class TestWhatGoesWrong:
                 ["--embedder", "nobody"],
                 "unknown embedder 'nobody'. Available: gemini, openai, sentence-transformers",
             ),
-            (["--task-type", "clustering"], "--task-type: the protocol of openai has none"),
+            (
+                ["--task-type", "clustering"],
+                "--task-type: the embedder openai does not support task types. Remove --task-type",
+            ),
             (["--templates", "no-such"], "unknown templates 'no-such'"),
-            (["--figure", "shares.gif"], "--figure: shares.gif ends in none of .png, .svg"),
+            (["--figure", "shares.gif"], "--figure: found shares.gif, expected a file name ending in .png or .svg"),
             (["--out", "report.pdf"], "--out: the ending .pdf is not known"),
         ],
     )

@@ -270,7 +270,7 @@ class TestAgain:
         assert sorted(seen.json.get("n", 1) for seen in server.seen[3:]) == [1, 3]
         assert set(replies(out)) == expected(1, base=9)
         dry = run(data, out, server.url, *asked, "--samples-per-request", "500", "--dry-run")
-        assert "up to 128 samples a request" in dry.stdout
+        assert "up to 128 samples per request" in dry.stdout
 
     def test_nor_are_scenes_prompts_and_pictures(self, tmp_path: Path, out: Path, server: LoopbackServer) -> None:
         prompt = tmp_path / "mine.toml"
@@ -288,7 +288,7 @@ class TestAgain:
         (data / "images/soccer/1.png").write_bytes((data / "images/volleyball/1.png").read_bytes())
         done = run(data, out, server.url, *options)
         assert done.returncode == 2
-        assert "different pictures of soccer/1:" in done.stderr
+        assert "earlier versions of these images: soccer/1" in done.stderr
         assert len(replies(out)) == 2
 
 
@@ -334,7 +334,7 @@ class TestFaults:
         server.always(status(500, "out of order"))
         done = run(data, out, server.url, *ALL, "--attempts", "1", "--concurrency", "1")
         assert done.returncode == 1
-        said_last = "10 requests in a row failed on every attempt, the last with: 127.0.0.1: HTTP 500: out of order"
+        said_last = "10 requests in a row failed on every attempt; the last error: 127.0.0.1: HTTP 500: out of order"
         assert f"90 of 90 replies are missing: {said_last}\n" in done.stderr
         # The first ones are sent again for one sample: a server may refuse several with status 500.
         assert 10 < server.log()["requests"] <= 20
@@ -351,7 +351,7 @@ class TestFaults:
         done = run(data, out, server.url, "--prompt", "base", "--samples", "1")
         assert done.returncode == 0, said(done)
         # After the part of it that is waited anyway before another attempt.
-        announced = "waiting [123] s: the server asks for it: 127.0.0.1: HTTP 429: too many requests"
+        announced = "waiting [123] s: the server requested a pause: 127.0.0.1: HTTP 429: too many requests"
         assert len(re.findall(announced, done.stderr)) == 1
         server.script(status(503, "overloaded"))
         assert "waiting" not in run(data, out, server.url, "--prompt", "cue", "--samples", "1", "--quiet").stderr
@@ -406,7 +406,7 @@ class TestFaults:
         done = run(data, out, server.url, *ALL, "--max-requests", "4")
         assert done.returncode == 1
         assert server.log()["requests"] == 4
-        assert "replies are missing: 4 requests were made, as --max-requests says" in done.stderr
+        assert "replies are missing: the limit of 4 requests (--max-requests) was reached" in done.stderr
         done = run(data, out, server.url, *ALL, "--max-tokens", "1", "--concurrency", "1")
         assert done.returncode == 1
         assert server.log()["requests"] == 5
@@ -466,7 +466,7 @@ class TestNoKey:
         done = here(*options, env={})
         assert done.returncode == 2, said(done)
         assert done.stdout == ""
-        assert done.stderr == f"error: {provider} needs a key: set the environment variable {KEYS[provider]}\n"
+        assert done.stderr == f"error: {provider} needs a key. Set the environment variable {KEYS[provider]}\n"
         assert not out.exists()
         assert here(*options, "--dry-run", env={}).returncode == 0
 
@@ -519,10 +519,10 @@ class TestDryRun:
         assert server.log()["requests"] == 0
         table = [line.split() for line in done.stdout.splitlines() if re.match(r"(base|cue|cot|all) ", line)]
         assert table == [
-            ["base", "1", "12", "12", "3", "3", "not", "known"],
-            ["cue", "1", "9", "9", "3", "3", "not", "known"],
-            ["cot", "1", "6", "6", "15", "15", "not", "known"],
-            ["all", "27", "27", "21", "21", "not", "known"],
+            ["base", "1", "12", "12", "3", "3", "unknown"],
+            ["cue", "1", "9", "9", "3", "3", "unknown"],
+            ["cot", "1", "6", "6", "15", "15", "unknown"],
+            ["all", "27", "27", "21", "21", "unknown"],
         ]
         assert "settings    temperature 0.5\n" in done.stdout
         for name in ("base", "cue"):
@@ -533,7 +533,7 @@ class TestDryRun:
     def test_what_is_stored_needs_no_more_requests(self, data: Path, out: Path, server: LoopbackServer) -> None:
         run(data, out, server.url, "--prompt", "base", "--samples", "4", "--limit", "2")
         done = run(data, out, server.url, *ALL, "--dry-run")
-        assert re.search(r"^base 1 +12 +4 +1 +1 +not known$", done.stdout, re.MULTILINE)
+        assert re.search(r"^base 1 +12 +4 +1 +1 +unknown$", done.stdout, re.MULTILINE)
 
     def test_requests_are_as_many_as_are_then_made(self, data: Path, out: Path, server: LoopbackServer) -> None:
         done = run(data, out, server.url, *ALL, "--dry-run")
@@ -624,12 +624,12 @@ class TestOptions:
             return here("run", str(data), "--dry-run", *options).stdout
 
         gpt = shown("--preset", "gpt")
-        assert "model       gpt-4.1-mini, written as the model gpt\n" in gpt
+        assert "model       gpt-4.1-mini, stored as model gpt\n" in gpt
         assert "settings    temperature 0.6\n" in gpt
         assert re.search(r"^base 1 +150 ", gpt, re.MULTILINE)
         assert re.search(r"^cot 1 +60 ", gpt, re.MULTILINE)
         other = shown("--preset", "gpt", "--model", "gpt-4.1", "--prompt", "cot", "--temperature", "1", "--seed", "3")
-        assert "model       gpt-4.1, written as the model gpt-4.1\n" in other
+        assert "model       gpt-4.1, stored as model gpt-4.1\n" in other
         assert "settings    temperature 1.0, seed 3\n" in other
         assert re.findall(r"^(\w+) 1 +(\d+) ", other, re.MULTILINE) == [("cot", "60")]
         plain = shown("--provider", "openai", "--model", "m")

@@ -252,7 +252,7 @@ def test_it_may_be_closed_twice(subject: Subject, asked: bool) -> None:
 @pytest.mark.parametrize("subject", params(*OF_A_RUN), indirect=True)
 def test_an_item_that_is_not_of_the_run_is_an_error_of_the_provider(subject: Subject) -> None:
     other = Subject(subject.case, subject.make, subject.model, scene("other"), subject.text, subject.settings)
-    with pytest.raises(PermanentError, match="other is not among the"):
+    with pytest.raises(PermanentError, match=r"the run does not contain the (scene|stimulus) .*other"):
         use(other, lambda provider: provider.ask(other.request()))
 
 

@@ -95,7 +95,7 @@ class TestStatuses:
             ("x" * 5000, f"{'x' * 270}"),
             ("7", "7"),
             ("[" * 100_000, "[[["),
-            ("", "nothing said"),
+            ("", "no error message"),
         ],
     )
     def test_what_the_server_says_is_shown_on_one_line(self, client: Client, text: str, shown: str) -> None:
@@ -124,7 +124,7 @@ class TestStatuses:
         with serve(client.service.speaks(), base_path=client.service.base_path) as elsewhere:
             error = met(client, Fault("redirect", text=elsewhere.url))
             assert isinstance(error, PermanentError), error
-            assert f"it redirects to {elsewhere.url}; give the address itself with --base-url" in str(error)
+            assert f"the server redirects to {elsewhere.url}. Set --base-url to the final address" in str(error)
             assert elsewhere.seen == []
 
 
@@ -198,7 +198,7 @@ class TestTime:
             # Twenty times as long, for a busy machine.
             assert time.monotonic() - start < 4
         assert type(first) is TransientError
-        assert str(first) == f"{service.shown}: no answer within 0.2 s"
+        assert str(first) == f"{service.shown}: no response within 0.2 s"
         assert isinstance(second, Answer)
 
     def test_what_is_not_waited_for_is_let_go(self, service: Service) -> None:

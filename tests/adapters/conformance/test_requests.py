@@ -133,7 +133,7 @@ class TestServersThatGiveFewer:
             found = ask(many.at(server), request())
         assert isinstance(found[0], TransientError)
         assert "2 c" in str(found[0])
-        assert "where 1 were asked for" in str(found[0])
+        assert "expected 1 to 1" in str(found[0])
 
 
 class TestKeys:
@@ -158,7 +158,7 @@ class TestKeys:
             provider.ready()  # type: ignore[attr-defined]
             assert isinstance(found, TransientError)
             return
-        said = f"{service.name} needs a key: set the environment variable {service.key}"
+        said = f"{service.name} needs a key. Set the environment variable {service.key}"
         assert type(found) is PermanentError
         assert str(found) == said
         with pytest.raises(PermanentError, match=f"^{said}$"):

@@ -121,7 +121,7 @@ def test_a_key_that_no_header_holds_is_not_repeated(
 ) -> None:
     monkeypatch.setenv(service.key, SECRET + end)
     with pytest.raises(
-        PermanentError, match=f"^{service.key} contains a character that keys cannot contain. Check the key"
+        PermanentError, match=f"^{service.key} contains a character that is not allowed in keys. Check the key"
     ) as caught:
         service.at("http://127.0.0.1:9/v1")
     assert SECRET not in everything(caught.value)
@@ -131,6 +131,6 @@ def test_a_key_that_no_header_holds_is_not_repeated(
     "url", [f"http://u:{SECRET}@127.0.0.1:9", f"http://127.0.0.1:9?key={SECRET}", f"http://127.0.0.1:9#{SECRET}"]
 )
 def test_an_address_with_a_key_in_it_is_not_repeated(service: Service, url: str) -> None:
-    with pytest.raises(OptionError, match="set keys in the environment") as caught:
+    with pytest.raises(OptionError, match="set keys as environment variables") as caught:
         service.at(url)
     assert SECRET not in everything(caught.value)

@@ -71,7 +71,7 @@ class TestEncodings:
         client.server.script(content(b"x", content_encoding=encoding))
         (found,) = client.ask(request())
         assert isinstance(found, TransientError)
-        said = f"the answer is malformed: its content encoding is {encoding}, expected gzip or deflate"
+        said = f"the response is malformed: the content encoding is {encoding}, expected gzip or deflate"
         assert str(found) == f"{client.service.shown}: {said}"
         assert client.server.seen[-1].headers["accept-encoding"] == "gzip, deflate"
 

@@ -72,7 +72,7 @@ class TestTLS:
             url = f"https://127.0.0.1:{listening.getsockname()[1]}"
             (found,) = ask(service.at(url), request())
         assert isinstance(found, PermanentError), found
-        assert "Check whether the address begins with http or https" in str(found)
+        assert "Check whether the address should begin with http or https" in str(found)
 
     def test_a_connection_that_was_closed_may_pass(self, client: Client) -> None:
         # The server closes connections on which it is not spoken to in HTTP.

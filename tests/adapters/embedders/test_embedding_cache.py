@@ -67,7 +67,7 @@ def test_looking_makes_no_file(path: Path) -> None:
 
 def test_vectors_of_another_length_are_refused_and_none_is_kept(path: Path) -> None:
     embed(TEXTS[:1], Tiny(), path)
-    with pytest.raises(StoreError, match=r"tiny-1 gave vectors of 8 numbers before, but now gives 5: .* --cache$"):
+    with pytest.raises(StoreError, match=r"vectors of tiny-1 have 8 numbers, but the new ones have 5, so .* --cache$"):
         embed(TEXTS, Tiny(dimension=5), path)
     assert peek(path, Tiny(), keys(*TEXTS)).tolist() == [True, False, False]
 
@@ -81,7 +81,7 @@ def test_a_damaged_vector_is_refused(path: Path, vector: bytes) -> None:
     with connection:
         connection.execute("UPDATE vectors SET vector = ? WHERE text = ?", (vector, keys(TEXTS[1])[0]))
     connection.close()
-    with pytest.raises(StoreError, match=re.escape(f"{path}: a vector in it is damaged. Delete the file")):
+    with pytest.raises(StoreError, match=re.escape(f"{path}: the file contains a damaged vector. Delete the file")):
         embed(TEXTS, Tiny(), path)
     assert embed([TEXTS[0], TEXTS[2]], Tiny(), path).n_new == 0
 

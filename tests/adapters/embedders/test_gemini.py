@@ -86,7 +86,7 @@ def test_an_unknown_task_type_lists_those_there_are(server: LoopbackServer) -> N
         (faults.OVERLOADED, TransientError, "gemini: HTTP 503: overloaded"),
         (status(429, "too many", retry_after="7"), TransientError, "gemini: HTTP 429: too many"),
         (status(404, "no such model"), PermanentError, "gemini: HTTP 404: no such model"),
-        (faults.BROKEN_JSON, TransientError, "gemini: the answer is malformed: "),
+        (faults.BROKEN_JSON, TransientError, "gemini: the response is malformed: "),
     ],
     ids=["drop", "503", "429", "404", "broken"],
 )
@@ -101,7 +101,7 @@ def test_faults(server: LoopbackServer, fault: Fault, kind: type[Exception], sai
 @pytest.mark.parametrize("style", ["fewer", "ragged", "none"])
 def test_what_is_no_vector_for_each_text_is_malformed(server: LoopbackServer, style: str) -> None:
     server.script(reply(style))
-    with pytest.raises(TransientError, match="gemini: the answer is malformed: embeddings"):
+    with pytest.raises(TransientError, match="gemini: the response is malformed: the embeddings"):
         batch(made(server), "a", "b")
 
 
@@ -110,5 +110,5 @@ def test_a_wrong_key_and_none_are_said_and_not_shown(server: LoopbackServer, mon
     with pytest.raises(PermanentError, match=r"API key not valid: \[key\]"):
         batch(made(server), "a")
     monkeypatch.delenv(KEY)
-    with pytest.raises(PermanentError, match=f"^gemini needs a key: set the environment variable {KEY}$"):
+    with pytest.raises(PermanentError, match=f"^gemini needs a key. Set the environment variable {KEY}$"):
         batch(made(server), "a")

@@ -71,7 +71,7 @@ def test_the_key_is_sent_and_said_nowhere(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_without_a_key_the_providers_own_server_is_not_asked() -> None:
-    with pytest.raises(PermanentError, match=f"^openai needs a key: set the environment variable {KEY}$"):
+    with pytest.raises(PermanentError, match=f"^openai needs a key. Set the environment variable {KEY}$"):
         batch(OpenAIEmbedder(EmbedderAccess("small")), "a")
 
 
@@ -107,24 +107,24 @@ def test_faults_that_may_pass(server: LoopbackServer, fault: Fault) -> None:
 @pytest.mark.parametrize(
     ("style", "said"),
     [
-        ("fewer", "embeddings of shape (2, 8) for 3 texts"),
-        ("ragged", "embeddings that are not lists of numbers of one length"),
-        ("nan", "embeddings with numbers that are not finite"),
-        ("none", "embeddings of shape (3, 0) for 3 texts"),
-        ("same-index", "embeddings whose indices are not those of the texts"),
-        ("no-list", "no list of embeddings"),
+        ("fewer", "the embeddings have shape (2, 8), but the number of texts is 3"),
+        ("ragged", "the embeddings are not lists of numbers of equal length"),
+        ("nan", "the embeddings contain numbers that are not finite"),
+        ("none", "the embeddings have shape (3, 0), but the number of texts is 3"),
+        ("same-index", "the indices of the embeddings do not match the texts"),
+        ("no-list", "the embeddings are not a list"),
     ],
 )
 def test_what_is_no_vector_for_each_text_is_malformed(server: LoopbackServer, style: str, said: str) -> None:
     server.script(reply(style))
-    with pytest.raises(TransientError, match=re.escape(f"the answer is malformed: {said}")):
+    with pytest.raises(TransientError, match=re.escape(f"the response is malformed: {said}")):
         batch(made(server), *TEXTS)
 
 
 @pytest.mark.parametrize("said", ['{"data": [{"embedding": "AAAA", "index": 0}]}', '{"data": [{"index": "0"}]}'])
 def test_what_is_no_list_of_numbers_is_malformed(server: LoopbackServer, said: str) -> None:
     server.script(body(said))
-    with pytest.raises(TransientError, match="the answer is malformed: embeddings"):
+    with pytest.raises(TransientError, match=r"the response is malformed: the .*embeddings"):
         batch(made(server), "a")
 
 
@@ -136,7 +136,10 @@ def test_who_is_asked_is_part_of_what_vectors_are(server: LoopbackServer) -> Non
 @pytest.mark.parametrize(
     ("access", "said"),
     [
-        (EmbedderAccess(task_type="clustering"), "--task-type: the protocol of openai has none"),
+        (
+            EmbedderAccess(task_type="clustering"),
+            "--task-type: the embedder openai does not support task types. Remove --task-type",
+        ),
         (EmbedderAccess(base_url="ftp://x"), "--base-url: found 'ftp://x', expected an address"),
         (EmbedderAccess(base_url="http://me:secret@x/v1"), "--base-url must not contain a user"),
     ],

@@ -141,7 +141,10 @@ except PermanentError as error:
     ("access", "said"),
     [
         (EmbedderAccess(base_url="http://localhost/v1"), "runs the model in this process. Remove --base-url"),
-        (EmbedderAccess(task_type="clustering"), "--task-type: sentence-transformers has none"),
+        (
+            EmbedderAccess(task_type="clustering"),
+            "--task-type: the embedder sentence-transformers does not support task types. Remove --task-type",
+        ),
     ],
 )
 def test_options_that_it_does_not_have(access: EmbedderAccess, said: str) -> None:

@@ -117,13 +117,13 @@ class TestWeights:
     @pytest.mark.parametrize(
         ("change", "message"),
         [
-            (lambda weights: {}, "weights: found no decoder of GazeLLE"),
+            (lambda weights: {}, "weights: found weights of another model"),
             (lambda weights: {k: v for k, v in weights.items() if k != "linear.bias"}, "such as linear.bias"),
             (
                 lambda weights: {**weights, "backbone.model.cls_token": torch.zeros(1)},
                 "such as backbone.model.cls_token",
             ),
-            (lambda weights: {**weights, "linear.weight": torch.zeros(16, 48, 1, 1)}, "expected DINOv2 of width 48"),
+            (lambda weights: {**weights, "linear.weight": torch.zeros(16, 48, 1, 1)}, "expected dinov2 of width 48"),
             (lambda weights: {**weights, "head_token.weight": torch.zeros(2, 16)}, "such as head_token.weight"),
         ],
     )
@@ -142,9 +142,9 @@ class TestWeights:
     def test_files_that_are_none(self, folder: Path, tmp_path: Path) -> None:
         (tmp_path / "text.pt").write_text("no weights")
         for path in (tmp_path / "text.pt", tmp_path / "nothing.pt"):
-            with pytest.raises(InputError, match="weights saved by PyTorch"):
+            with pytest.raises(InputError, match="weights saved with PyTorch"):
                 load_gazelle(path, str(folder / "encoder"))
-        with pytest.raises(InputError, match="a DINOv2 model of transformers"):
+        with pytest.raises(InputError, match="a DINOv2 model for transformers"):
             load_gazelle(folder / "decoder.pt", str(tmp_path))
 
 

@@ -118,13 +118,13 @@ def test_what_cannot_be_shown(tmp_path: Path, what: str) -> None:
         expected = "found a link to a place outside the folder"
     elif what == "no path":
         photo = Photo(stimulus(0, image=None))
-        expected = "no path of an image for 1000"
+        expected = "the stimulus 1000 without an image path"
     elif what == "text":
         path.write_text("no image")
     elif what == "broken":
         path.write_bytes(path.read_bytes()[:2000])
     else:
         Image.new("RGBA", (448, 448), (1, 2, 3, 100)).save(path)
-        expected = "transparent parts"
+        expected = "transparent pixels"
     with pytest.raises(InputError, match=expected):
         Photos(folder, 448, None).of(photo)

@@ -99,13 +99,13 @@ def test_points_come_back_as_they_were(
     [
         (
             "stimulus_id,x,y\n1,12,300\n",
-            "p.csv:2: x, y: found 12, 300, expected shares of the image's width and height",
+            "p.csv:2: x, y: found 12, 300, expected fractions of the image's width and height",
         ),
         ("stimulus_id,x,y\n1,0.5,\n", "p.csv:2: x, y: found 0.5, None"),
         ("stimulus_id,x,y\n1,nan,0\n", "p.csv:2: x, y: found nan, 0"),
         ("stimulus_id,x,y\n1,left,0\n", "p.csv:2: x, y: found left, 0"),
         ("stimulus_id,x,y\n,0,0\n", "p.csv:2: stimulus_id: found nothing"),
-        ("stimulus_id,x,y\n1,0,0\n1,0,0\n", "p.csv:3: stimulus_id: found 1 again"),
+        ("stimulus_id,x,y\n1,0,0\n1,0,0\n", "p.csv:3: stimulus_id: found a second point for 1"),
         ("stimulus_id,x,y,sample\n1,0,0,0\n", "p.csv:2: sample: found '0'"),
         ("stimulus_id,x\n1,0\n", "found the columns stimulus_id, x, expected a column y"),
     ],
@@ -155,4 +155,4 @@ def test_faces(tmp_path: Path) -> None:
         read_faces(path)
     assert (len(error.value.problems), error.value.total) == (1, 4)
     assert f"{path}:3: face: found 1: 0.1, 0.2, 0.3, 0.4; 2: 0.5, 0, 0.2, 1; " in str(error.value)
-    assert "expected each stimulus once, and a box within" in str(error.value)
+    assert "expected one box per stimulus" in str(error.value)

@@ -116,15 +116,18 @@ class TestLoading:
     @pytest.mark.parametrize(
         ("text", "said"),
         [
-            ("name = 'mine'\nversion = '1'\ntext = 'Where?'", "text: found no {options}, expected the place for"),
+            (
+                "name = 'mine'\nversion = '1'\ntext = 'Where?'",
+                "text: found a text without {options}, expected the placeholder",
+            ),
             (
                 "name = 'pilot-1'\nversion = '1'\ntext = '{options}'",
-                "found 'pilot-1', expected another name than built-in",
+                "found 'pilot-1', expected a name that no built-in prompt has",
             ),
-            ("name = 'a'\nversion = '1'\ntext = '{options} {sport}'", "found {sport}, expected no word in braces but"),
-            ("name = ' a'\nversion = ''\ntext = '{options}'", "version: found '', expected a word"),
-            ("version = 1\ntext = '{options}'\nfoo = 2", "foo: found a field of this name"),
-            ("version = 1\ntext = '{options}'", "name: found nothing, expected a text"),
+            ("name = 'a'\nversion = '1'\ntext = '{options} {sport}'", "found {sport}, expected only the placeholders"),
+            ("name = ' a'\nversion = ''\ntext = '{options}'", "version: found '', expected a non-empty text"),
+            ("version = 1\ntext = '{options}'\nfoo = 2", "foo: found an unknown field"),
+            ("version = 1\ntext = '{options}'", "name: found nothing, expected a string"),
             ("name = 'a'\nversion = '1'\ntext = '{options}'\nhints = 'x'", "hints: found 'x', expected a list"),
             ("name = ", "expected a prompt (TOML)"),
         ],

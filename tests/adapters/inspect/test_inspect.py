@@ -334,7 +334,8 @@ class TestTheImport:
         done = import_(tmp_path / "mine.jsonl", evaluated["base"].log, tmp_path / "other.json")
         assert done.returncode == 2
         assert (
-            "scene: found another scene soccer/1 than in the logs before, expected logs of one dataset" in done.stderr
+            "scene: found a scene soccer/1 that differs from the one in an earlier log, expected logs of the same"
+            in done.stderr
         )
 
     @pytest.mark.parametrize(

@@ -224,7 +224,9 @@ def test_samples_are_numbered_in_order_or_as_the_file_says(tmp_path: Path) -> No
         ("c", 3, "C1"),
     ]
     (tmp_path / "c.csv").write_bytes(table([{"id": "163", "reply": "Cell: C1", "sample": 7}] * 2))
-    with pytest.raises(InputError, match=r"c.csv:3: sample: found sample 7 of c, .* as in .*c.csv:2, expected each"):
+    with pytest.raises(
+        InputError, match=r"c.csv:3: sample: found sample 7 of c, .* again \(first in .*c.csv:2\), expected each"
+    ):
         parsed(tmp_path / "c.csv")
 
 
@@ -255,21 +257,21 @@ def test_failed_requests_are_counted_and_not_responses(tmp_path: Path) -> None:
         (
             "a.jsonl",
             lines([{"image": "163", "replies": "Cell: D5"}]),
-            "found the columns image, replies, expected a column reply",
+            "found the columns image, replies, expected one of the columns reply",
         ),
         (
             "a.jsonl",
             lines([{"image": "5", "reply": "Cell: D5"}]),
-            "a.jsonl:1: id: found '5', expected an image of the scenes",
+            "a.jsonl:1: id: found '5', expected the id of an image in the scenes",
         ),
-        ("a.json", b"[1, 2]", "found JSON of another shape"),
+        ("a.json", b"[1, 2]", "found JSON without a list of objects"),
         ("a.json", b"{", "a.json: file: found "),
-        ("a.csv", b"image,reply\n163\n", "a.csv:2: file: found a record with another number of fields than 2"),
+        ("a.csv", b"image,reply\n163\n", "a.csv:2: file: found a record that does not have 2 fields"),
         ("a.csv", b"image,reply\n163,\xff\n", "byte 0xff, which is not UTF-8"),
         ("a.jsonl.gz", b"no gzip", "expected a file compressed with gzip"),
         ("a.parquet", b"PAR1", "expected a Parquet file"),
         ("a.xlsx", b"PK", "expected an Excel workbook"),
-        ("a.pkl", b"", "found a file ending in .pkl"),
+        ("a.pkl", b"", "found the extension '.pkl'"),
     ],
 )
 def test_what_cannot_be_read_is_named(name: str, content: bytes, message: str, tmp_path: Path) -> None:
@@ -282,7 +284,7 @@ def test_what_cannot_be_read_is_named(name: str, content: bytes, message: str, t
 
 def test_options_that_do_not_fit(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(lines(PLAIN))
-    with pytest.raises(OptionError, match="--reply is for tables"):
+    with pytest.raises(OptionError, match="--reply works only with tables"):
         parsed(tmp_path / "a.jsonl", reply="reply", layout="inspect")
     with pytest.raises(InputError, match="expected samples of lmms-eval"):
         parsed(tmp_path / "a.jsonl", layout="harness")

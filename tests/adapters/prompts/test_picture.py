@@ -215,7 +215,7 @@ class TestRefused:
         return str(problem)
 
     def test_no_path(self, tmp_path: Path) -> None:
-        assert "no path of an image for synthetic/None" in self.refused(scene(None), tmp_path)
+        assert "the scene synthetic/None without an image path" in self.refused(scene(None), tmp_path)
 
     def test_no_file(self, tmp_path: Path) -> None:
         assert f"{tmp_path / 'a.png'}: image: found no such file" in self.refused(scene(), tmp_path)
@@ -254,7 +254,7 @@ class TestRefused:
     def test_another_size(self, tmp_path: Path) -> None:
         noise(360, 640).save(tmp_path / "a.png")
         said = self.refused(scene(), tmp_path)
-        assert "found 360 x 640 pixels, expected 640 x 360, as the scene synthetic/a.png says" in said
+        assert "found 360 x 640 pixels, expected 640 x 360, as in the scene synthetic/a.png" in said
 
     def test_another_size_as_it_is_turned(self, tmp_path: Path) -> None:
         noise().save(tmp_path / "a.png", exif=with_orientation(6))
@@ -268,18 +268,18 @@ class TestRefused:
         image = noise().convert("RGBA")
         image.putpixel((3, 5), (0, 0, 0, 254))
         image.save(tmp_path / "a.png")
-        assert "found transparent parts, expected an image that covers" in self.refused(scene(), tmp_path)
+        assert "found transparent pixels, expected an image without transparency" in self.refused(scene(), tmp_path)
 
     def test_a_transparent_color(self, tmp_path: Path) -> None:
         image = noise().convert("P")
         image.save(tmp_path / "a.png", transparency=image.getpixel((0, 0)))
-        assert "found transparent parts" in self.refused(scene(), tmp_path)
+        assert "found transparent pixels" in self.refused(scene(), tmp_path)
 
     @pytest.mark.parametrize(("mode", "ending"), [("CMYK", "jpg"), ("I;16", "tiff"), ("F", "tiff"), ("LAB", "tiff")])
     def test_other_kinds_of_pixels(self, tmp_path: Path, mode: str, ending: str) -> None:
         Image.new(mode, (640, 360)).save(tmp_path / f"a.{ending}")
         said = self.refused(scene(f"a.{ending}"), tmp_path)
-        assert f"found pixels of the kind {mode}, expected 8 bits of gray or RGB" in said
+        assert f"found the pixel format {mode}, expected 8-bit gray or RGB pixels" in said
 
     def test_a_moving_image(self, tmp_path: Path) -> None:
         noise().save(tmp_path / "a.gif", save_all=True, append_images=[noise(seed=1)])

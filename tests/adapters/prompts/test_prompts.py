@@ -99,7 +99,7 @@ class TestFilling:
     @pytest.mark.parametrize("answers", [[], ["one"], ["one", "two", "three"]])
     def test_one_answer_for_each_question(self, answers: list[str]) -> None:
         prompt = Prompt("mine", "1", "{context}", ("Who?", "Where?"))
-        with pytest.raises(OptionError, match=f"{len(answers)} answers to the 2 questions of prompt 'mine'"):
+        with pytest.raises(OptionError, match=f"prompt 'mine': found {len(answers)} answers, expected 2"):
             prompt.final("soccer", answers)
 
 
@@ -139,21 +139,33 @@ class TestOnesOwn:
     @pytest.mark.parametrize(
         ("old", "new", "said"),
         [
-            ('name = "mine"', "", "name: found nothing, expected a text in quotes"),
-            ('name = "mine"', "name = 3", "name: found 3, expected a text in quotes"),
-            ('name = "mine"', 'name = ""', "name: found '', expected a word without blanks around it"),
-            ('name = "mine"', 'name = "cot"', "name: found 'cot', expected another name than the paper's prompts have"),
-            ('version = "2025-11"', "version = 1.0", "version: found 1.0, expected a text in quotes"),
-            ("text = ", "txt = ", "txt: found a field of this name, expected none but name, version, text, questions"),
-            ("text = ", "txt = ", "text: found nothing, expected a text in quotes"),
-            ("{sport}", "{sports}", "text: found {sports}, expected no word in braces but {sport} and {context}"),
-            ("{sport}", "{{sport}}", "text: found {{sport}}, expected no word in braces but {sport} and {context}"),
-            ("{sport}", "{ sport }", "text: found { sport }, expected no word in braces but {sport} and {context}"),
-            ("{context}", "", "text: found no {context}, expected the place for the answers to the questions"),
-            ("questions = ", "#", "text: found {context}, expected questions whose answers it stands for"),
-            ('["Who has the ball?"]', '"Who?"', "questions: found 'Who?', expected a list of texts in quotes"),
-            ('["Who has the ball?"]', '["Who?", " "]', "questions, no. 2: found nothing, expected what to ask"),
-            ("Who has the ball", "Who plays {sport}", "questions, no. 1: found {sport}, expected no word in braces: "),
+            ('name = "mine"', "", "name: found nothing, expected a string in quotes"),
+            ('name = "mine"', "name = 3", "name: found 3, expected a string in quotes"),
+            (
+                'name = "mine"',
+                'name = ""',
+                "name: found '', expected a non-empty text without spaces at its start or end",
+            ),
+            ('name = "mine"', 'name = "cot"', "name: found 'cot', expected a name that no prompt of the paper has"),
+            ('version = "2025-11"', "version = 1.0", "version: found 1.0, expected a string in quotes"),
+            (
+                "text = ",
+                "txt = ",
+                "txt: found an unknown field, expected only the fields name, version, text, questions",
+            ),
+            ("text = ", "txt = ", "text: found nothing, expected a string in quotes"),
+            ("{sport}", "{sports}", "text: found {sports}, expected only the placeholders {sport} and {context}"),
+            ("{sport}", "{{sport}}", "text: found {{sport}}, expected only the placeholders {sport} and {context}"),
+            ("{sport}", "{ sport }", "text: found { sport }, expected only the placeholders {sport} and {context}"),
+            ("{context}", "", "text: found a text without {context}, expected the placeholder {context} where"),
+            ("questions = ", "#", "text: found {context}, expected no {context}, because the prompt has no questions"),
+            ('["Who has the ball?"]', '"Who?"', "questions: found 'Who?', expected a list of strings in quotes"),
+            (
+                '["Who has the ball?"]',
+                '["Who?", " "]',
+                "questions, number 2: found nothing, expected the text of the question",
+            ),
+            ("Who has the ball", "Who plays {sport}", "questions, number 1: found {sport}, expected no placeholder"),
             ("name =", "name", "file: found "),
         ],
     )
@@ -168,7 +180,7 @@ class TestOnesOwn:
     def test_an_empty_text(self, tmp_path: Path) -> None:
         path = tmp_path / "mine.toml"
         path.write_text('name = "mine"\nversion = "1"\ntext = "\\n"\n', encoding="utf-8")
-        with pytest.raises(InputError, match="text: found nothing, expected what to ask"):
+        with pytest.raises(InputError, match="text: found nothing, expected the text of the prompt"):
             load_prompt(str(path))
 
     def test_all_that_is_wrong_is_said(self, tmp_path: Path) -> None:
@@ -192,5 +204,5 @@ class TestOnesOwn:
             load_prompt(str(path))
 
     def test_the_same_holds_in_python(self) -> None:
-        with pytest.raises(OptionError, match=r"prompt 'mine': text: found \{cell\}, expected no word in braces"):
+        with pytest.raises(OptionError, match=r"prompt 'mine': text: found \{cell\}, expected only the placeholders"):
             Prompt("mine", "1", "{cell}")

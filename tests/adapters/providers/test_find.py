@@ -99,8 +99,8 @@ def test_two_of_one_name_are_none(installed: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "hidden", "message"),
     [
-        ("openai", "httpx", 'Asking a model over HTTP needs the "adapters" extra'),
-        ("anthropic", "httpx", 'Asking a model over HTTP needs the "adapters" extra'),
+        ("openai", "httpx", 'Sending requests over HTTP needs the "adapters" extra'),
+        ("anthropic", "httpx", 'Sending requests over HTTP needs the "adapters" extra'),
         ("gemini", "google.genai google.generativeai", 'Gemini needs the "gemini" extra'),
     ],
 )

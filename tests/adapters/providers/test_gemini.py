@@ -62,7 +62,7 @@ class TestWhatComesBack:
 
     def test_no_candidates_at_all_is_a_fault(self, server: LoopbackServer) -> None:
         server.script(body("{}"))
-        with pytest.raises(TransientError, match="0 candidates where 1"):
+        with pytest.raises(TransientError, match="found 0 candidates, expected 1 to 1"):
             answer(gemini(server), request())
 
     def test_when_to_come_back_stands_in_the_body_too(self, server: LoopbackServer) -> None:
@@ -78,7 +78,7 @@ class TestWhatComesBack:
             google_sdks.SUPPORTED: "TypeError: 'int' object is not iterable",
             google_sdks.OF_THE_PAPER: "Failed to parse candidates field",
         }
-        assert str(first).startswith(f"gemini: the answer is malformed: {said[sdk]}")
+        assert str(first).startswith(f"gemini: the response is malformed: {said[sdk]}")
         assert isinstance(second, Answer)
 
     @pytest.mark.slow
@@ -121,7 +121,7 @@ class TestSettings:
 
     def test_a_seed_needs_the_supported_sdk(self, server: LoopbackServer, sdk: str) -> None:
         if sdk == google_sdks.OF_THE_PAPER:
-            with pytest.raises(OptionError, match="but google-genai does"):
+            with pytest.raises(OptionError, match="google-genai does"):
                 gemini(server).check(Settings(seed=0))
         else:
             gemini(server).check(Settings(seed=0))

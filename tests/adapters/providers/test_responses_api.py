@@ -141,4 +141,4 @@ def test_a_run_by_name_and_without(server: LoopbackServer, tmp_path: Any) -> Non
     assert "sent 5 requests, of which 1 failed" in found.stderr
     refused = here(*line, "--provider", "anthropic", "--api", "chat", "--out", str(tmp_path / "no"), env={})
     assert refused.returncode == 2
-    assert "--api: the provider anthropic has one API only. Remove --api" in refused.stderr
+    assert "--api: the provider anthropic has only one API. Remove --api" in refused.stderr

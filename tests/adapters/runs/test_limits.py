@@ -100,7 +100,7 @@ class TestAnnouncements:
         async def main() -> list[float]:
             limiter = RateLimiter(waits=Waits(lines.append), **limits)
             if pause:
-                limiter.pause(pause, "the server asks for it: busy")
+                limiter.pause(pause, "the server requested a pause: busy")
                 limiter.pause(pause / 2, "a shorter one")
             return await through(limiter, *amounts)
 
@@ -108,14 +108,17 @@ class TestAnnouncements:
         return lines
 
     def test_a_pause_is_announced_once_however_many_wait(self) -> None:
-        assert self.told(*[0] * 50, pause=45) == ["waiting 45 s: the server asks for it: busy"]
+        assert self.told(*[0] * 50, pause=45) == ["waiting 45 s: the server requested a pause: busy"]
 
     def test_short_waits_are_not(self) -> None:
         assert self.told(*[0] * 50, pause=9.9, requests_per_minute=6.1) == []
 
     def test_each_long_wait_for_a_limit_is(self) -> None:
-        assert self.told(0, 0, 0, requests_per_minute=1) == ["waiting 1 min: the limit of requests per minute"] * 2
-        assert self.told(500, 1, tokens_per_minute=10) == ["waiting 50 min: the limit of tokens per minute"]
+        assert (
+            self.told(0, 0, 0, requests_per_minute=1)
+            == ["waiting 1 min: the limit of requests per minute is reached"] * 2
+        )
+        assert self.told(500, 1, tokens_per_minute=10) == ["waiting 50 min: the limit of tokens per minute is reached"]
 
     def test_waits_that_end_together_are_announced_once(self) -> None:
         lines: list[str] = []

@@ -104,7 +104,7 @@ def test_the_plan_is_worked_out_as_it_is_wanted() -> None:
     [
         ((), "no prompt was named"),
         (((BASE, 1), (BASE, 2)), "base is named twice"),
-        (((BASE, 1), (CHAIN, 0)), "0 of chain, expected at least 1"),
+        (((BASE, 1), (CHAIN, 0)), "0 for chain, expected at least 1"),
     ],
 )
 def test_what_is_no_plan(prompts: tuple, message: str) -> None:  # type: ignore[type-arg]

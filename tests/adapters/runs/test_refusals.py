@@ -165,7 +165,7 @@ class TestAllImages:
         last = f"soccer/{STORM + answered}: {MESSAGE}"
         if answered:
             assert isinstance(runner.error, StormError)
-            assert str(runner.error) == f"{STORM} images in a row were refused, the last was {last}"
+            assert str(runner.error) == f"{STORM} images in a row were refused; the last refusal: {last}"
         else:
             assert type(runner.error) is RefusedError
             assert str(runner.error) == last
@@ -257,7 +257,7 @@ class TestCommand:
             assert done.returncode == 1, said(done)
             assert (
                 f"6 of {30 if number == 1 else 6} replies are missing: the provider refuses {self.MESSAGE}. "
-                "Add --skip-refused to exclude what it refuses\n"
+                "Add --skip-refused to exclude refused images\n"
             ) in done.stderr
             assert "Traceback" not in done.stderr
             assert len(replies(out)) == len(rows(out)) == 24

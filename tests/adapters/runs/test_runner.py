@@ -206,7 +206,7 @@ class TestFaults:
         provider = failing(99)
         runner = start(tmp_path, provider, (BASE, 50))
         assert isinstance(runner.error, StormError)
-        assert str(runner.error) == f"{STORM} requests in a row failed on every attempt, the last with: busy 2"
+        assert str(runner.error) == f"{STORM} requests in a row failed on every attempt; the last error: busy 2"
         assert runner.tally.requests <= 3 * (STORM + QUICK.concurrency)
         assert replies(tmp_path) == {}
 
@@ -256,7 +256,7 @@ class TestLimits:
     def test_requests(self, tmp_path: Path) -> None:
         runner = start(tmp_path, failing(1), (BASE, 9), options=replace(QUICK, max_requests=13, attempts=3))
         assert runner.tally.requests == 13
-        assert runner.why == "13 requests were made, as --max-requests says"
+        assert runner.why == "the limit of 13 requests (--max-requests) was reached"
         assert runner.error is None
         assert len(replies(tmp_path)) == runner.tally.done == 13 - runner.tally.faults
 
@@ -264,7 +264,7 @@ class TestLimits:
         runner = start(tmp_path, Tiny(), (BASE, 9), options=replace(QUICK, max_tokens=1000, concurrency=1))
         # 112 tokens each: after the ninth there are 1,008.
         assert runner.tally.done == 9
-        assert runner.why == "1,008 tokens were used, --max-tokens is 1,000"
+        assert runner.why == "1,008 tokens were used, and --max-tokens is 1,000"
 
     def test_requests_a_minute(self, tmp_path: Path) -> None:
         times = []
@@ -305,7 +305,7 @@ class TestLimits:
     def test_a_pause_that_is_too_long_ends_the_run(self, tmp_path: Path) -> None:
         error = TransientError("quota is used up", status=429, retry_after=86400)
         runner = start(tmp_path, failing(1, error), (BASE, 10))
-        assert runner.why == "the server asks to wait 86,400 s: quota is used up"
+        assert runner.why == "the server requested a pause of 86,400 s: quota is used up"
         assert runner.error is None
 
 
@@ -367,9 +367,9 @@ class TestAnnouncedWaits:
         with asyncio.Runner(loop_factory=Clockwork) as loop:
             loop.run(main())
         assert lines == [
-            "waiting 18 s: before attempt 3 of 6, after: busy 1",
-            "waiting 36 s: before attempt 4 of 6, after: busy 2",
-            "waiting 50 s: before attempt 5 of 6, after: busy 3",
+            "waiting 18 s: attempt 3 of 6 follows; the last error: busy 1",
+            "waiting 36 s: attempt 4 of 6 follows; the last error: busy 2",
+            "waiting 50 s: attempt 5 of 6 follows; the last error: busy 3",
         ]
         assert len(replies(tmp_path)) == 1
 

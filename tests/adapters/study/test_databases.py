@@ -44,13 +44,13 @@ def test_passwords_are_not_shown_and_not_wanted(tmp_path: Path, url: str, has_pa
     assert config.has_password is has_password
     assert "secret" not in config.place
     found = "\n".join(check(use_postgres(study(tmp_path, images=2), url, "mine")))
-    assert ("database.url: it contains a password" in found) is has_password
+    assert ("database.url: the address contains a password" in found) is has_password
 
 
 @pytest.mark.parametrize("schema", ["Mine", "a b", "1a", "a;drop", "x" * 42, ""])
 def test_names_of_schemas(tmp_path: Path, schema: str) -> None:
     folder = use_postgres(study(tmp_path, images=2), URL, schema)
-    with pytest.raises(InputError, match=r"database: found .*, expected url, and schema_name in lower-case letters"):
+    with pytest.raises(InputError, match=r"database\.schema_name: found .* schema_name in lower-case letters"):
         StudyStore(folder)
 
 
@@ -61,4 +61,4 @@ def test_a_database_that_cannot_be_reached(tmp_path: Path) -> None:
             open_it()
         assert "secret" not in str(caught.value)
         if not isinstance(caught.value, MissingExtraError):
-            assert "no connection" in str(caught.value)
+            assert "cannot connect" in str(caught.value)

@@ -148,28 +148,32 @@ class TestRefused:
         ("steps", "step", "match"),
         [
             (BEGIN[:1], ("click", 0, 0.0, middle(1, 1)), "not possible now, because the stage is instructions"),
-            (BEGIN[:1], stage("practice"), "the stage practice cannot be over now: this is instructions"),
-            (BEGIN[:2], stage("practice"), "practice is not done"),
-            (BEGIN[:2], stage("consent"), "cannot be over"),
-            (BEGIN, stage("trials"), "cannot be over"),
-            (WHOLE, stage("finished"), "cannot be over"),
-            (BEGIN, click(0, 1, 1), "was not shown"),
-            (BEGIN, ("shown", 1), "trial 1 is not the current one, which is 0"),
-            (BEGIN, ("shown", -1), "trial -1 is not the current one"),
-            (BEGIN, ("shown", None), "trial None is not"),
-            ([*BEGIN, ("shown", 0)], ("answer", 0, 0.0, {"cells": []}), "0 of 3 cells are clicked"),
-            ([*BEGIN, ("shown", 0)], ("choice", 0, 0.0, {"option": 0}), "not an event of this item"),
-            ([*BEGIN, ("shown", 0)], ("explanation", 0, 0.0, {"text": "x"}), "comes after the answer"),
-            ([*BEGIN, *answered(0)[:4]], click(0, 1, 1), "3 cells are clicked already"),
+            (
+                BEGIN[:1],
+                stage("practice"),
+                "the stage practice cannot end now, because the current stage is instructions",
+            ),
+            (BEGIN[:2], stage("practice"), "practice is not complete"),
+            (BEGIN[:2], stage("consent"), "cannot end"),
+            (BEGIN, stage("trials"), "cannot end"),
+            (WHOLE, stage("finished"), "cannot end"),
+            (BEGIN, click(0, 1, 1), "has not been shown yet"),
+            (BEGIN, ("shown", 1), "found trial 1, but the current trial is 0"),
+            (BEGIN, ("shown", -1), "found trial -1, but the current trial is 0"),
+            (BEGIN, ("shown", None), "trial None, but"),
+            ([*BEGIN, ("shown", 0)], ("answer", 0, 0.0, {"cells": []}), "only 0 of 3 cells are chosen"),
+            ([*BEGIN, ("shown", 0)], ("choice", 0, 0.0, {"option": 0}), "this item does not accept the event choice"),
+            ([*BEGIN, ("shown", 0)], ("explanation", 0, 0.0, {"text": "x"}), "must come after the answer"),
+            ([*BEGIN, *answered(0)[:4]], click(0, 1, 1), "all 3 cells are already chosen"),
             (
                 [*BEGIN, *answered(0)[:4]],
                 ("answer", 0, 0.0, {"cells": [[3, 2], [1, 9], [3, 2]]}),
-                "not those that were clicked",
+                "the cells differ from the chosen",
             ),
-            ([*BEGIN, *answered(0)], answered(0)[-1], "is answered; its explanation is next"),
-            ([*BEGIN, *answered(0)], ("undo", 0), "is answered"),
-            ([*BEGIN, *answered(0)], ("shown", 1), "trial 1 is not the current one"),
-            (WHOLE[:-1], answered(0)[-1], "trial 0 is not the current one"),
+            ([*BEGIN, *answered(0)], answered(0)[-1], "is already answered; the explanation must come next"),
+            ([*BEGIN, *answered(0)], ("undo", 0), "is already answered"),
+            ([*BEGIN, *answered(0)], ("shown", 1), "trial 1, but the current trial is"),
+            (WHOLE[:-1], answered(0)[-1], "trial 0, but the current trial is"),
             (WHOLE, answered(1)[-1], "not possible now, because the stage is finished"),
             (WHOLE, ("shown", 2), "not possible now"),
         ],
@@ -183,7 +187,7 @@ class TestRefused:
     )
     def test_clicks_outside_the_grid(self, row: int, col: int, x: float, y: float) -> None:
         value = {"row": row, "col": col, "x": x, "y": y, "by": "mouse"}
-        refused(at(*BEGIN, ("shown", 0)), "click", 0, 0.0, value, match="outside the 6 x 10 cells")
+        refused(at(*BEGIN, ("shown", 0)), "click", 0, 0.0, value, match="outside the grid of 6 x 10 cells")
 
     def test_a_point_in_another_cell(self) -> None:
         value = {**middle(3, 2), "x": 0.25}
@@ -196,7 +200,7 @@ class TestRefused:
 
     def test_options_that_there_are_not(self) -> None:
         progress = at(stage("consent"), stage("instructions"), ("shown", -1), trials=CHOICES, item_type=CHOICE)
-        refused(progress, "choice", -1, 0.0, {"option": 3}, match="option 3 does not exist: there are 3")
+        refused(progress, "choice", -1, 0.0, {"option": 3}, match="option 3 does not exist: expected 0 to 2")
 
     @pytest.mark.parametrize("seq", [1, 3, 5])
     def test_another_number_than_the_next(self, seq: int) -> None:

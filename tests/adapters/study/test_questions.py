@@ -32,15 +32,15 @@ def test_good_answers(answers: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("answers", "says"),
     [
-        ({}, "plays: an answer is missing"),
+        ({}, "plays: the answer is missing"),
         ({"plays": "maybe"}, "plays: expected one of yes, no"),
         ({"plays": 1.0}, "plays: expected one of yes, no"),
         ({"plays": ["yes"]}, "plays: expected one of yes, no"),
         ({"plays": "no", "years": 3.0}, "years: the question is not shown"),
-        ({"plays": "yes", "sports": [], "years": 3.0}, "sports: expected some of"),
-        ({"plays": "yes", "sports": ["tennis", "soccer"], "years": 3.0}, "sports: expected some of"),
-        ({"plays": "yes", "sports": ["soccer", "soccer"], "years": 3.0}, "sports: expected some of"),
-        ({"plays": "yes", "sports": "soccer", "years": 3.0}, "sports: expected some of"),
+        ({"plays": "yes", "sports": [], "years": 3.0}, "sports: expected at least one of"),
+        ({"plays": "yes", "sports": ["tennis", "soccer"], "years": 3.0}, "sports: expected at least one of"),
+        ({"plays": "yes", "sports": ["soccer", "soccer"], "years": 3.0}, "sports: expected at least one of"),
+        ({"plays": "yes", "sports": "soccer", "years": 3.0}, "sports: expected at least one of"),
         ({"plays": "yes", "sports": ["soccer"], "years": 91.0}, "years: expected a number from 0.0 to 90.0"),
         ({"plays": "yes", "sports": ["soccer"], "years": "9"}, "years: expected a number"),
         ({"plays": "yes", "sports": ["soccer"], "years": 9.0, "how": "x"}, "how: the question is not shown"),
@@ -99,7 +99,7 @@ def test_a_rule_may_follow_an_answer_of_an_earlier_page() -> None:
     )
     check_answers(page.questions, {"club": "ours"}, {"plays": "yes"})
     check_answers(page.questions, {}, {"plays": "no"})
-    with pytest.raises(ValueError, match="club: an answer is missing"):
+    with pytest.raises(ValueError, match="club: the answer is missing"):
         check_answers(page.questions, {}, {"plays": "yes"})
 
 
@@ -114,8 +114,8 @@ def test_a_quiz_names_what_is_wrong_and_keeps_what_is_right_to_itself() -> None:
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"right": "goal"}, "right answers of task to be options, found goal"),
-        ({"required": False}, "task to be shown and answered always"),
+        ({"right": "goal"}, "the right answers of task to be among its options, but found goal"),
+        ({"required": False}, "task to be required and without show_if"),
         ({"options": ["the ball"]}, "at least 2 items"),
         ({"options": ["a", "a"], "right": "a"}, "different values"),
         ({"options": ["a|b", "c"], "right": "c"}, "pattern"),
@@ -160,9 +160,9 @@ def test_faults_name_their_place() -> None:
     option = QUESTIONNAIRES.replace('equals = "yes"', 'equals = "often"')
     assert ("questionnaires.1.questions.2.show_if", "often", "an option of plays") in faults_of(option)
     number = QUESTIONNAIRES.replace("at_least = 10", 'equals = "10"')
-    assert [fault[2] for fault in faults_of(number)] == ["at_least or at_most, since years is a number"]
+    assert [fault[2] for fault in faults_of(number)] == ["at_least or at_most, because years is a number"]
     options = QUESTIONNAIRES.replace('equals = "yes"', "at_least = 1")
-    assert faults_of(options)[0][2] == "equals or differs, since plays has options"
+    assert faults_of(options)[0][2] == "equals or differs, because plays has options"
 
 
 def test_a_page_after_the_images_may_stand_first_in_the_file() -> None:

@@ -36,11 +36,11 @@ def test_up_to_an_export_with_exclusions(tmp_path: Path) -> None:
     folder = study(tmp_path, images=3)
     before = {path.name for path in folder.iterdir()}
     said = command("simulate", folder, "--participants", "10", "--seed", "0")
-    assert "10 simulated participants took part: 9 finished, 1 stopped midway" in said
+    assert "10 simulated participants took part: 9 finished, 1 stopped early" in said
     assert "2 of those who finished did not look at attention checks" in said
     assert {path.name for path in folder.iterdir()} == before | {"pilot-1"}
     said = command("export", folder, "--pilot", "--out", tmp_path / "out")
-    assert "these are answers of a pilot" in said
+    assert "these answers are from the pilot" in said
     assert "10 took part, 9 finished, 7 exported" in said
     assert "2 excluded by the rule checks" in said
     responses = pl.read_ndjson(tmp_path / "out/responses-people.jsonl")
@@ -132,5 +132,5 @@ def test_what_the_server_refuses_is_an_error(tmp_path: Path) -> None:
         events = EventSequence(SimulatedClock(START), generator_for(0, "test"))
         with SimulatedBrowser(port, events) as browser:
             browser.start()
-            with pytest.raises(SimulationError, match=r"POST /api/events: HTTP 422: .*practice cannot be over now"):
+            with pytest.raises(SimulationError, match=r"POST /api/events: HTTP 422: .*practice cannot end now"):
                 browser.do(Action("stage", None, {"stage": "practice"}))

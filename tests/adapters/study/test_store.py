@@ -152,7 +152,7 @@ class TestClaim:
                 ({**parts, "new": 1}, ["new"]),
             ):
                 assert store.changed(changed) == names
-                with pytest.raises(OptionError, match=f"first participant: {', '.join(names)}"):
+                with pytest.raises(OptionError, match=f"first participant began: {', '.join(names)}"):
                     store.claim(changed)
             store.claim(parts)
 

@@ -29,7 +29,7 @@ def test_what_it_says(config: Path, tmp_path: Path, plugins: Path) -> None:
     assert lines[-4].split() == ["targets", "4", "of", "4"]
     assert lines[-3] == "soccer has no test images: all images are from one shot of one video"
     assert lines[-2] == f"{out}: 4 items"
-    assert lines[-1] == "Leak test: not done; it needs images of at least two videos."
+    assert lines[-1] == "Leak test: not done, because it needs images of at least two videos."
     again = run_process(config, out, plugins)
     assert again.returncode == 0
     assert again.stderr.splitlines()[-2:] == [f"{out}: 4 items, none of them new", lines[-1]]

@@ -224,7 +224,7 @@ class TestExports:
         assert "The ball is visible." in (tmp_path / "to/README.md").read_text()
 
     def test_only_coco_has_images_with_the_ball(self, made: Path, tmp_path: Path) -> None:
-        with pytest.raises(OptionError, match=r"--with-ball: only --format coco has images with the ball, found"):
+        with pytest.raises(OptionError, match=r"--with-ball works only with --format coco, found"):
             export(made, "parquet", tmp_path / "to", with_ball=True)
 
     def test_images_with_the_ball_that_are_missing(self, made: Path, tmp_path: Path) -> None:
@@ -251,6 +251,16 @@ class TestExports:
             if "sha256" in file:
                 digest = hashlib.sha256((tmp_path / "to" / file["contentUrl"]).read_bytes()).hexdigest()
                 assert digest == file["sha256"]
+
+    def test_a_video_that_was_split_by_shot(self, made: Path, tmp_path: Path) -> None:
+        assert export(made, "coco", tmp_path / "by-video") == 12
+        assert "No video is in both parts." in (tmp_path / "by-video/README.md").read_text()
+        changed = shutil.copytree(made, tmp_path / "made")
+        splits = json.loads((changed / "splits.json").read_text())
+        splits["train"]["images"].append(splits["test"]["images"].pop())
+        (changed / "splits.json").write_text(json.dumps(splits))
+        assert export(changed, "coco", tmp_path / "by-shot") == 12
+        assert "Some videos are in both parts, split by shot." in (tmp_path / "by-shot/README.md").read_text()
 
     def test_a_license_that_is_not_known(self, made: Path, tmp_path: Path) -> None:
         copy = shutil.copytree(made, tmp_path / "copy")

@@ -80,12 +80,12 @@ def test_times_beyond_the_video_and_missing_videos_are_errors(tmp_path: Path) ->
     write_with_b_frames(tmp_path / "a.mp4")
     with pytest.raises(ValueError, match=r"a\.mp4 cannot be read at 9\.000 seconds"):
         frames_near(str(tmp_path / "a.mp4"), [9.0])
-    with pytest.raises(ValueError, match="no video that can be read"):
+    with pytest.raises(ValueError, match="the file is not a readable video"):
         frames_near(str(tmp_path / "b.mp4"), [0.0])
     with wave.open(str(tmp_path / "sound.wav"), "wb") as sound:
         sound.setparams((1, 1, 8000, 0, "NONE", ""))
         sound.writeframes(bytes(8000))
-    with pytest.raises(VideoError, match="no video that can be read"), open_video(str(tmp_path / "sound.wav")):
+    with pytest.raises(VideoError, match="the file is not a readable video"), open_video(str(tmp_path / "sound.wav")):
         pass
 
 

@@ -64,7 +64,7 @@ def test_a_difference_is_status_1(hub: FakeHub, answered: Path, tmp_path: Path) 
     repository = hub.repositories["me/balls"]
     repository.add({**repository.files, "card.md": b"# Edited\n"}, "edit")
     done = spotball("pull", "me/balls", "--out", tmp_path / "pulled", "--quiet", hub=hub, home=tmp_path / "home")
-    assert (done.returncode, done.stdout) == (1, "card.md: differs from what was pushed.\n")
+    assert (done.returncode, done.stdout) == (1, "card.md: the content differs from the pushed file.\n")
 
 
 def test_a_dry_run_lists_files_and_sizes(answered: Path, tmp_path: Path) -> None:
@@ -83,5 +83,5 @@ def test_without_a_token(hub: FakeHub, answered: Path, tmp_path: Path) -> None:
     done = spotball("push", answered, "--repo", "me/balls", home=tmp_path)
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == (
-        "error: set the environment variable HF_TOKEN to a token that may write to me/balls"
+        "error: the token is missing. Set the environment variable HF_TOKEN to a token that may write to me/balls"
     )

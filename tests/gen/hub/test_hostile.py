@@ -143,20 +143,22 @@ class TestNames:
 
         change(hub, "CARD.json", b"{}")
         change_manifest(hub, twice)
-        refused(place, "a path occurs twice")
+        refused(place, "expected each path only once")
 
 
 @pytest.mark.slow
 class TestSizes:
     def test_a_repository_that_is_too_large(self, hub: FakeHub, place: Path) -> None:
         refused(
-            place, r"size: found [\d,]+ bytes, expected at most 1,000 bytes; --max-size allows more", most_bytes=1000
+            place,
+            r"size: found [\d,]+ bytes, expected at most 1,000 bytes. Increase --max-size to allow more",
+            most_bytes=1000,
         )
 
     def test_more_than_fits_on_the_disk(self, hub: FakeHub, place: Path) -> None:
         name = "data/test-00001-of-00002.parquet"
         hub.listed[name] = {"type": "file", "path": name, "size": 10**18, "oid": "0" * 40}
-        refused(place, r"expected at most half of the [\d,]+ bytes that are free", most_bytes=10**19)
+        refused(place, r"expected at most half of the [\d,]+ free bytes", most_bytes=10**19)
 
     def test_a_file_that_is_longer_than_it_is_listed(self, hub: FakeHub, place: Path) -> None:
         hub.served["card.json"] = b" " * 10**6
@@ -164,7 +166,7 @@ class TestSizes:
 
     def test_a_file_with_other_content_of_the_same_length(self, hub: FakeHub, place: Path) -> None:
         hub.served["card.json"] = b" " * len(hub.repositories[REPO].files["card.json"])
-        refused(place, r"card\.json: found other content, of [\d,]+ bytes, expected the [\d,]+ bytes")
+        refused(place, r"card\.json: found different content of [\d,]+ bytes, expected the [\d,]+ bytes")
 
     def test_a_manifest_that_is_too_large(self, hub: FakeHub, place: Path) -> None:
         hub.listed["spotball.json"] = {"type": "file", "path": "spotball.json", "size": 10**10, "oid": "0" * 40}
@@ -190,7 +192,7 @@ class TestContent:
     def test_a_repository_of_something_else(self, hub: FakeHub, place: Path) -> None:
         repository = hub.repositories[REPO]
         repository.add({"README.md": b"hello"}, "something else")
-        refused(place, r"found other files, expected spotball\.json, which `spotball push` writes")
+        refused(place, r"found no file spotball\.json, expected a repository that `spotball push` wrote")
 
     @pytest.mark.parametrize("content", [b"", b"[]", b"{", b"\xff", b'{"kind": "dataset", "files": []}', b"{" * 10**5])
     def test_a_damaged_manifest(self, hub: FakeHub, place: Path, content: bytes) -> None:
@@ -205,13 +207,15 @@ class TestContent:
     @pytest.mark.parametrize("content", [b"", b"PAR1", b"no Parquet", b"PAR1" + b"\xff" * 100 + b"PAR1"])
     def test_damaged_tables(self, hub: FakeHub, place: Path, content: bytes) -> None:
         change(hub, TEST_PART, content)
-        refused(place, r"test-00000-of-00001\.parquet: file: found .*, expected Parquet with the columns image, ")
+        refused(
+            place, r"test-00000-of-00001\.parquet: file: found .*, expected a Parquet file with the columns image, "
+        )
 
     @pytest.mark.slow
     @pytest.mark.parametrize("name", [TEST_PART, ODD])
     def test_tables_of_something_else(self, hub: FakeHub, place: Path, name: str) -> None:
         change_rows(hub, name, lambda frame: frame.rename({"line": "text"}))
-        refused(place, "expected Parquet with the columns")
+        refused(place, "expected a Parquet file with the columns")
         change_rows(hub, name, lambda frame: frame.rename({"text": "line"}).with_columns(pl.col("position").cast(str)))
         refused(place, "position: found String, expected Int64")
 
@@ -226,9 +230,9 @@ class TestContent:
     @pytest.mark.slow
     def test_places_twice_and_gaps(self, hub: FakeHub, place: Path) -> None:
         change_rows(hub, ODD, lambda frame: pl.concat([frame, frame.head(1)]))
-        refused(place, "position: found 0 again, expected each place once")
+        refused(place, "position: found 0 again, expected each position once")
         change_rows(hub, ODD, lambda frame: frame.head(-1).tail(-1))
-        refused(place, "position: found gaps between the rows")
+        refused(place, "position: found missing positions")
 
     @pytest.mark.slow
     def test_lines_that_are_no_scenes(self, hub: FakeHub, place: Path) -> None:
@@ -263,8 +267,8 @@ class TestEdited:
         edited = json.dumps({"image": image, "cell": "A1"})
         change_rows(hub, ODD, lambda frame: frame.with_columns(line=pl.lit(edited)))
         assert pull(REPO, place / "pulled") == [
-            "card.md: differs from what was pushed.",
-            "responses-odd.jsonl: differs from what was pushed.",
+            "card.md: the content differs from the pushed file.",
+            "responses-odd.jsonl: the content differs from the pushed file.",
         ]
         assert (place / "pulled/card.md").read_text() == "# Edited\n"
         assert (place / "pulled/responses-odd.jsonl").read_text().splitlines() == [edited] * 9
@@ -274,11 +278,11 @@ class TestEdited:
         repository = hub.repositories[REPO]
         repository.add({name: content for name, content in repository.files.items() if name != ODD}, "remove responses")
         differences = pull(REPO, place / "pulled")
-        assert "responses-odd.jsonl: not in the repository." in differences
-        assert "images/new.png: not in what was pushed." in differences
-        assert "scenes.jsonl: differs from what was pushed." in differences
+        assert "responses-odd.jsonl: the repository does not contain this file." in differences
+        assert "images/new.png: spotball.json does not list this file." in differences
+        assert "scenes.jsonl: the content differs from the pushed file." in differences
 
     def test_a_file_that_the_manifest_lists_is_gone(self, hub: FakeHub, place: Path) -> None:
         repository = hub.repositories[REPO]
         repository.add({name: content for name, content in repository.files.items() if name != "card.md"}, "no card")
-        refused(place, r"me/balls: card\.md: found no such file, expected what spotball\.json lists")
+        refused(place, r"me/balls: card\.md: found no such file, expected the file that spotball\.json lists")

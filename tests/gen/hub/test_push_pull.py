@@ -73,7 +73,7 @@ class TestDatasets:
         metadata = metadata_of(hub)
         assert metadata["license"] == "cc0-1.0"
         assert [config["config_name"] for config in metadata["configs"]] == ["default", "responses"]
-        assert "In 1 image the ball is visible" in card
+        assert "The ball is visible in 1 image" in card
 
     def test_without_images_split_and_responses(self, hub: FakeHub, answered: Path, tmp_path: Path) -> None:
         scenes = [scene.model_copy(update={"path": None}) for scene in read_scenes(answered / "scenes.jsonl")]
@@ -152,7 +152,9 @@ class TestResults:
 
     def test_a_folder_with_nothing_to_push(self, tmp_path: Path) -> None:
         (tmp_path / "other.json").write_text("{}")
-        with pytest.raises(SpotballError, match=r"found none of these, expected scenes\.jsonl, README\.md with croi"):
+        with pytest.raises(
+            SpotballError, match=r"found none of the expected files, expected scenes\.jsonl, README\.md with croi"
+        ):
             push(tmp_path, REPO, dry_run=True)
         with pytest.raises(OptionError, match="not a folder"):
             push(tmp_path / "other.json", REPO, dry_run=True)
@@ -229,7 +231,7 @@ class TestTokens:
         n_requests = len(hub.requests)
         pull(REPO, tmp_path / "pulled")
         assert {token for _, _, token in hub.requests[n_requests:]} == {None}
-        with pytest.raises(OptionError, match="set the environment variable HF_TOKEN to a token that may write"):
+        with pytest.raises(OptionError, match="Set the environment variable HF_TOKEN to a token that may write"):
             push(answered, REPO)
 
     def test_a_token_without_the_right(
@@ -238,7 +240,7 @@ class TestTokens:
         push(answered, REPO, private=True)
         monkeypatch.setenv("HF_TOKEN", "hf_wrongToken")
         for call in (lambda: push(answered, REPO), lambda: pull(REPO, tmp_path / "pulled")):
-            with pytest.raises(SpotballError, match="Set HF_TOKEN to a token with the right to do this") as caught:
+            with pytest.raises(SpotballError, match="Set HF_TOKEN to a token that may do this") as caught:
                 call()
             assert "hf_wrongToken" not in str(caught.value)
         assert not (tmp_path / "pulled").exists()

@@ -115,11 +115,11 @@ class TestSize:
             (
                 (96, 160),
                 {},
-                r'vertical, 96x160 pixels: .* keeps 36% .*frames\.min_kept = 0\.7\. Set frames\.fit = "pad"',
+                r'vertical video of 96x160 pixels: .* keeps 36% .*frames\.min_kept is 0\.7\. Set frames\.fit = "pad"',
             ),
             ((320, 96), {}, r"the video, 320x96 pixels: .* keeps 50%"),
-            ((96, 160), {"min_kept": 0}, r"enlarged 1\.67 times for images of 160x96"),
-            ((128, 76), {}, r"128x76 pixels: it has to be enlarged 1\.2. times .* Raise max_scale"),
+            ((96, 160), {"min_kept": 0}, r"images of 160x96 would enlarge it 1\.67 times"),
+            ((128, 76), {}, r"128x76 pixels: images of .* would enlarge it 1\.2. times.* Raise max_scale"),
         ],
     )
     def test_that_would_lose_much_or_be_enlarged_is_an_error(
@@ -227,7 +227,7 @@ class TestDamaged:
         (tmp_path / "a.mp4").write_bytes(b"this is text, not a video" * 100)
         (tmp_path / "b.mp4").touch()
         for name in ("a.mp4", "b.mp4", "missing.mp4"):
-            with pytest.raises(VideoError, match="no video that can be read"):
+            with pytest.raises(VideoError, match="the file is not a readable video"):
                 read(tmp_path / name)
 
     def test_cut_short(self, tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ class TestDamaged:
         (tmp_path / "a.avi").write_bytes(whole[: len(whole) // 2])
         reader = PyAV(PyAVSettings(), Context(tmp_path, Grid(6, 10, 160, 96)))
         found: list[VideoFrame] = []
-        with pytest.raises(VideoError, match=r"ends after \d of 12 seconds"):
+        with pytest.raises(VideoError, match=r"the video ends after \d of 12 seconds"):
             found.extend(reader.read(source_of(tmp_path / "a.avi")))
 
     def test_bytes_overwritten_cost_what_they_hold(self, tmp_path: Path) -> None:

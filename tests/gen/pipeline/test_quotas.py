@@ -52,8 +52,8 @@ class TestNothingAsked:
         assert choose([], Targets(), GRID, seed=0).chosen == ()
         choice = choose([], Targets.model_validate({"count": 3, "center": 0.5}), GRID, seed=0)
         assert choice.starving == (
-            "center inside starves: 0 of 2, 0 there",
-            "center outside starves: 0 of 1, 0 there",
+            "center inside: only 0 of 2 items were selected (0 available)",
+            "center outside: only 0 of 1 items were selected (0 available)",
         )
 
 
@@ -95,19 +95,19 @@ class TestQuotas:
         items = [item(n, players=1 if n else 5) for n in range(20)]
         taken, choice = chosen(items, count=10, quotas={"players": {"edges": [3]}})
         assert len(taken) == 6
-        assert choice.starving == ("players from 3 up starves: 1 of 5, 1 there",)
+        assert choice.starving == ("players from 3 up: only 1 of 5 items were selected (1 available)",)
 
     def test_without_a_count_the_largest_that_is_balanced(self) -> None:
         items = [item(n, sport="a" if n < 17 else "b") for n in range(22)]
         taken, choice = chosen(items, sports="equal")
         assert Counter(one.sport for one in taken) == {"a": 6, "b": 5}
-        assert choice.starving == ("sport b starves: all 5 are taken, and keep the other 17 from being",)
+        assert choice.starving == ("sport b: all 5 items are selected, so the quota excludes some of the other 17",)
 
     def test_a_bin_that_nothing_is_in_does_not_cost_all(self) -> None:
         items = [item(n, players=n % 2) for n in range(8)]
         taken, choice = chosen(items, quotas={"players": {"edges": [1, 5]}})
         assert len(taken) == 8
-        assert choice.starving == ("players from 5 up starves: no item at all, and the others share its part",)
+        assert choice.starving == ("players from 5 up: no item is available, so the other bins share its part",)
 
     def test_a_sport_nobody_asked_for_is_left_out(self) -> None:
         items = [item(n, sport="abc"[n % 3]) for n in range(9)]
@@ -120,8 +120,8 @@ class TestQuotas:
         _, choice = chosen(items, count=4, center=1.0, quotas={"players": {"edges": [2], "shares": [0, 1]}})
         assert choice.chosen == ()
         assert choice.starving == (
-            "players from 2 up starves: 0 of 4, 5 there",
-            "center inside starves: 0 of 4, 5 there",
+            "players from 2 up: only 0 of 4 items were selected (5 available)",
+            "center inside: only 0 of 4 items were selected (5 available)",
         )
 
     @given(st.lists(st.tuples(st.integers(0, 2), st.booleans(), st.booleans()), max_size=9), st.integers(1, 6))
@@ -162,9 +162,9 @@ class TestQuotas:
 @pytest.mark.parametrize(
     ("table", "told"),
     [
-        ({"quotas": {"players": {"edges": [4, 2]}}}, "edges have to rise"),
+        ({"quotas": {"players": {"edges": [4, 2]}}}, "edges have to increase"),
         ({"quotas": {"players": {"edges": [4], "shares": [1]}}}, "1 edges make 2 bins"),
-        ({"quotas": {"players": {"edges": [4], "shares": [0.5, 0.4]}}}, "add up to 1, not to 0.9"),
+        ({"quotas": {"players": {"edges": [4], "shares": [0.5, 0.4]}}}, "add up to 1, but they add up to 0.9"),
         ({"quotas": {"spectators": {"edges": [4]}}}, "spectators"),
         ({"sports": "all"}, "equal"),
         ({"center": 2}, "center"),

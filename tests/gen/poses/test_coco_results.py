@@ -72,7 +72,7 @@ def test_the_third_number_is_a_confidence_or_a_flag(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("x", "file: found str, expected a list of results, or images and annotations"),
+        ("x", "file: found str, expected a list of results, or an object with images and annotations"),
         ([{"image_id": 1, "keypoints": FLAT[:-1]}], r"0\.keypoints: .* at least 51 items"),
         ([result(), {"keypoints": FLAT}], r"1\.image_id: found nothing, expected image_id or file_name"),
         (
@@ -102,14 +102,15 @@ class TestNames:
 
     def test_a_name_of_two_scenes_is_an_error(self, tmp_path: Path) -> None:
         scenes = [scene("1"), scene("1", "basketball")]
-        with pytest.raises(OptionError, match="image '1' may be soccer/1 or basketball/1; name it by its sport"):
+        with pytest.raises(OptionError, match=r"image name '1' fits soccer/1 and basketball/1. Add the sport"):
             FromFile(FileSettings(file=write(tmp_path, [result()])), scenes)
         FromFile(FileSettings(file=write(tmp_path, [result("soccer/1"), result("basketball/1")])), scenes)
 
     def test_images_that_the_dataset_lacks(self, tmp_path: Path) -> None:
         path = write(tmp_path, [result("1"), result("2")])
         with pytest.raises(
-            InputError, match="image: found '2', expected images of the dataset, or --option other_images"
+            InputError,
+            match=r"image: found '2', expected an image in the dataset\. To ignore other images, add",
         ):
             FromFile(FileSettings(file=path), [scene("1")])
         FromFile(FileSettings(file=path, other_images="ignore"), [scene("1")])

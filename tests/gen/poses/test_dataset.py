@@ -100,7 +100,7 @@ class TestResult:
             "soccer/2: 0 of 1 players; no pose for 1 (not detected)",
             "poses of 1 of 3 players (33%) in 3 images",
             "2 players without a pose: not detected",
-            "2 detected people were matched to no player",
+            "2 detected people were not matched to a player",
             "1 images have no players",
             f"wrote {tmp_path / 'new'}; poses.json lists the failures per image",
         ]
@@ -201,8 +201,8 @@ class TestOtherPackages:
                 ("--with", "nothing"),
                 "unknown kind of pose estimator 'nothing'. Available: file, mediapipe, middle, yolo",
             ),
-            (("--with", "middle"), "middle: confidence is missing; add --option confidence=VALUE"),
-            (("--with", "file"), "file: file is missing; add --file FILE"),
+            (("--with", "middle"), "middle: confidence is missing. Add --option confidence=VALUE"),
+            (("--with", "file"), "file: file is missing. Add --file FILE"),
             (
                 ("--with", "middle", "--option", "confidence=x"),
                 "middle: confidence: found 'x', expected a valid number",
@@ -227,7 +227,7 @@ class TestOtherPackages:
 class TestRefused:
     @pytest.mark.parametrize("place", [".", "inside", ".."])
     def test_the_dataset_itself_is_not_written_to(self, place: str, data: Path) -> None:
-        with pytest.raises(OptionError, match="must be a folder outside the dataset"):
+        with pytest.raises(OptionError, match=r"overlaps with the dataset .*Name a folder outside the dataset"):
             add_poses(data, "middle", data / place, OPTIONS)
 
     def test_only_an_earlier_result_is_replaced(self, data: Path, tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ class TestRefused:
         assert read_scenes(out / "scenes.jsonl")[0].keypoints[0, 0, 2] == 0.75
         before = content(out)
         (out / "notes.txt").write_text("mine")
-        with pytest.raises(OptionError, match=r"new contains notes\.txt, which would be lost"):
+        with pytest.raises(OptionError, match=r"new contains notes\.txt, which would be deleted"):
             add_poses(data, "middle", out, OPTIONS)
         (out / "notes.txt").unlink()
         assert content(out) == before
@@ -250,7 +250,7 @@ class TestRefused:
         ("damage", "message"),
         [
             (lambda path: path.unlink(), r"1\.png: image: found no such file"),
-            (lambda path: path.write_text("no image"), r"1\.png: image: found .*, expected an image that can be read"),
+            (lambda path: path.write_text("no image"), r"1\.png: image: found .*, expected a readable image"),
             (
                 lambda path: cv2.imwrite(str(path), np.zeros((10, 20, 3), dtype=np.uint8)),
                 r"1\.png: image: found 20 x 10 pixels, expected 640 x 360 pixels, as scenes\.jsonl states",

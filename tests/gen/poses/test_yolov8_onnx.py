@@ -119,14 +119,14 @@ def test_other_files_are_refused(metadata: dict[str, str], message: str, tmp_pat
 def test_a_detector_without_keypoints_is_refused(tmp_path: Path) -> None:
     model = write_detector(tmp_path / "m.onnx", metadata={"task": "pose"})
     with pytest.raises(
-        OptionError, match="its output is 1 x 84 x 8400, not batch x 56 x places, or batch x people x 57"
+        OptionError, match="found an output of 1 x 84 x 8400, expected batch x 56 x places, or batch x people x 57"
     ):
         estimated(model, scene("1", players=[RED]), picture(RED))
 
 
 def test_a_file_that_is_not_there_and_no_onnx_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = scene("1", players=[RED])
-    with pytest.raises(OptionError, match=r"the file .*m\.onnx does not exist; export one with: yolo export"):
+    with pytest.raises(OptionError, match=r"the file .*m\.onnx does not exist\. Export a model with: yolo export"):
         estimated(tmp_path / "m.onnx", one, picture(RED))
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(MissingExtraError, match='needs the "gen" extra'):

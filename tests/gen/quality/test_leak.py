@@ -69,9 +69,15 @@ class TestVerdict:
         assert leak.decoys.accuracy.chance == pytest.approx(1 / 5, abs=0.05)
         assert leak.decoys.auc.chance == pytest.approx(0.5, abs=0.05)
         said = list(lines(leak))
-        assert said[3].startswith("Cells with a ball can be distinguished from other cells. What tells most: smallest")
-        assert said[7].startswith("Inpainted cells can be distinguished from their decoys. What tells most: ")
-        assert said[8].startswith("Leak test: failed. Inpainted cells can be recognized: a classifier picks them out")
+        assert said[3].startswith(
+            "Cells with a ball can be distinguished from other cells. The most informative features are smallest"
+        )
+        assert said[7].startswith(
+            "Inpainted cells can be distinguished from their decoys. The most informative features are "
+        )
+        assert said[8].startswith(
+            "Leak test: failed. Inpainted cells can be recognized: among 5 similar cells, a classifier chooses"
+        )
 
     def test_without_painting_it_is_chance(self, tmp_path: Path) -> None:
         leak = leak_test(write(tmp_path, painted=False), permutations=100)
@@ -85,7 +91,9 @@ class TestVerdict:
             "Cells with a ball were not distinguished from other cells.",
             "Inpainted cells were not distinguished from their decoys.",
         ]
-        assert list(lines(leak))[-1].startswith("Leak test: passed. Inpainted cells were not recognized: a classifier")
+        assert list(lines(leak))[-1].startswith(
+            "Leak test: passed. Inpainted cells were not recognized: among 5 similar cells"
+        )
 
     def test_where_balls_are_is_no_leak(self, tmp_path: Path) -> None:
         # All balls in one cell, which looks unlike others in all images: still nothing was painted.
@@ -153,7 +161,7 @@ class TestVerdict:
 
 class TestRefused:
     def test_a_single_video(self, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match="expected images of two videos at least"):
+        with pytest.raises(InputError, match="expected images of at least two videos"):
             leak_test(write(tmp_path, painted=True, videos=1))
 
     def test_an_image_that_is_gone(self, tmp_path: Path) -> None:
@@ -196,7 +204,9 @@ class TestCommand:
         runner = CliRunner()
         text = runner.invoke(gen, ["check", str(folder), "--permutations", "20"], catch_exceptions=False)
         assert text.exit_code == 0
-        assert text.stdout.startswith("9 images of 3 videos, 3 folds, 20 exchanges of balls\naccuracy ")
+        assert text.stdout.startswith(
+            "9 images of 3 videos; 3 folds of cross-validation; 20 permutations of balls\naccuracy "
+        )
         told = runner.invoke(
             gen, ["check", str(folder), "--permutations", "20", "--format", "json"], catch_exceptions=False
         )

@@ -102,7 +102,7 @@ def test_a_frame_that_coco_does_not_have_fails(tmp_path: Path) -> None:
     outcome = stage(tmp_path, **write_coco(tmp_path)).process([item(25), item(26), item(900)])
     assert [len(done.boxes) for done in outcome.items] == [2, 0]
     (failure,) = outcome.failures
-    assert "boxes.json has no image called 'match/000901'" in failure.error
+    assert "boxes.json does not contain the image 'match/000901'" in failure.error
 
 
 def test_boxes_in_the_items_own_pixels(tmp_path: Path) -> None:
@@ -151,12 +151,12 @@ def test_a_missing_file_is_told_before_any_item(format: str, tmp_path: Path) -> 
 def test_two_videos_do_not_share_boxes(tmp_path: Path) -> None:
     write_mot(tmp_path)
     both = [item(25), item(25, "other")]
-    with pytest.raises(OptionError, match=r"the boxes of match-1a2b3c4d would be those of other-1a2b3c4d, too"):
+    with pytest.raises(OptionError, match=r"the videos match-1a2b3c4d and other-1a2b3c4d would use the same boxes"):
         stage(tmp_path, path="match.csv", format="mot", classes=CLASSES).process(both)
     # Of one name, in two folders.
     namesake = replace(item(25), source=replace(item(25).source, video="match-5e6f7a8b"))
     for settings in (write_mot(tmp_path), write_yolo(tmp_path)):
-        with pytest.raises(OptionError, match=r"tell them apart by \{source\}"):
+        with pytest.raises(OptionError, match=r"Add \{source\} to path"):
             stage(tmp_path, **settings).process([item(25), namesake])
     (tmp_path / "match-1a2b3c4d_26.txt").write_text("32 0.5 0.5 0.1 0.1")
     (tmp_path / "match-5e6f7a8b_26.txt").write_text("0 0.5 0.5 0.1 0.1\n0 0.7 0.5 0.1 0.1")
@@ -169,12 +169,12 @@ def test_two_videos_do_not_share_boxes(tmp_path: Path) -> None:
     ("wrong", "message"),
     [
         ({"format": "xml"}, "coco"),
-        ({"format": "yolo"}, "give classes, by number"),
-        ({"format": "mot"}, "give classes, by number"),
+        ({"format": "yolo"}, "expected classes by number"),
+        ({"format": "mot"}, "expected classes by number"),
         ({"format": "coco", "classes": {"dog": "animal"}}, "player"),
-        ({"format": "coco", "frame_name": "{match}"}, "it may have {video}"),
-        ({"format": "coco", "frame_name": "{frame:q}"}, "cannot be filled in"),
-        ({"format": "coco", "path": "{"}, "cannot be filled in"),
+        ({"format": "coco", "frame_name": "{match}"}, "the placeholders are {video}"),
+        ({"format": "coco", "frame_name": "{frame:q}"}, "is not valid"),
+        ({"format": "coco", "path": "{"}, "is not valid"),
         ({"format": "coco", "first_pixel": 2}, "first_pixel"),
     ],
 )

@@ -165,7 +165,7 @@ def test_classes_without_names_in_the_file(tmp_path: Path) -> None:
     assert boxes_of([item], stage(model, names=["person", "sports ball"])) == [found(BALL, PLAYER)]
     with pytest.raises(OptionError, match="does not name its classes"):
         stage(model).process([item])
-    with pytest.raises(OptionError, match=r"its output is 1 x 6 x 8400, not batch x 7 x places"):
+    with pytest.raises(OptionError, match=r"found an output of 1 x 6 x 8400, expected batch x 7 x places"):
         stage(model, names=["person", "sports ball", "bird"]).process([item])
 
 
@@ -185,7 +185,7 @@ def test_the_path_starts_from_the_configurations_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("made", "message"),
     [
-        ({"transposed": True}, "its output is 1 x 8400 x 84, not batch x 84 x places"),
+        ({"transposed": True}, "found an output of 1 x 8400 x 84, expected batch x 84 x places"),
         ({"metadata": {"task": "pose"}}, "made for the task 'pose'"),
         ({"metadata": {"names": "person, ball"}}, "its metadata cannot be read"),
         ({"metadata": {"imgsz": "large"}}, "its metadata cannot be read"),
@@ -220,7 +220,7 @@ def test_a_size_that_the_file_does_not_leave_open(tmp_path: Path) -> None:
     model = write_detector(tmp_path / "m.onnx")
     item = item_of(picture(), tmp_path)
     assert boxes_of([item], stage(model, size=640)) == [found(BALL, PLAYER)]
-    with pytest.raises(OptionError, match="takes images of 640 x 640 pixels only"):
+    with pytest.raises(OptionError, match="accepts only images of 640 x 640 pixels"):
         stage(model, size=320).process([item])
 
 

@@ -124,7 +124,7 @@ def test_the_best_share_of_each_sport_is_kept(model: Path, items: list[Item]) ->
             scores[ident]["clip"] for ident in mine if ident not in left
         )
     assert {reject.reason for reject in rejects} == {"not among the best"}
-    assert rejects[0].detail == "rank 4 of 8; the best 3 are kept"
+    assert rejects[0].detail == "rank 4 of 8; only the best 3 are kept"
 
 
 def test_of_equal_scores_the_earlier_id_is_kept(model: Path) -> None:
@@ -136,7 +136,7 @@ def test_of_equal_scores_the_earlier_id_is_kept(model: Path) -> None:
 
 
 def test_neither_threshold_nor_share() -> None:
-    with pytest.raises(ValidationError, match="expected a threshold or a top_share"):
+    with pytest.raises(ValidationError, match="expected threshold, top_share or both"):
         Clip.Settings.model_validate({})
 
 
@@ -146,7 +146,7 @@ def test_a_sport_without_prompts_or_with_one_too_long(model: Path, items: list[I
         clip.process(items[:1])
     sports = {"soccer": Sport(prompts=("ball " * 40,))}
     clip = Clip(clip.settings, context_of(model.parent, sports=sports))
-    with pytest.raises(OptionError, match="the model reads 77 tokens, and this has 162"):
+    with pytest.raises(OptionError, match="a prompt has 162 tokens, at most 77 are allowed"):
         clip.process(items[:1])
 
 

@@ -137,7 +137,7 @@ def test_each_is_rejected_for_what_it_lacks(video: Path, tmp_path: Path) -> None
         "match-000000005": ("filter", "nothing moves"),
     }
     (still,) = (reject for reject in outcome.rejects if reject.reason == "nothing moves")
-    assert still.detail == "motion 0, at least 0.01"
+    assert still.detail == "motion 0, expected at least 0.01"
     assert [(failure.item, "cannot be read" in failure.error) for failure in outcome.failures] == [
         ("match-000000900", True)
     ]

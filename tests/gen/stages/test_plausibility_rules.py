@@ -108,14 +108,14 @@ def test_a_reject_says_what_it_was_decided_by() -> None:
     result = judged(LEFT, RIGHT, moved(BALL, 310))
     assert isinstance(result, Reject)
     assert (result.item, result.stage) == ("match-000001000", "plausibility")
-    assert result.detail == f"ball_distance {round(150 / DIAGONAL, 4):g}, at most 0.2"
+    assert result.detail == f"ball_distance {round(150 / DIAGONAL, 4):g}, expected at most 0.2"
     assert result.scores["ball_size"] == 0.1
     result = judged(LEFT, RIGHT, replace(BALL, score=0.2))
     assert isinstance(result, Reject)
-    assert result.detail == "none of at least 0.3: 0.20"
+    assert result.detail == "no detections with a score of at least 0.3; all scores: 0.20"
     result = judged(LEFT, RIGHT)
     assert isinstance(result, Reject)
-    assert result.detail == "none detected"
+    assert result.detail == "no ball was detected"
 
 
 def test_a_sports_bounds_replace_the_settings_for_it_alone() -> None:

@@ -92,12 +92,12 @@ class TestSearch:
         told: list[str] = []
         ended = generate(config(tmp_path, 'query = "x"'), tmp_path / "out", tell=told.append)
         assert ended.written.chosen == 3
-        assert any("yt-dlp could not get all of ytsearch10:x" in line and "Private video" in line for line in told)
+        assert any("yt-dlp could not download all of ytsearch10:x" in line and "Private video" in line for line in told)
 
     def test_nothing_to_be_had_is_an_error(self, tmp_path: Path, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "remote" / "b.avi").unlink()
         monkeypatch.setenv("FAIL", "a")
-        with pytest.raises(SpotballError, match=r"could not get ytsearch10:x:\nERROR: .*a: Private video"):
+        with pytest.raises(SpotballError, match=r"could not download ytsearch10:x:\nERROR: .*a: Private video"):
             generate(config(tmp_path, 'query = "x"'), tmp_path / "out")
 
     def test_without_the_program(self, tmp_path: Path, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:

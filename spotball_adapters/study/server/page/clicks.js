@@ -291,7 +291,7 @@ export class ClicksView {
     this.emit("click", click);
     const rest = this.item.clicks - this.chosen.length;
     this.#light(null);
-    const then = rest ? capital(plural("one to go.", "{number} to go.", rest, { number: word(rest) }))
+    const then = rest ? capital(plural("one choice left.", "{number} choices left.", rest, { number: word(rest) }))
       : t("Press Enter to confirm, Backspace to undo.");
     say(`${capital(t("{cell} chosen.", { cell: spoken([click.row, click.col]) }))} ${then}`);
   }
@@ -311,7 +311,7 @@ export class ClicksView {
   #confirm() {
     if (!this.open) return;
     if (!this.complete) {
-      return this.#tell(t("Please choose {cells} more first.", { cells: cells(this.item.clicks - this.chosen.length) }));
+      return this.#tell(t("You still have to choose {cells}.", { cells: cells(this.item.clicks - this.chosen.length) }));
     }
     this.emit("answer", { cells: this.chosen.map((cell) => [...cell]) });
   }

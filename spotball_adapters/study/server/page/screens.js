@@ -46,8 +46,8 @@ export function consent(study, agreed) {
 function extras({ pay, explanations, task }) {
   const most = { bonus: pay.bonus, currency: pay.currency };
   const bonus = task === "clicks"
-    ? t("Bonus: up to {bonus} {currency}. You get this amount times your share of clicks that hit the ball.", most)
-    : t("Bonus: up to {bonus} {currency}. You get this amount times your share of correct answers.", most);
+    ? t("Bonus: up to {bonus} {currency}. You get this amount times the share of your clicks that hit the ball.", most)
+    : t("Bonus: up to {bonus} {currency}. You get this amount times the share of your answers that are correct.", most);
   const written = plural(
     "For one image, you are also asked to explain your answer in writing.",
     "For {n} images, you are also asked to explain your answer in writing.",

@@ -134,5 +134,5 @@ class TestPicture:
 
     def test_what_cannot_be_drawn(self) -> None:
         one = stimulus("a", None, objects=("a", "red ball"))
-        with pytest.raises(OptionError, match=r"a cannot be drawn\. Available: red ball, blue box"):
+        with pytest.raises(OptionError, match=r"cannot be drawn: a\. Available: red ball, blue box"):
             draw(one, PLAIN, 64)

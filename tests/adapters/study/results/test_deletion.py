@@ -103,7 +103,7 @@ def test_who_has_an_id_and_nothing_else_can_go(study: Path) -> None:
 @pytest.mark.parametrize("option", ["--participant", "--prolific"])
 def test_nobody_of_that_name(study: Path, option: str) -> None:
     before = contents(study)
-    with pytest.raises(OptionError, match="no participant is called nobody"):
+    with pytest.raises(OptionError, match="there is no participant nobody"):
         command("delete", study, option, "nobody")
     assert contents(study) == before
 
@@ -145,10 +145,10 @@ def test_a_reader_that_keeps_traces_is_told_of(study: Path, monkeypatch: pytest.
     with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as reader:
         assert reader.stdout is not None
         assert reader.stdout.readline() == "reading\n"
-        with pytest.raises(StoreError, match="another program has it open"):
+        with pytest.raises(StoreError, match="another program has this file open"):
             deletion.delete(study, participant="synthetic-0-1")
         reader.communicate()
     # The rows are gone; the same again takes the traces, too.
-    with pytest.raises(OptionError, match="no participant is called synthetic-0-1"):
+    with pytest.raises(OptionError, match="there is no participant synthetic-0-1"):
         deletion.delete(study, participant="synthetic-0-1")
     assert held(study, theirs) == set()

@@ -100,7 +100,7 @@ class TestOptions:
         ("rules", "seconds", "said"),
         [
             ("checks,sleepy", None, "unknown rule 'sleepy'"),
-            ("fast", None, "the least number of seconds per image"),
+            ("fast", None, "needs a minimum time per image"),
             ("checks", 3.0, "only with the rule fast"),
         ],
     )

@@ -83,13 +83,13 @@ class TestSmall:
         boxless = [known[0].model_copy(update={"ball_box": None}), *known[1:]]
         write_scenes(boxless, tmp_path / "data/scenes.jsonl")
         said = command("export", study, "--out", tmp_path / "release", "--format", "release")
-        assert "soccer: 1 images without ground truth, because their ball has no bounding box" in said
+        assert "soccer: 1 images have no ground truth, because their ball has no bounding box" in said
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"sport": "curling"}, "the release format has no sport 'curling'"),
+        ({"sport": "curling"}, "--format release does not support the sport 'curling'"),
         ({"image": "a1"}, "the image id 'a1' is not a number"),
     ],
 )

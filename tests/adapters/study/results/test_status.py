@@ -66,7 +66,7 @@ def test_the_first_screen_states_the_numbers_of_the_json_in_80_columns(study: Pa
     (everybody,) = [line.split()[2:] for line in lines if line.startswith("all lists ")]
     assert everybody[:4] == [str(n[step]) for step in ("took part", "finished", "excluded in all", "kept")]
     assert max(map(len, lines)) <= 80
-    assert ("Excluded by rule (a participant may break several): same-cell 8." in lines) == bool(excluded)
+    assert ("Exclusions by rule (a participant may break several): same-cell 8." in lines) == bool(excluded)
     assert "The stored data agree with study.toml and its dataset." in lines
     assert "--full" in said
 
@@ -85,13 +85,15 @@ def test_what_was_changed_since_is_told(study: Path, tmp_path: Path) -> None:
     made.change(other, {"explanations = 6": "explanations = 5"})
     code, said = status(other)
     assert code == 1
-    assert "warning: changed after the first participant began: explanations" in said.splitlines()
+    assert (
+        "warning: these parts of the study changed after the first participant began: explanations" in said.splitlines()
+    )
     assert "agree" not in said
     code, said = status(other, "--format", "json")
     assert code == 1
     changed, others = json.loads(said)["disagreements"]
-    assert changed == "changed after the first participant began: explanations"
-    assert others == "10 participants saw other images, or another order, than their seed gives"
+    assert changed == "these parts of the study changed after the first participant began: explanations"
+    assert others == "the images or their order differ from the stored seed for 10 participants"
 
 
 def test_a_list_that_is_gone(tmp_path: Path) -> None:
@@ -100,7 +102,7 @@ def test_a_list_that_is_gone(tmp_path: Path) -> None:
     made.change(other, {'name = "soccer"': 'name = "football"'})
     code, said = status(other, "--format", "json")
     assert code == 1
-    assert "2 participants saw a list that study.toml no longer has" in json.loads(said)["disagreements"]
+    assert "the lists of 2 participants are no longer in study.toml" in json.loads(said)["disagreements"]
     assert json.loads(said)["participants"]["took part"] == {"football": 0, "all lists": 2}
 
 

@@ -97,7 +97,10 @@ class TestTokens:
             content = None if method == "GET" else body({"events": [sent(2, "undo", 0)]})
             headers = {**JSON, "cookie": f"{name}={token}".encode()}
             answer = httpx.request(method, url + path, content=content, headers=headers)
-            assert (answer.status_code, answer.json()) == (401, {"error": "no participant has this cookie"})
+            assert (answer.status_code, answer.json()) == (
+                401,
+                {"error": "the cookie does not belong to a participant"},
+            )
 
     def test_anothers_cookie_does_another_study_no_good(self, one: Person, tmp_path: Path) -> None:
         ((_, token),) = one.client.cookies.items()
@@ -592,8 +595,8 @@ def test_a_fault_of_ours_tells_nothing(tmp_path: Path) -> None:
         for path in (tmp_path / "data/images/soccer").iterdir():
             path.unlink()
         answer = client.get(person.state["trials"][0]["image"])
-        assert (answer.status_code, answer.json()) == (500, {"error": "something went wrong here; try again"})
+        assert (answer.status_code, answer.json()) == (500, {"error": "internal error of the server. Try again"})
         assert answer.headers.items() >= HEADERS.items()
         assert person.reload()["stage"] == "instructions"
         page = client.get("/admin", auth=("admin", PASSWORD)).text
-    assert "500 something went wrong here" in page
+    assert "500 internal error of the server" in page

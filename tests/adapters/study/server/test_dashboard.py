@@ -119,7 +119,10 @@ def test_a_study_that_was_changed_is_reported(tmp_path: Path) -> None:
     folder = study(tmp_path, images=3)
     simulate(folder, 1)
     change(folder, {"per_image = 3": "per_image = 4"})
-    with closing(Dashboard(load(folder), folder)) as live, pytest.raises(StoreError, match="do not fit the study"):
+    with (
+        closing(Dashboard(load(folder), folder)) as live,
+        pytest.raises(StoreError, match="are not possible in the current study"),
+    ):
         live.look({})
 
 

@@ -82,9 +82,12 @@ class TestHosts:
             page = httpx.get(f"{url}/admin", auth=("admin", "p")).text
         assert [answer.status_code for answer in answers] == [421] * 3
         said = capsys.readouterr().err
-        assert said.count("error: participants see the study at https://study.example.org, but the proxy") == 1
+        assert (
+            said.count("error: answers are rejected, because participants use the address https://study.example.org")
+            == 1
+        )
         assert "--public-url https://study.example.org/" in said
-        assert "the proxy in front of the study names another host" in page
+        assert "the proxy of the study forwards a different host" in page
         # Else it may be anybody.
         with running(study(tmp_path / "again", images=2)) as url:
             headers["sec-fetch-site"] = "cross-site"

@@ -202,8 +202,8 @@ def test_undo_and_confirm_wait_for_their_time(tmp_path: Path, visit: Visit) -> N
     expect(undo).to_have_attribute("aria-disabled", "true")
     # What is said to be disabled Playwright does not click unless told to; people do.
     confirm.click(force=True)
-    expect(visitor.page.locator("#live")).to_have_text("Please choose three cells more first.")
-    expect(visitor.page.locator(".hint")).to_have_text("Please choose three cells more first.")
+    expect(visitor.page.locator("#live")).to_have_text("You still have to choose three cells.")
+    expect(visitor.page.locator(".hint")).to_have_text("You still have to choose three cells.")
     visitor.click((1, 1), (1, 1))
     expect(visitor.page.locator(".hint")).to_have_text("")
     assert visitor.chosen() == ["A1", "A1"]
@@ -355,7 +355,7 @@ def test_pay_bonus_and_explanations_are_stated_as_study_toml_has_them(tmp_path: 
     pay = {'"AMOUNT an hour"': '"11.50 EUR an hour"', "bonus = 1.00": "bonus = 2.50", '"USD"': '"EUR"'}
     visitor = visit(clicks_study(tmp_path, **pay))
     visitor.heading("Spot the Ball")
-    bonus = "Bonus: up to 2.50 EUR. You get this amount times your share of clicks that hit the ball."
+    bonus = "Bonus: up to 2.50 EUR. You get this amount times the share of your clicks that hit the ball."
     written = "For one image, you are also asked to explain your answer in writing."
     terms = visitor.page.locator(".terms li")
     expect(terms).to_have_text(["Pay: 11.50 EUR an hour.", bonus, written])

@@ -318,7 +318,7 @@ def test_roles_names_and_the_order_of_focus(drawn_study: Path, visit: Visit) -> 
         press(key)
     expect(visitor.cell(3, 5)).to_be_focused()
     press("Enter")
-    expect(page.locator("#live")).to_have_text("Row C, column 5 chosen. Two to go.")
+    expect(page.locator("#live")).to_have_text("Row C, column 5 chosen. Two choices left.")
     expect(visitor.cell(3, 5)).to_have_accessible_name("row C, column 5, guess 1")
     expect(visitor.cell(3, 5)).to_have_attribute("aria-selected", "true")
     press("Tab")

@@ -162,7 +162,7 @@ def test_one_person_is_deleted(tmp_path: Path, server: str) -> None:
     with reading(folder) as reader:
         assert [one.participant for one in reader.participants()] == [labels[0], labels[2]]
         assert len(reader.identities()) == 2
-    with pytest.raises(OptionError, match="no participant is called"):
+    with pytest.raises(OptionError, match="there is no participant"):
         delete(folder, participant=labels[1])
 
 
@@ -187,7 +187,7 @@ def test_tables_of_a_later_version_are_left_alone(tmp_path: Path, server: str) -
     folder = in_postgres(study(tmp_path, images=2), server)
     with StudyStore(folder) as store, store.study.transaction() as connection:
         connection.execute("UPDATE store_version SET version = 99")
-    with pytest.raises(StoreError, match=r"made by a later version of spotball-core \(schema 99"):
+    with pytest.raises(StoreError, match=r"a later version of spotball-core made these tables \(schema 99"):
         StudyStore(folder)
 
 
@@ -195,7 +195,7 @@ def test_study_toml_may_not_change_once_somebody_took_part(tmp_path: Path, serve
     folder = in_postgres(study(tmp_path, images=3), server)
     simulate(folder, 1)
     change(folder, {"seed = 0": "seed = 1"})
-    with pytest.raises(OptionError, match="changed since the first participant: seed"), running(folder):
+    with pytest.raises(OptionError, match="changed after the first participant began: seed"), running(folder):
         pass
 
 

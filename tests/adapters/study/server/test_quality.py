@@ -98,7 +98,7 @@ def test_device_focus_and_window_are_in_the_table(tmp_path: Path, task: str) -> 
         for item in person.state["trials"]:
             person.answer(item)
         late = person.post(sent(person.state["seq"] + 1, "away", None, ms=1))
-        assert (late.status_code, late.json()["error"]) == (422, "away: the study is over")
+        assert (late.status_code, late.json()["error"]) == (422, "away: the participation has ended")
     (row,) = table(folder).rows(named=True)
     assert (row["times_away"], row["seconds_away"]) == (2, 3.0)
     assert (row["viewport_width"], row["viewport_height"], row["pixel_ratio"]) == (1280, 720, 2)

@@ -169,7 +169,7 @@ def test_is_ended_and_says_so(tmp_path: Path, ending: signal.Signals) -> None:
         child.send_signal(ending)
         _, stderr = child.communicate(timeout=30)
     assert child.returncode == 0, stderr
-    assert stderr.splitlines()[-1] == "stopped; all answers are stored"
+    assert stderr.splitlines()[-1] == "the server has stopped; all answers are stored"
     with reading(folder) as reader:
         assert len(reader.participants()) == 1
 
@@ -184,8 +184,8 @@ def test_what_it_says(tmp_path: Path) -> None:
         child.terminate()
         child.communicate(timeout=30)
     assert said[0].startswith("Spot the Ball: http://127.0.0.1:")
-    assert said[1] == "no admin page: to have one, set SPOTBALL_STUDY_PASSWORD and restart\n"
-    assert said[2].startswith("not ready for participants: 5 problems. `spotball study check ")
+    assert said[1] == "the admin page is off. To turn it on, set SPOTBALL_STUDY_PASSWORD and restart\n"
+    assert said[2].startswith("the study is not ready (5 problems). List the problems with `spotball study check ")
 
 
 @pytest.mark.slow
@@ -220,7 +220,7 @@ def test_files_that_may_not_grow(tmp_path: Path) -> None:
                         break
                     kept.append(answer.json()["seq"])
                 assert answer.status_code == 503
-                assert answer.json() == {"error": "it could not be stored; try again"}
+                assert answer.json() == {"error": "the data could not be stored. Try again"}
                 assert answer.headers["retry-after"] == "5"
                 assert person.post(event).status_code == 503
                 assert person.reload()["seq"] == kept[-1]

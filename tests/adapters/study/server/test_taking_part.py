@@ -245,7 +245,7 @@ class TestProlific:
         with people(folder, prolific(), prolific(**other)) as (one, again):
             one.whole() if finished else one.start()
             refused = again.start()
-            assert (refused.status_code, refused.json()) == (409, {"error": "taken part"})
+            assert (refused.status_code, refused.json()) == (409, {"error": "this person has already taken part"})
             assert not refused.cookies
             again.prolific = prolific()
             assert again.start().json()["participant"] == one.state["participant"]
@@ -319,7 +319,9 @@ class TestOnce:
         assert one.post(event).json() == one.post(event).json()
         assert one.post(event).json()["feedback"] == {"cells": [[3, 2]]}
 
-    @pytest.mark.parametrize(("seq", "says"), [(1, "another event is stored as number 1"), (4, "does not follow")])
+    @pytest.mark.parametrize(
+        ("seq", "says"), [(1, "a different event is already stored as number 1"), (4, "does not follow")]
+    )
     def test_another_event_under_a_number_and_gaps_are_refused(self, one: Person, seq: int, says: str) -> None:
         one.start()
         one.do("stage", stage="instructions")
@@ -336,7 +338,7 @@ class TestOnce:
         assert one.post(event).status_code == 200
         refused = one.post({**event, "seq": 5})
         assert refused.status_code == 409
-        assert refused.json() == {"error": "this event is stored as number 4", "seq": 4}
+        assert refused.json() == {"error": "this event is already stored as number 4", "seq": 4}
         assert events_of(folder).count(event["event"]) == 1
 
     def test_a_queue_is_stored_up_to_what_is_refused(self, one: Person, folder: Path) -> None:
@@ -345,7 +347,7 @@ class TestOnce:
         queue += [sent(5, "answer", -1, cells=[[1, 1]]), sent(6, "click", -1, **middle(1, 1))]
         refused = one.post(*queue)
         assert refused.status_code == 422
-        assert refused.json() == {"error": "1 of 3 cells are clicked", "seq": 4}
+        assert refused.json() == {"error": "only 1 of 3 cells are chosen", "seq": 4}
         assert one.reload()["seq"] == 4
         assert events_of(folder)[1:] == [event["event"] for event in queue[:3]]
 
@@ -441,7 +443,7 @@ class TestAChangedStudy:
             change(folder, {"seed = 1": "seed = 2", "per_image = 3": "per_image = 2"})
             one.start()
         with (
-            pytest.raises(OptionError, match=r"changed since the first participant: seed, clicks\. Part"),
+            pytest.raises(OptionError, match=r"changed after the first participant began: seed, clicks\. All part"),
             running(folder),
         ):
             pass
@@ -468,7 +470,7 @@ class TestAChangedStudy:
         with people(folder, None) as (one,):
             one.start()
         change(folder, {before: after})
-        with pytest.raises(OptionError, match=rf"first participant: {part}\. Participants"), running(folder):
+        with pytest.raises(OptionError, match=rf"first participant began: {part}\. All participants"), running(folder):
             pass
 
     def test_images_and_truth(self, folder: Path) -> None:
@@ -480,7 +482,7 @@ class TestAChangedStudy:
         picture = data / "images/soccer/1.png"
         picture.write_bytes((data / "images/soccer/2.png").read_bytes())
         with (
-            pytest.raises(OptionError, match=r"first participant: the dataset's scenes, the images\. Part"),
+            pytest.raises(OptionError, match=r"first participant began: the dataset's scenes, the images\. All part"),
             running(folder),
         ):
             pass

@@ -33,10 +33,10 @@ def test_a_fresh_study_lacks_what_only_the_researcher_knows(folder: Path) -> Non
     assert done.returncode == 1
     said = [line.removeprefix(f"{folder / CONFIG}: ") for line in done.stdout.splitlines()]
     assert said == [
-        "texts.consent: still has the placeholder NAME, INSTITUTION, EMAIL. Fill it in",
-        "texts.debriefing: still has the placeholder NAME, INSTITUTION, EMAIL. Fill it in",
-        "pay.base: still has the placeholder AMOUNT. Fill it in",
-        "completion: there is no url or code, so participants cannot prove that they finished. Give one of them",
+        "texts.consent: the text still contains NAME, INSTITUTION, EMAIL. Replace it with your own text",
+        "texts.debriefing: the text still contains NAME, INSTITUTION, EMAIL. Replace it with your own text",
+        "pay.base: the text still contains AMOUNT. Replace it with your own text",
+        "completion: there is no url or code, so participants cannot prove that they finished. Add one of them",
     ]
     assert done.stderr == "4 problems: the study is not ready for participants\n"
 
@@ -50,16 +50,16 @@ def test_a_study_that_is_ready(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("pattern", "becomes", "said"),
     [
-        (r"base = .*", "", "pay.base: the pay is not stated"),
-        (r'code = "C1"', 'url = "https://app.prolific.com/?cc=XXXXXXXX"', "completion.url: still has the placeholder"),
-        (r"\[example\]\n.*\n.*\n.*\n", "", "example: there is no example pair"),
-        (r"images = .*", 'images = ["1", "3"]', "lists.1 (soccer): too few images (2). Show at least 10"),
+        (r"base = .*", "", "pay.base: the pay is missing"),
+        (r'code = "C1"', 'url = "https://app.prolific.com/?cc=XXXXXXXX"', "completion.url: the text still contains"),
+        (r"\[example\]\n.*\n.*\n.*\n", "", "example: the instructions have no example images"),
+        (r"images = .*", 'images = ["1", "3"]', "lists.1 (soccer): found 2 images, expected at least 10. Add images"),
         (r"checks = \[.*", "checks = []", "lists.1 (soccer): there is no attention check"),
         (r"practice = .*", "practice = []", "lists.1 (soccer): there is no practice image"),
-        (r"practice = .*", 'practice = ["13"]', "lists.1 (soccer): practice image 13 is an attention check"),
-        (r"practice = .*", 'practice = ["14"]', "lists.1 (soccer): the ball of practice image 14 is visible"),
+        (r"practice = .*", 'practice = ["13"]', "lists.1 (soccer): practice image 13 is also an attention check"),
+        (r"practice = .*", 'practice = ["14"]', "lists.1 (soccer): the ball is visible in practice image 14"),
         (r"seed = 0", "seed = -1", "seed: found -1"),
-        (r'"14"', '"99"', "lists.1.checks: found soccer/99, expected an image of the dataset"),
+        (r'"14"', '"99"', "lists.1.checks: found soccer/99, expected an image in the dataset"),
     ],
 )
 def test_what_is_missing(folder: Path, pattern: str, becomes: str, said: str) -> None:
@@ -85,7 +85,7 @@ def test_practice_that_comes_again(folder: Path) -> None:
 def test_a_study_without_a_file(tmp_path: Path) -> None:
     (line,) = check(tmp_path)
     assert line.startswith(
-        f"{tmp_path / CONFIG}: file: found no such file, expected a study, as `spotball study init` makes it (TOML)"
+        f"{tmp_path / CONFIG}: file: found no such file, expected a study that `spotball study init` made (TOML)"
     )
 
 
@@ -140,6 +140,6 @@ class TestExample:
         with pytest.raises(OptionError, match="does not exist"):
             init_study(data, tmp_path / "study", originals=tmp_path / "nowhere")
         others = self.originals(tmp_path / "originals", ["77"])
-        with pytest.raises(OptionError, match="it contains none of the 0 images that the example"):
+        with pytest.raises(OptionError, match="none of the 0 images that can be the example is there"):
             init_study(data, tmp_path / "study", originals=others)
         assert not (tmp_path / "study").exists()

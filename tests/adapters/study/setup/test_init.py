@@ -72,7 +72,7 @@ class TestInit:
 
     def test_refuses_to_overwrite(self, tmp_path: Path) -> None:
         folder = study(tmp_path)
-        with pytest.raises(OptionError, match="exists already"):
+        with pytest.raises(OptionError, match="already exists"):
             init_study(tmp_path / "data", folder)
 
     @pytest.mark.parametrize(
@@ -118,7 +118,9 @@ class TestInit:
         choices(tmp_path)
         other = tmp_path / "data/stimuli-other.csv"
         other.write_text((tmp_path / "data/stimuli.csv").read_text(encoding="utf-8"), encoding="utf-8")
-        with pytest.raises(OptionError, match=r"contains stimuli-other.csv, stimuli.csv. Name one of the files"):
+        with pytest.raises(
+            OptionError, match=r"contains several stimuli files: stimuli-other.csv, stimuli.csv. Name one of them"
+        ):
             init_study(tmp_path / "data", tmp_path / "more", task="choice")
         config = init_study(other, tmp_path / "more", task="choice")
         assert config.choice is not None
@@ -175,14 +177,14 @@ class TestWhatIsWrong:
         images = '"1", "2", "3", "4", "5", "6"'
         change(folder, {images: '"1", "1", "77"', "explanations = 6": "explanations = 4"})
         again = '\n[[lists]]\nname = "soccer"\nsport = "soccer"\nimages = ["1"]\nchecks = ["7", "8"]\n'
-        change(folder, {"# Shown with the instructions": f"{again}\n# Shown with the instructions"})
+        change(folder, {"# An image before and after": f"{again}\n# An image before and after"})
         assert said_of(folder) == [
-            "lists: found 'soccer' twice, expected a name for each list",
-            "lists.1: found soccer/1 twice, expected each image once, among images and checks together",
-            "explanations: found 4, expected at most as many as list 1 has images",
-            "lists.1.images: found soccer/77, expected an image of the dataset",
-            "lists.2.checks: found 2, expected at most as many as images, 1",
-            "explanations: found 4, expected at most as many as list 2 has images",
+            "lists: found 'soccer' twice, expected a different name for each list",
+            "lists.1: found soccer/1 twice, expected each image at most once in images and checks",
+            "explanations: found 4, expected at most 3, the number of images in list 1",
+            "lists.1.images: found soccer/77, expected an image in the dataset",
+            "lists.2.checks: found 2, expected at most 1, the number of images",
+            "explanations: found 4, expected at most 1, the number of images in list 2",
         ]
 
     def test_checks_of_unknown_truth(self, tmp_path: Path) -> None:
@@ -190,14 +192,14 @@ class TestWhatIsWrong:
         scenes = tmp_path / "data/scenes.jsonl"
         scenes.write_text(scenes.read_text(encoding="utf-8").replace('["C2"]', "null"), encoding="utf-8")
         said = said_of(folder)
-        assert said[0] == "lists.1.checks: found soccer/7, whose answer is not known, expected one with ball cells"
+        assert said[0] == "lists.1.checks: found soccer/7 without ball cells, expected an image with ball cells"
         assert len(said) == 3
 
     def test_a_stimulus_without_an_image(self, tmp_path: Path) -> None:
         folder = choices(tmp_path)
         stimuli = tmp_path / "data/stimuli.csv"
         stimuli.write_text(stimuli.read_text(encoding="utf-8").replace(",2.png,", ",,"), encoding="utf-8")
-        assert said_of(folder) == ["lists.1.images: found gaze/2, without the path of an image, expected one with it"]
+        assert said_of(folder) == ["lists.1.images: found gaze/2 without an image path, expected an image with a path"]
 
     def test_images_that_cannot_be_shown(self, tmp_path: Path) -> None:
         folder = study(tmp_path)
@@ -209,7 +211,7 @@ class TestWhatIsWrong:
         said = said_of(folder)
         assert len(said) == 4
         assert "no such file" in said[0]
-        assert "10 x 10 pixels, expected 640 x 360, as its scene says" in said[2]
+        assert "10 x 10 pixels, expected 640 x 360, the size in scenes.jsonl" in said[2]
 
     def test_images_outside_of_the_dataset(self, tmp_path: Path) -> None:
         folder = study(tmp_path)
@@ -225,12 +227,12 @@ class TestWhatIsWrong:
         assert 'path: found "../secret.png", expected a path relative to' in said
 
     def test_no_study(self, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match="no such file, expected a study, as `spotball study init` makes it"):
+        with pytest.raises(InputError, match="no such file, expected a study that `spotball study init` made"):
             load(tmp_path)
 
     def test_no_toml(self, tmp_path: Path) -> None:
         (tmp_path / CONFIG).write_text("title = ", encoding="utf-8")
-        with pytest.raises(InputError, match=r"expected a study, as `spotball study init` makes it \(TOML\)"):
+        with pytest.raises(InputError, match=r"expected a study that `spotball study init` made \(TOML\)"):
             load(tmp_path)
 
     @pytest.mark.parametrize(
@@ -253,4 +255,6 @@ class TestTexts:
         (folder / CONFIG).write_text(text[:start] + 'debriefing = { file = "bye.md" }\n' + text[end:], encoding="utf-8")
         assert read_config(folder).texts.debriefing == "So *long*."
         (folder / "bye.md").unlink()
-        assert said_of(folder)[0].startswith('texts.debriefing: found {"file": "bye.md"}, expected a readable text')
+        assert said_of(folder)[0].startswith(
+            'texts.debriefing: found {"file": "bye.md"}, expected a readable UTF-8 text'
+        )

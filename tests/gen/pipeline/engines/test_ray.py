@@ -55,7 +55,7 @@ class TestWithoutRay:
     def test_what_to_install(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "ray", None)
         monkeypatch.setitem(sys.modules, "ray.data", None)
-        with pytest.raises(MissingExtraError, match=r'on Ray needs .* pip install "spotball-core\[ray\]"'):
+        with pytest.raises(MissingExtraError, match=r'with Ray needs .* pip install "spotball-core\[ray\]"'):
             generate(None, tmp_path / "out", engine="ray")
         assert not (tmp_path / "out").exists()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import os
 from pathlib import Path
@@ -13,6 +12,7 @@ import typer
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet, Seed
 from spotball_core.errors import InputError, MissingExtraError, OptionError, Problem
+from spotball_core.service.digests import file_digest
 from spotball_core.service.safe_text import show
 
 if TYPE_CHECKING:
@@ -214,6 +214,6 @@ def _asked(
 
 def _digest(path: Path) -> str:
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return file_digest(path)
     except OSError as error:
         raise InputError([Problem(str(path), None, "file", str(error), "a readable file")]) from error

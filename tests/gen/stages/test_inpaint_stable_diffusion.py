@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from spotball_core.errors import MissingExtraError, OptionError
 from spotball_gen.imaging.masks import ball_mask
 from spotball_gen.items.item import Box, Item
+from spotball_gen.items.pictures import PictureFile
 from spotball_gen.pipeline.registry import find
 from spotball_gen.stages.inpaint_stable_diffusion import StableDiffusion
 from tests.gen.making import context_of, item_of
@@ -76,7 +77,7 @@ def test_only_the_mask_changes_whatever_the_size(
     assert (result[mask == 0] == item.image[mask == 0]).all()
     assert (result[mask > 0] != item.image[mask > 0]).any(axis=1).mean() > 0.9
     # From the files, as the ledger will find them.
-    assert (done.painted.without_pixels().array == result).all()
+    assert (PictureFile(done.painted.path).array == result).all()
     assert done.painted.within(tmp_path) == "painted/match/match-000001000.png"
     assert done.mask.within(tmp_path) == "masks/match/match-000001000.png"
 

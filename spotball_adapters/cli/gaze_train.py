@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib.util
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from spotball_core.cli.console import teller
-from spotball_core.cli.options import Debug, Quiet, Seed
+from spotball_core.cli.options import Debug, Quiet, Seed, TableFormat
 from spotball_core.errors import InputError, MissingExtraError, OptionError, Problem
 from spotball_core.service.digests import file_digest
 from spotball_core.service.safe_text import show
@@ -115,10 +115,7 @@ def train(
             help="Parallel training runs. Default: number of cores; for GazeLLE 1.",
         ),
     ] = None,
-    format: Annotated[
-        Literal["json", "table", "markdown"],
-        typer.Option(metavar="FORM", rich_help_panel="Output", help="table, markdown or json."),
-    ] = "table",
+    format: TableFormat = "table",
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:

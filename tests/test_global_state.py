@@ -26,8 +26,6 @@ MUTATORS = {
 CACHES = {
     "spotball_core/cli/app.py:_entries": "the installed entry points",
     "spotball_core/cli/gaze_follow.py:size": "the sizes of images, within one command",
-    "spotball_core/cue_maps/registry.py:_registered": "the cues of the installed packages",
-    "spotball_core/metrics/registry.py:_registered": "the metrics of the installed packages",
     "spotball_core/overlay.py:_font": "a font of the installed Pillow",
     "spotball_core/overlay.py:_labels": "a function of an immutable grid and numbers",
     "spotball_core/overlay.py:layout": "a function of an immutable grid",

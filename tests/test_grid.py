@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import shapely
 from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
 from spotball_core.errors import GridError, SpotballError
 from spotball_core.grid import Grid, parse_label, row_name, row_number
 from tests.conftest import examples
+from tests.shapes import as_shape, cells
 
 STANDARD = Grid.standard()
 GRIDS = (STANDARD, Grid(7, 13, 641, 359), Grid(1, 1, 5, 3), Grid(1, 9, 100, 33.3), Grid(30, 2, 0.7, 1234.5))
@@ -265,24 +265,10 @@ def test_every_center_is_in_its_cell() -> None:
 # Boxes -------------------------------------------------------------------------------------------------------------
 
 
-def as_shape(box: tuple[float, float, float, float]) -> shapely.Geometry:
-    x1, y1, x2, y2 = box
-    if (x1, y1) == (x2, y2):
-        return shapely.Point(x1, y1)
-    if x1 == x2 or y1 == y2:
-        return shapely.LineString([(x1, y1), (x2, y2)])
-    return shapely.box(x1, y1, x2, y2)
-
-
 def assert_like_shapely(grid: Grid, box: tuple[float, float, float, float]) -> None:
     shape = as_shape(box)
-    wide, high = grid.width / grid.cols, grid.height / grid.rows
-    shares, distances = [], []
-    for row in range(grid.rows):
-        for col in range(grid.cols):
-            cell = shapely.box(col * wide, row * high, (col + 1) * wide, (row + 1) * high)
-            shares.append(cell.intersection(shape).area / cell.area)
-            distances.append(shapely.Point((col + 0.5) * wide, (row + 0.5) * high).distance(shape))
+    shares = [area.intersection(shape).area / area.area for _, area in cells(grid)]
+    distances = [center.distance(shape) for center, _ in cells(grid)]
     np.testing.assert_allclose(grid.box_shares(box), shares, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(grid.box_distances(box), distances, rtol=1e-9, atol=1e-9)
 

@@ -18,6 +18,7 @@ from spotball_core import METRICS, Scene
 from tests.builders import dataset, scene
 from tests.cli.process import spotball_process
 from tests.conftest import ROOT
+from tests.packages import install_package
 
 TOY = ROOT / "tests/toy_metrics"
 WITH_TOY = {"PYTHONPATH": os.pathsep.join([str(TOY), str(ROOT)])}
@@ -135,10 +136,7 @@ def test_command_and_report(folder: Path, tmp_path: Path) -> None:
     [("toy_metrics:nothing", "cannot be used"), ("toy_metrics:overlap", "function, expected spotball_core.Metric")],
 )
 def test_an_entry_that_is_not_a_metric_is_an_error(target: str, said: str, folder: Path, tmp_path: Path) -> None:
-    info = tmp_path / "broken-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[spotball.metrics]\nbroken = {target}\n")
+    install_package(tmp_path, "broken", "spotball.metrics", {"broken": target})
     env = {"PYTHONPATH": os.pathsep.join([str(TOY), str(tmp_path), str(ROOT)])}
     done = spotball_process("score", folder, "--bootstrap", "0", env=env)
     assert done.returncode == 2

@@ -28,7 +28,7 @@ from spotball_core.schema.record import Identifier, Name, Record
 from spotball_core.schema.scene import Scene
 from spotball_core.service.json_file import parse_json
 
-PICTURES, REQUESTS, ASKED, MANIFEST = "pictures", "requests.jsonl", "asked.jsonl", "manifest.json"
+PICTURES, ASKED, MANIFEST = "pictures", "asked.jsonl", "manifest.json"
 
 FormName = Literal["messages", "openai"]
 """Request formats: this package's format, or that of OpenAI's batches."""

@@ -90,6 +90,19 @@ ExtraBody = Annotated[
         help="JSON object without secrets to add to each request (openai only).",
     ),
 ]
+ImageLimit = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="N",
+        rich_help_panel="Input",
+        help="Use only the first N images, alternating between sports. Default: all.",
+    ),
+]
+Controls = Annotated[
+    bool,
+    typer.Option("--controls", rich_help_panel="Input", help="Include controls: images in which the ball is visible."),
+]
 Concurrency = Annotated[
     int, typer.Option(min=1, metavar="N", rich_help_panel="Limits and retries", help="Number of parallel requests.")
 ]

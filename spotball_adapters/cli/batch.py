@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from spotball_adapters.cli.asking import extra_body_of
+from spotball_adapters.cli.asking import Controls, ExtraBody, ImageLimit, extra_body_of
 from spotball_adapters.cli.reparse import FileFormat, ParsePolicyOption, summary
 from spotball_adapters.cli.run import DEFAULT_PROMPTS
 from spotball_core.cli.console import progress, teller
@@ -103,29 +103,9 @@ def export_command(
             help="Reasoning effort, such as low (openai only). Default: the service's.",
         ),
     ] = None,
-    extra_body: Annotated[
-        str | None,
-        typer.Option(
-            metavar="JSON",
-            rich_help_panel="Sampling",
-            help="JSON object without secrets to add to each request (openai only).",
-        ),
-    ] = None,
-    limit: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            rich_help_panel="Input",
-            help="Use only the first N images, alternating between sports. Default: all.",
-        ),
-    ] = None,
-    controls: Annotated[
-        bool,
-        typer.Option(
-            "--controls", rich_help_panel="Input", help="Include controls: images in which the ball is visible."
-        ),
-    ] = False,
+    extra_body: ExtraBody = None,
+    limit: ImageLimit = None,
+    controls: Controls = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:

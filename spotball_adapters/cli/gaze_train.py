@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from spotball_core.cli.console import teller
-from spotball_core.cli.options import Debug, Quiet, Seed
+from spotball_core.cli.options import Debug, Quiet, Seed, TableFormat
 from spotball_core.errors import InputError, MissingExtraError, OptionError, Problem
+from spotball_core.service.digests import file_digest
 from spotball_core.service.safe_text import show
 
 if TYPE_CHECKING:
@@ -115,10 +115,7 @@ def train(
             help="Parallel training runs. Default: number of cores; for GazeLLE 1.",
         ),
     ] = None,
-    format: Annotated[
-        Literal["json", "table", "markdown"],
-        typer.Option(metavar="FORM", rich_help_panel="Output", help="table, markdown or json."),
-    ] = "table",
+    format: TableFormat = "table",
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -214,6 +211,6 @@ def _asked(
 
 def _digest(path: Path) -> str:
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return file_digest(path)
     except OSError as error:
         raise InputError([Problem(str(path), None, "file", str(error), "a readable file")]) from error

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from spotball_adapters.cli.reparse import summary
+from spotball_adapters.cli.reparse import ParserName, ResponsesOut, summary
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError
@@ -18,16 +18,7 @@ SHOWN = 5
 
 def import_inspect(
     logs: Annotated[list[Path], typer.Argument(metavar="LOG", help="Logs of the task spot_the_ball (.eval or .json).")],
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            rich_help_panel="Output",
-            help="File of responses to write: .jsonl, .csv or .parquet.",
-        ),
-    ],
+    out: ResponsesOut,
     respondent: Annotated[
         str | None,
         typer.Option(
@@ -36,14 +27,7 @@ def import_inspect(
             help="Name of the respondent in the responses. Default: the model in the log.",
         ),
     ] = None,
-    parse_policy: Annotated[
-        Literal["strict", "lenient"],
-        typer.Option(
-            metavar="POLICY",
-            rich_help_panel="Output",
-            help="Parser: strict (the prompts' format only) or lenient (also free text).",
-        ),
-    ] = "strict",
+    parse_policy: ParserName = "strict",
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:

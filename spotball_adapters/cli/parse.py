@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from spotball_adapters.cli.reparse import summary
+from spotball_adapters.cli.reparse import ParserName, ResponsesOut, summary
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError
@@ -31,16 +31,7 @@ def parse(
             help="File of the scenes that the replies are about (scenes.jsonl).",
         ),
     ],
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            rich_help_panel="Output",
-            help="File of responses to write: .jsonl, .csv or .parquet.",
-        ),
-    ],
+    out: ResponsesOut,
     layout: Annotated[
         LayoutName | None,
         typer.Option(
@@ -82,14 +73,7 @@ def parse(
     prompt: Annotated[
         str, typer.Option(metavar="NAME", rich_help_panel="Output", help="Name of the prompt in the responses.")
     ] = "base",
-    parse_policy: Annotated[
-        Literal["strict", "lenient"],
-        typer.Option(
-            metavar="POLICY",
-            rich_help_panel="Output",
-            help="Parser: strict (the prompts' format only) or lenient (also free text).",
-        ),
-    ] = "strict",
+    parse_policy: ParserName = "strict",
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:

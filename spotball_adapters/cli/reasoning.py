@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from spotball_adapters.cli.asking import Concurrency
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import Bootstrap, Debug, Paths, Quiet, ScenesFile, Seed
 from spotball_core.cli.output import Format, FormatOption, Out, deliver, format_for
@@ -93,9 +94,7 @@ def reasoning(
             help="Figure file for the share of each category (.png or .svg). Default: no figure.",
         ),
     ] = None,
-    concurrency: Annotated[
-        int, typer.Option(min=1, metavar="N", rich_help_panel="Limits and retries", help="Number of parallel requests.")
-    ] = 4,
+    concurrency: Concurrency = 4,
     requests_per_minute: Annotated[
         float | None,
         typer.Option(

@@ -22,6 +22,26 @@ FileFormat = Annotated[
     Literal["jsonl", "parquet"], typer.Option(rich_help_panel="Output", help="Format of the file of responses.")
 ]
 
+ResponsesOut = Annotated[
+    Path,
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="FILE",
+        rich_help_panel="Output",
+        help="File of responses to write: .jsonl, .csv or .parquet.",
+    ),
+]
+
+ParserName = Annotated[
+    Literal["strict", "lenient"],
+    typer.Option(
+        metavar="POLICY",
+        rich_help_panel="Output",
+        help="Parser: strict (the prompts' format only) or lenient (also free text).",
+    ),
+]
+
 ParsePolicyOption = Annotated[
     Literal["strict", "lenient"] | None,
     typer.Option(

@@ -13,8 +13,10 @@ from spotball_adapters.cli.asking import (
     Attempts,
     BaseUrl,
     Concurrency,
+    Controls,
     DryRun,
     ExtraBody,
+    ImageLimit,
     MaxOutputTokens,
     MaxRequests,
     MaxResponse,
@@ -104,21 +106,8 @@ def run(
             help="Name of the respondent. Default: name of the model or preset.",
         ),
     ] = None,
-    limit: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            rich_help_panel="Input",
-            help="Use only the first N images, alternating between sports. Default: all.",
-        ),
-    ] = None,
-    controls: Annotated[
-        bool,
-        typer.Option(
-            "--controls", rich_help_panel="Input", help="Include controls: images in which the ball is visible."
-        ),
-    ] = False,
+    limit: ImageLimit = None,
+    controls: Controls = False,
     concurrency: Concurrency = 8,
     requests_per_minute: RequestsPerMinute = None,
     tokens_per_minute: TokensPerMinute = None,

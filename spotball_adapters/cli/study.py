@@ -11,7 +11,7 @@ import typer
 from spotball_adapters.cli.study_results import add_to
 from spotball_adapters.cli.study_simulate import simulate
 from spotball_core.cli.console import teller
-from spotball_core.cli.options import Debug, Quiet
+from spotball_core.cli.options import Debug, Host, Port, Quiet
 from spotball_core.errors import OptionError
 from spotball_core.service.safe_text import show
 
@@ -141,15 +141,8 @@ def check_command(
 @study.command("serve")
 def serve_command(
     folder: Annotated[Path | None, typer.Argument(metavar="STUDY", help="Folder of the study.")] = None,
-    host: Annotated[
-        str, typer.Option(metavar="NAME", rich_help_panel="Server", help="Network address on which the server listens.")
-    ] = "127.0.0.1",
-    port: Annotated[
-        int,
-        typer.Option(
-            min=0, max=65535, metavar="N", rich_help_panel="Server", help="Port of the server; 0 selects a free port."
-        ),
-    ] = 8000,
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
     demo: Annotated[
         bool,
         typer.Option(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import hashlib
 import importlib.util
 import sys
 from collections.abc import Mapping, Sequence
@@ -18,6 +17,8 @@ import numpy as np
 from spotball_adapters.embedders.protocol import Batch, Embedder, EmbedderAccess
 from spotball_adapters.providers.protocol import PermanentError
 from spotball_core.errors import MissingExtraError, OptionError
+from spotball_core.service.digests import folder_digest
+from spotball_core.service.hugging_face import disable_progress_bars, one_line
 
 MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 """The default model: small, and fast on a CPU."""
@@ -57,7 +58,7 @@ class SentenceTransformersEmbedder:
         self._source = str(folder) if folder.is_dir() else name
         if not folder.is_dir() and (folder.is_absolute() or name.startswith((".", "~")) or name.count("/") > 1):
             raise OptionError(f"--model: the folder {name} does not exist. Correct the path")
-        files = _digest(folder) if folder.is_dir() else None
+        files = folder_digest(folder) if folder.is_dir() else None
         self.model = f"local@{files[:12]}" if files else name
         self.identity: Mapping[str, str] = {"files": files} if files else {}
         self.max_batch = MAX_BATCH
@@ -112,7 +113,7 @@ def embedder(access: EmbedderAccess) -> Embedder:
 def _load(source: str) -> Any:
     from sentence_transformers import SentenceTransformer
 
-    from spotball_adapters.providers.local_model import disable_progress_bars, one_line, picked_device
+    from spotball_adapters.providers.local_model import picked_device
     from spotball_adapters.providers.local_sampling import is_no_memory
 
     if not sys.stderr.isatty():
@@ -125,13 +126,3 @@ def _load(source: str) -> Any:
         if not is_no_memory(error):
             raise
         raise PermanentError(f"{source}: not enough memory for the model") from error
-
-
-def _digest(folder: Path) -> str:
-    """Return a digest of the names and contents of a model's files."""
-    total = hashlib.sha256()
-    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
-        with file.open("rb") as opened:
-            content = hashlib.file_digest(opened, "sha256").hexdigest()
-        total.update(f"{file.relative_to(folder).as_posix()}\n{content}\n".encode())
-    return total.hexdigest()

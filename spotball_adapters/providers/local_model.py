@@ -12,6 +12,7 @@ from typing import Any
 
 from spotball_adapters.providers.local_sampling import is_no_memory
 from spotball_adapters.providers.protocol import Message, PermanentError, Picture
+from spotball_core.service.hugging_face import disable_progress_bars, one_line
 from spotball_core.service.images import open_image
 
 
@@ -140,15 +141,6 @@ def loaded(name: str) -> LocalModel:
     return LocalModel(name, device, model, processor)
 
 
-def disable_progress_bars() -> None:
-    """Turn off the libraries' progress bars, for non-interactive use."""
-    import huggingface_hub.utils
-    import transformers.utils.logging
-
-    transformers.utils.logging.disable_progress_bar()
-    huggingface_hub.utils.disable_progress_bars()
-
-
 def _processor(source: str, config: Any) -> Any:
     """Return the model's processor. Without torchvision, images are prepared with Pillow and NumPy."""
     from transformers import AutoProcessor
@@ -174,12 +166,3 @@ def _without_videos(processor: Any) -> Any:
 def _content(message: Message, image: Any) -> list[dict[str, Any]]:
     image_part = [{"type": "image", "image": image}] if message.picture else []
     return [*image_part, {"type": "text", "text": message.text}]
-
-
-def one_line(error: Exception) -> str:
-    """Return the first line of an error message, without the Hub token."""
-    from huggingface_hub import get_token
-
-    line = next(iter(str(error).splitlines()), type(error).__name__)
-    token = get_token()
-    return line.replace(token, "***") if token else line

@@ -12,9 +12,6 @@ from types import MappingProxyType
 
 from spotball_adapters.providers.protocol import Settings
 
-SOURCE = "Spot the Ball: A Benchmark for Visual Social Inference, arXiv 2511.00261"
-"""The source of the settings."""
-
 SETTINGS = Settings(temperature=0.6)
 """Settings of all models, according to the paper."""
 

@@ -94,10 +94,6 @@ class Quiz(Record):
                 raise ValueError(f"expected {question.name} to be required and without show_if")
         return self
 
-    def is_right(self, answers: Answers) -> bool:
-        """Return whether all answers are correct."""
-        return not self.wrong(answers)
-
     def wrong(self, answers: Answers) -> list[str]:
         """Return the names of the questions with wrong answers."""
         return [

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from spotball_core.cli.console import teller
-from spotball_core.cli.options import Bootstrap, Debug, Paths, PolicyName, Pool, Quiet, ScenesFile, Seed, Strict
+from spotball_core.cli.options import (
+    Bootstrap,
+    Debug,
+    ImageChoice,
+    Paths,
+    PolicyName,
+    Pool,
+    Quiet,
+    ScenesFile,
+    Seed,
+    Strict,
+)
 from spotball_core.cli.output import Format, FormatOption, Out, deliver, format_for
 
 
@@ -40,13 +51,7 @@ def compare(
             help="Compare both with this reference respondent. Default: none.",
         ),
     ] = None,
-    images: Annotated[
-        Literal["shared", "all"] | None,
-        typer.Option(
-            rich_help_panel="Scoring",
-            help="shared (images of all respondents) or all images. Default: shared if --reference is given.",
-        ),
-    ] = None,
+    images: ImageChoice = None,
     policy: PolicyName = "standard",
     permutations: Annotated[
         int,

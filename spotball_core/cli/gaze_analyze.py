@@ -10,20 +10,13 @@ from typing import Annotated, Literal
 import typer
 
 from spotball_core.cli.console import teller
-from spotball_core.cli.options import Bootstrap, Debug, Quiet, Seed
+from spotball_core.cli.options import Bootstrap, Debug, Jobs, Quiet, Seed, StimuliFile, TableFormat, Trials
 from spotball_core.service.safe_text import show
-
-Form = Literal["json", "table", "markdown"]
 
 
 def analyze(
-    trials: Annotated[list[Path], typer.Argument(metavar="TRIALS", help="CSV files of trials.")],
-    stimuli: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", rich_help_panel="Input", help="CSV file of photos. Default: the trials describe them."
-        ),
-    ] = None,
+    trials: Trials,
+    stimuli: StimuliFile = None,
     images: Annotated[
         Path | None,
         typer.Option(
@@ -78,18 +71,11 @@ def analyze(
         ),
     ] = 0,
     seed: Seed = 0,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="N", rich_help_panel="Advanced", help="Parallel processes. Default: number of cores."
-        ),
-    ] = None,
+    jobs: Jobs = None,
     full: Annotated[
         bool, typer.Option("--full", rich_help_panel="Output", help="Print every test and parameter.")
     ] = False,
-    format: Annotated[
-        Form, typer.Option(metavar="FORM", rich_help_panel="Output", help="table, markdown or json.")
-    ] = "table",
+    format: TableFormat = "table",
     out: Annotated[
         Path | None,
         typer.Option(

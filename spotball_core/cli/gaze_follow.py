@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib.util
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from spotball_core.cli.options import Bootstrap, Debug, Seed
+from spotball_core.cli.options import Bootstrap, Debug, Seed, TableFormat
 from spotball_core.service.safe_text import show
 
 
@@ -37,10 +37,7 @@ def follow(
     ] = None,
     bootstrap: Bootstrap = 1000,
     seed: Seed = 0,
-    format: Annotated[
-        Literal["json", "table", "markdown"],
-        typer.Option(metavar="FORM", rich_help_panel="Output", help="table, markdown or json."),
-    ] = "table",
+    format: TableFormat = "table",
     debug: Debug = False,
 ) -> None:
     """Score predicted gaze points against GazeFollow or VideoAttentionTarget annotations.

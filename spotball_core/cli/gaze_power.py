@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from spotball_core.cli.console import teller
-from spotball_core.cli.options import Debug, Quiet, Seed
+from spotball_core.cli.options import Debug, Jobs, Quiet, Seed, TableFormat
 from spotball_core.errors import unknown_name
 from spotball_core.service.safe_text import show
 
@@ -93,16 +93,8 @@ def power(
         ),
     ] = "none",
     seed: Seed = 0,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="N", rich_help_panel="Advanced", help="Parallel processes. Default: number of cores."
-        ),
-    ] = None,
-    format: Annotated[
-        Literal["json", "table", "markdown"],
-        typer.Option(metavar="FORM", rich_help_panel="Output", help="table, markdown or json."),
-    ] = "table",
+    jobs: Jobs = None,
+    format: TableFormat = "table",
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:

@@ -3,35 +3,18 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
-from typing import Annotated, Literal
-
-import typer
 
 from spotball_core.cli.console import progress, teller
-from spotball_core.cli.options import Debug, Quiet, Seed
+from spotball_core.cli.options import Debug, Jobs, Quiet, Seed, StimuliFile, TableFormat, Trials
 from spotball_core.service.safe_text import show
 
 
 def weights(
-    trials: Annotated[list[Path], typer.Argument(metavar="TRIALS", help="CSV files of trials.")],
-    stimuli: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", rich_help_panel="Input", help="CSV file of photos. Default: the trials describe them."
-        ),
-    ] = None,
+    trials: Trials,
+    stimuli: StimuliFile = None,
     seed: Seed = 0,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="N", rich_help_panel="Advanced", help="Parallel processes. Default: number of cores."
-        ),
-    ] = None,
-    format: Annotated[
-        Literal["json", "table", "markdown"],
-        typer.Option(metavar="FORM", rich_help_panel="Output", help="table, markdown or json."),
-    ] = "table",
+    jobs: Jobs = None,
+    format: TableFormat = "table",
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:

@@ -55,6 +55,30 @@ Pool = Annotated[
 Strict = Annotated[
     bool, typer.Option("--strict", rich_help_panel="Input", help="Turn warnings about files into errors.")
 ]
+Jobs = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", rich_help_panel="Advanced", help="Parallel processes. Default: number of cores."),
+]
+TableFormat = Annotated[
+    Literal["json", "table", "markdown"],
+    typer.Option(metavar="FORM", rich_help_panel="Output", help="table, markdown or json."),
+]
+Trials = Annotated[list[Path], typer.Argument(metavar="TRIALS", help="CSV files of trials.")]
+StimuliFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", rich_help_panel="Input", help="CSV file of photos. Default: the trials describe them."
+    ),
+]
+Host = Annotated[
+    str, typer.Option(metavar="NAME", rich_help_panel="Server", help="Network address on which the server listens.")
+]
+Port = Annotated[
+    int,
+    typer.Option(
+        min=0, max=65535, metavar="N", rich_help_panel="Server", help="Port of the server; 0 selects a free port."
+    ),
+]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", rich_help_panel="Advanced", help="Print only results and errors.")
 ]

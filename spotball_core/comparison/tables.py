@@ -14,7 +14,7 @@ from spotball_core.metrics.registry import METRICS
 from spotball_core.service.safe_text import csv_cells, markdown_row, markdown_text, rich_text
 from spotball_core.text.numbers import interval, number, unit_of
 from spotball_core.text.p_values import ALPHA, say_p
-from spotball_core.text.tables import columns_that_fit, tables_as_latex
+from spotball_core.text.tables import columns_that_fit, printed_text, tables_as_latex
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -70,15 +70,7 @@ def _widths(heads: list[str], rows: list[list[str]], width: int) -> list[int]:
 
 def to_text(comparison: Comparison, *, to_terminal: bool = False) -> str:
     """Return the text that `print_table` prints, at full width or at the width of the terminal on standard output."""
-    import sys
-
-    from rich.console import Console
-
-    on_terminal = to_terminal and sys.stdout.isatty()
-    out = io.StringIO()
-    console = Console(file=out, width=Console().width if on_terminal else _WIDE, force_terminal=on_terminal or None)
-    print_table(comparison, console)
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+    return printed_text(lambda console: print_table(comparison, console), _WIDE, to_terminal=to_terminal)
 
 
 def to_markdown(comparison: Comparison) -> str:

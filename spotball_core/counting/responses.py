@@ -279,7 +279,7 @@ class Reader:
         if self.with_extensions:
             rows = rows.with_columns(_given="image").with_columns(image=self._without_extension())
         return rows.with_columns(
-            sport=pl.coalesce("sport", _looked_up("image", self.sport_of)),
+            sport=pl.coalesce("sport", _of_image(self.sport_of)),
             respondent=respondent,
             prompt=pl.coalesce("prompt", pl.lit("base")),
             kind=pl.coalesce("kind", pl.when(respondent == "human").then(pl.lit("human")), pl.lit("model")),
@@ -307,7 +307,7 @@ class Reader:
         image, sport, unknown = pl.col("image"), pl.col("sport"), pl.col("_width").is_null()
         quoted = pl.format("'{}'", image)
         check(image.is_null(), "image", "nothing", "an image's id")
-        several = _looked_up("image", self.sports_of)
+        several = _of_image(self.sports_of)
         sports = pl.format("one of {}, which all have an image {}", several, quoted)
         check(unknown & sport.is_null() & several.is_not_null(), "sport", "nothing", sports)
         check(unknown & sport.is_null(), "image", quoted, self._known_images())
@@ -432,8 +432,8 @@ class Reader:
         return InputError([Problem(self.sources[0].name, None, "file", plain(said, 200), "readable responses")])
 
 
-def _looked_up(column: str, table: pl.DataFrame) -> pl.Expr:
-    """Look up a column's values in a table's first column, and return the second; null for missing values."""
+def _of_image(table: pl.DataFrame) -> pl.Expr:
+    """Look up the column `image` in a table's first column, and return the second; null for missing values."""
     import polars as pl
 
-    return pl.col(column).replace_strict(table[:, 0], table[:, 1], default=None, return_dtype=pl.String)
+    return pl.col("image").replace_strict(table[:, 0], table[:, 1], default=None, return_dtype=pl.String)

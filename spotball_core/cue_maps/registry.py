@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import cache
-from types import MappingProxyType
+from collections.abc import Mapping
 
 from spotball_core.cue_maps import bodies, places
 from spotball_core.cue_maps.cue import Cue, by_scene
-from spotball_core.errors import OptionError
-from spotball_core.service.plugins import load_registered, registered_names
+from spotball_core.service.plugins import Registry
 
 GROUP = "spotball.cues"
 """The entry point group under which other packages register cues."""
@@ -72,32 +69,5 @@ _ALL = (
 )
 
 
-class _Registry(Mapping[str, Cue]):
-    """A read-only mapping. Cues of other packages are loaded when the registry is first used."""
-
-    def __getitem__(self, key: str) -> Cue:
-        return _registered()[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(_registered())
-
-    def __len__(self) -> int:
-        return len(_registered())
-
-
-@cache
-def _registered() -> Mapping[str, Cue]:
-    """Return every cue by key; raise OptionError for an entry that is not a cue, or whose key is taken."""
-    cues = {cue.key: cue for cue in _ALL}
-    for name in registered_names(GROUP):
-        cue = load_registered(GROUP, "cue", name)
-        if not isinstance(cue, Cue):
-            raise OptionError(f"the cue {name!r} is of type {type(cue).__name__}, expected spotball_core.Cue")
-        if cue.key in cues:
-            raise OptionError(f"the cue {name!r} has the key {cue.key!r}, which another cue already has")
-        cues[cue.key] = cue
-    return MappingProxyType(cues)
-
-
-CUES: Mapping[str, Cue] = _Registry()
+CUES: Mapping[str, Cue] = Registry(GROUP, "cue", Cue, _ALL)
 """Every cue by key, base cues first; cues of other packages come last."""

@@ -46,7 +46,7 @@ class Effect(Record):
     n_stimuli: int
 
 
-def hint_effect(rows: pl.DataFrame, hinted: Collection[str], *, what: str = "a hint") -> Effect | None:
+def hint_effect(rows: pl.DataFrame, hinted: Collection[str]) -> Effect | None:
     """Test with a paired t-test over photos whether prompts with a hint have another accuracy than prompts without one.
 
     The test uses each photo's accuracy with the hinted prompts minus that with the others, over trials of the natural
@@ -55,7 +55,6 @@ def hint_effect(rows: pl.DataFrame, hinted: Collection[str], *, what: str = "a h
     Args:
         rows: a respondent's trials, from `measures.with_measures`.
         hinted: prompts with the hint.
-        what: the hint, in words.
 
     Returns:
         The effect; None if fewer than two photos have both kinds of prompts.
@@ -82,7 +81,7 @@ def hint_effect(rows: pl.DataFrame, hinted: Collection[str], *, what: str = "a h
     if test is None:
         return None
     return Effect(
-        of=f"{what}: prompts {', '.join(sorted(hinted))} compared with the other prompts",
+        of=f"a hint: prompts {', '.join(sorted(hinted))} compared with the other prompts",
         estimate=test.estimate,
         scale="accuracy",
         ci95=test.ci95,

@@ -136,7 +136,7 @@ class Share:
     interval: str
 
 
-def wilson(successes: float, n: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+def wilson(successes: float, n: int) -> tuple[float, float]:
     r"""Return Wilson's score interval of a share.
 
     $\frac{\hat p + z^2 / 2n \pm z \sqrt{\hat p (1 - \hat p) / n + z^2 / 4n^2}}{1 + z^2 / n}$
@@ -144,7 +144,6 @@ def wilson(successes: float, n: int, confidence: float = CONFIDENCE) -> tuple[fl
     Args:
         successes: number of successes, or their sum.
         n: number of trials; at least 1.
-        confidence: confidence level of the interval.
 
     Examples:
         >>> [round(end, 3) for end in wilson(8, 10)]
@@ -152,7 +151,7 @@ def wilson(successes: float, n: int, confidence: float = CONFIDENCE) -> tuple[fl
     """
     from statistics import NormalDist
 
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
     share = successes / n
     middle = share + z * z / (2 * n)
     spread = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))

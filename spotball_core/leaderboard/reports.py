@@ -146,7 +146,7 @@ def _read(path: Path, must_be: bool) -> ScoreReport | None:
         raise refuse("file", fault)
     try:
         # Search for the keys before parsing, so that a large file of another kind costs no memory.
-        if not _mentions(path, _KEYS):
+        if not _has_keys(path):
             if must_be:
                 raise refuse("file", "another file")
             return None
@@ -181,9 +181,9 @@ def _validated(path: Path, content: dict[str, Any]) -> ScoreReport:
         raise InputError(problems) from error
 
 
-def _mentions(path: Path, keys: Iterable[str]) -> bool:
+def _has_keys(path: Path) -> bool:
     with path.open("rb") as file:
         if not os.fstat(file.fileno()).st_size:
             return False
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            return all(content.find(f'"{key}"'.encode()) >= 0 for key in keys)
+            return all(content.find(f'"{key}"'.encode()) >= 0 for key in _KEYS)

@@ -446,11 +446,9 @@ def wasserstein_additive(
 ) -> Additive:
     """Compute the numbers that each image adds to `wasserstein_matched`."""
     _check(draws)
-
-    def distance(p: FloatArray, q: FloatArray) -> FloatArray:
-        return wasserstein(p, q, unit=unit, grid=grid)
-
-    sums = sampling.distance_sums(distance, mass, reference, seed=seed, draws=draws, shared=shared)
+    sums = sampling.distance_sums(
+        lambda p, q: wasserstein(p, q, unit=unit, grid=grid), mass, reference, seed=seed, draws=draws, shared=shared
+    )
     return sums, sampling.distance_at_any_size
 
 
@@ -465,11 +463,9 @@ def wasserstein_1d_additive(
 ) -> Additive:
     """Compute the numbers that each image adds to `wasserstein_1d_matched`."""
     _check(draws)
-
-    def distance(p: FloatArray, q: FloatArray) -> FloatArray:
-        return wasserstein_1d(p, q, grid=grid)
-
-    sums = sampling.distance_sums(distance, mass, reference, seed=seed, draws=draws, shared=shared)
+    sums = sampling.distance_sums(
+        lambda p, q: wasserstein_1d(p, q, grid=grid), mass, reference, seed=seed, draws=draws, shared=shared
+    )
     return sums, sampling.distance_at_any_size
 
 

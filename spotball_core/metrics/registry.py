@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache
-from types import MappingProxyType
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from spotball_core.errors import OptionError
 from spotball_core.metrics import alignment, matched, sampling, scoring_rules, strategy, task
 from spotball_core.metrics.inputs import share, where_known
 from spotball_core.metrics.metric import (
-    Additive,
     MeanOverImages,
     MeanOverResponses,
     Metric,
@@ -18,7 +16,7 @@ from spotball_core.metrics.metric import (
     Pooled,
     Sums,
 )
-from spotball_core.service.plugins import load_registered, registered_names
+from spotball_core.service.plugins import Registry
 from spotball_core.typing import FloatArray
 
 GROUP = "spotball.metrics"
@@ -37,42 +35,16 @@ def _symmetric_center_bias(data: MetricInput) -> Callable[[FloatArray, FloatArra
     return lambda p, q: strategy.symmetric_center_bias(p, q, grid=data.grid)
 
 
-def _wasserstein_matched(data: MetricInput) -> Additive:
-    return matched.wasserstein_additive(
-        data.mass,
-        data.reference,
-        unit=data.options.wasserstein_unit,
-        grid=data.grid,
-        seed=data.options.seed,
-        draws=data.options.draws,
-        shared=data.shared,
-    )
+def _draws(data: MetricInput) -> dict[str, Any]:
+    """Return the options of random draws from responses."""
+    return {"seed": data.options.seed, "draws": data.options.draws, "shared": data.shared}
 
 
-def _of_few(function: Callable[[FloatArray, MetricInput], FloatArray]) -> MeanOverImages:
-    """Return the mean over images of a function of distributions, computed with `sampling.of_few`."""
-    return MeanOverImages(
-        lambda data: sampling.of_few(
-            lambda mass: function(mass, data),
-            data.mass,
-            seed=data.options.seed,
-            draws=data.options.draws,
-            shared=data.shared,
-        )
-    )
-
-
-def _extrapolated(function: Callable[[FloatArray, MetricInput], FloatArray]) -> MeanOverImages:
-    """Return the mean over images of a function of distributions, computed with `sampling.extrapolated`."""
-    return MeanOverImages(
-        lambda data: sampling.extrapolated(
-            lambda mass: function(mass, data),
-            data.mass,
-            seed=data.options.seed,
-            draws=data.options.draws,
-            shared=data.shared,
-        )
-    )
+def _estimated(
+    estimate: Callable[..., FloatArray], function: Callable[[FloatArray, MetricInput], FloatArray]
+) -> MeanOverImages:
+    """Return the mean over images of a function of distributions, estimated by a function of `sampling`."""
+    return MeanOverImages(lambda data: estimate(lambda mass: function(mass, data), data.mass, **_draws(data)))
 
 
 _ALL = (
@@ -105,7 +77,12 @@ _ALL = (
         *("wasserstein_matched", "Wasserstein distance, matched", "Ŵ", "px", "lower", None, ("reference",)),
         "alignment",
         function=matched.wasserstein_matched,
-        aggregate=Sums(_wasserstein_matched, "images"),
+        aggregate=Sums(
+            lambda data: matched.wasserstein_additive(
+                data.mass, data.reference, unit=data.options.wasserstein_unit, grid=data.grid, **_draws(data)
+            ),
+            "images",
+        ),
         lowest=None,
         estimates="wasserstein",
         least_responses=sampling.LEAST,
@@ -206,14 +183,7 @@ _ALL = (
         "alignment",
         function=matched.wasserstein_1d_matched,
         aggregate=Sums(
-            lambda data: matched.wasserstein_1d_additive(
-                data.mass,
-                data.reference,
-                grid=data.grid,
-                seed=data.options.seed,
-                draws=data.options.draws,
-                shared=data.shared,
-            ),
+            lambda data: matched.wasserstein_1d_additive(data.mass, data.reference, grid=data.grid, **_draws(data)),
             "images",
         ),
         lowest=None,
@@ -224,13 +194,7 @@ _ALL = (
         *("normalized_entropy_matched", "Normalized entropy, matched", "Ĥ*", "ratio", "like the reference", None, ()),
         "strategy",
         function=matched.normalized_entropy_matched,
-        aggregate=Sums(
-            lambda data: matched.normalized_entropy_additive(
-                data.mass, seed=data.options.seed, draws=data.options.draws, shared=data.shared
-            ),
-            "pool",
-            grows=-1,
-        ),
+        aggregate=Sums(lambda data: matched.normalized_entropy_additive(data.mass, **_draws(data)), "pool", grows=-1),
         lowest=None,
         estimates="normalized_entropy",
         least_responses=sampling.LEAST,
@@ -247,7 +211,9 @@ _ALL = (
     Metric(
         *("top_k_accuracy_matched", "Top-k accuracy, matched", "Acc@k*", "share", "higher", None, ("truth",), "task"),
         function=matched.top_k_accuracy_matched,
-        aggregate=_of_few(lambda mass, data: task.top_k_accuracy(mass, data.truth, k=data.options.top_k)),
+        aggregate=_estimated(
+            sampling.of_few, lambda mass, data: task.top_k_accuracy(mass, data.truth, k=data.options.top_k)
+        ),
         lowest=None,
         estimates="top_k_accuracy",
         least_responses=sampling.FEW,
@@ -255,8 +221,9 @@ _ALL = (
     Metric(
         *("log_score_matched", "Log score, matched", "LS*", "nats", "lower", None, ("truth",), "scoring rules"),
         function=matched.log_score_matched,
-        aggregate=_of_few(
-            lambda mass, data: scoring_rules.log_score(mass, data.truth, smoothing=data.options.log_smoothing)
+        aggregate=_estimated(
+            sampling.of_few,
+            lambda mass, data: scoring_rules.log_score(mass, data.truth, smoothing=data.options.log_smoothing),
         ),
         lowest=None,
         estimates="log_score",
@@ -265,7 +232,7 @@ _ALL = (
     Metric(
         *("brier_score_matched", "Brier score, matched", "BS*", "none", "lower", None, ("truth",), "scoring rules"),
         function=matched.brier_score_matched,
-        aggregate=_extrapolated(lambda mass, data: scoring_rules.brier_score(mass, data.truth)),
+        aggregate=_estimated(sampling.extrapolated, lambda mass, data: scoring_rules.brier_score(mass, data.truth)),
         lowest=None,
         estimates="brier_score",
         least_responses=sampling.LEAST,
@@ -273,7 +240,9 @@ _ALL = (
     Metric(
         *("energy_score_matched", "Energy score, matched", "ES*", "px", "lower", None, ("truth",), "scoring rules"),
         function=matched.energy_score_matched,
-        aggregate=_extrapolated(lambda mass, data: scoring_rules.energy_score(mass, data.truth, grid=data.grid)),
+        aggregate=_estimated(
+            sampling.extrapolated, lambda mass, data: scoring_rules.energy_score(mass, data.truth, grid=data.grid)
+        ),
         lowest=None,
         estimates="energy_score",
         least_responses=sampling.LEAST,
@@ -281,32 +250,5 @@ _ALL = (
 )
 
 
-class _Registry(Mapping[str, Metric]):
-    """A read-only mapping. Metrics of other packages are loaded when the registry is first used."""
-
-    def __getitem__(self, key: str) -> Metric:
-        return _registered()[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(_registered())
-
-    def __len__(self) -> int:
-        return len(_registered())
-
-
-@cache
-def _registered() -> Mapping[str, Metric]:
-    """Return every metric by key; raise OptionError if an entry is not a metric, or if its key is already in use."""
-    metrics = {metric.key: metric for metric in _ALL}
-    for name in registered_names(GROUP):
-        metric = load_registered(GROUP, "metric", name)
-        if not isinstance(metric, Metric):
-            raise OptionError(f"the metric {name!r} is of type {type(metric).__name__}, expected spotball_core.Metric")
-        if metric.key in metrics:
-            raise OptionError(f"the metric {name!r} has the key {metric.key!r}, which another metric already has")
-        metrics[metric.key] = metric
-    return MappingProxyType(metrics)
-
-
-METRICS: Mapping[str, Metric] = _Registry()
+METRICS: Mapping[str, Metric] = Registry(GROUP, "metric", Metric, _ALL)
 """Every metric by key, in the order of tables and JSON; metrics of other packages come last."""

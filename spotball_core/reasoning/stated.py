@@ -33,7 +33,6 @@ def stated_cues(
     names: Sequence[str],
     *,
     permutations: int = PERMUTATIONS,
-    ridge: float = RIDGE,
     seed: int = 0,
 ) -> tuple[StatedCue, ...]:
     """Test for each group and category whether stating a cue goes with following it.
@@ -49,7 +48,6 @@ def stated_cues(
         category: category of each text, as a position in `names`, or below 0 for none, shape (n_texts,).
         names: names of the categories; those in `FOLLOWED` are tested.
         permutations: number of permutations.
-        ridge: as for `explain_cues`.
         seed: seed of the permutations.
 
     Returns:
@@ -68,7 +66,7 @@ def stated_cues(
     turned = {sport: mirrored_body(scoring, *by_sport[sport], 0) for sport in sports}
     tests: list[StatedCue] = []
     for group, (number, shares) in by_group.items():
-        fit = fit_group((scoring, by_sport, turned, ridge), scoring.groups.index(group))
+        fit = fit_group((scoring, by_sport, turned, RIDGE), scoring.groups.index(group))
         for place, name in enumerate(names):
             if name in FOLLOWED:
                 test = _Test(group, name, permutations, seed)

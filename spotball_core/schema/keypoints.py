@@ -5,10 +5,11 @@ A keypoint that was not detected has confidence 0. Its x and y have no meaning, 
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Any, Final
 
 from pydantic import BeforeValidator, WithJsonSchema
+
+from spotball_core.schema.outline import is_number
 
 KEYPOINT_NAMES: Final = (
     "nose",
@@ -90,16 +91,12 @@ def near_box(points: tuple[Keypoint, ...], box: tuple[float, float, float, float
 
 
 def _point(name: str, value: Any) -> Keypoint:
-    if len(value) != 3 or not all(_is_number(part) for part in value):
+    if len(value) != 3 or not all(is_number(part) for part in value):
         raise ValueError(f"a keypoint is three finite numbers [x, y, confidence], found {value!r:.60} for {name}")
     x, y, confidence = map(float, value)
     if not 0 <= confidence <= 1:
         raise ValueError(f"the confidence of {name} is {confidence}, expected a number from 0 to 1")
     return x, y, confidence
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 Keypoints = Annotated[

@@ -60,12 +60,13 @@ def _of_flat(numbers: Any) -> Polygon:
 
 
 def _point(pair: Any) -> tuple[float, float]:
-    if not _is_list(pair) or len(pair) != 2 or not all(_is_number(part) for part in pair):
+    if not _is_list(pair) or len(pair) != 2 or not all(is_number(part) for part in pair):
         raise ValueError(f"a point is two finite numbers [x, y], found {pair!r:.60}")
     return float(pair[0]), float(pair[1])
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Return whether a value is a finite number."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 

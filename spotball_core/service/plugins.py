@@ -2,11 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from spotball_core.errors import OptionError, SpotballError, unknown_name
+
+
+class _Keyed(Protocol):
+    @property
+    def key(self) -> str: ...
+
+
+Entry = TypeVar("Entry", bound=_Keyed)
+
+
+class Registry(Mapping[str, Entry]):
+    """A read-only mapping by key: built-in entries first, then those of other packages, loaded when it is first used.
+
+    Args:
+        group: the entry point group.
+        kind: the kind of entries, for error messages.
+        type_: their type, which `spotball_core` exports.
+        built_in: the entries of this package.
+    """
+
+    def __init__(self, group: str, kind: str, type_: type[Entry], built_in: Iterable[Entry]) -> None:
+        self._group, self._kind, self._type = group, kind, type_
+        self._built_in = built_in
+
+    def __getitem__(self, key: str) -> Entry:
+        return self._entries[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @cached_property
+    def _entries(self) -> Mapping[str, Entry]:
+        """Return every entry; raise OptionError if one has a wrong type, or if its key is already in use."""
+        entries = {entry.key: entry for entry in self._built_in}
+        for name in registered_names(self._group):
+            entry = load_registered(self._group, self._kind, name)
+            of = f"the {self._kind} {name!r}"
+            if not isinstance(entry, self._type):
+                expected = f"spotball_core.{self._type.__name__}"
+                raise OptionError(f"{of} is of type {type(entry).__name__}, expected {expected}")
+            if entry.key in entries:
+                raise OptionError(f"{of} has the key {entry.key!r}, which another {self._kind} already has")
+            entries[entry.key] = entry
+        return entries
 
 
 def registered_names(group: str, prefix: str = "") -> tuple[str, ...]:

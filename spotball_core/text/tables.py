@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from spotball_core.service.safe_text import latex_text, markdown_row, markdown_text, rich_text
@@ -62,14 +63,17 @@ def columns_that_fit(widths: list[int], n_names: int, width: int) -> Iterator[li
 
 def tables_as_text(tables: Iterable[Titled], foot: str, *, to_terminal: bool = False) -> str:
     """Return the text that `print_tables` prints, at full width or at the width of the terminal on standard output."""
-    import sys
+    return printed_text(lambda console: print_tables(tables, foot, console), _WIDE, to_terminal=to_terminal)
 
+
+def printed_text(show: Callable[[Console], None], width: int, *, to_terminal: bool) -> str:
+    """Return what a function prints, at a width or at the width of the terminal on standard output."""
     from rich.console import Console
 
     on_terminal = to_terminal and sys.stdout.isatty()
     out = io.StringIO()
-    console = Console(file=out, width=Console().width if on_terminal else _WIDE, force_terminal=on_terminal or None)
-    print_tables(tables, foot, console)
+    console = Console(file=out, width=Console().width if on_terminal else width, force_terminal=on_terminal or None)
+    show(console)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from spotball_core.cli.console import teller
-from spotball_core.cli.options import Debug, Quiet
+from spotball_core.cli.options import Debug, Host, Port, Quiet
 from spotball_core.errors import OptionError
 from spotball_core.service.safe_text import show
 
@@ -33,15 +33,8 @@ def review(
             "--status", rich_help_panel="Review", help="Print the decisions and the agreement of reviewers, and exit."
         ),
     ] = False,
-    host: Annotated[
-        str, typer.Option(metavar="NAME", rich_help_panel="Server", help="Network address on which the server listens.")
-    ] = "127.0.0.1",
-    port: Annotated[
-        int,
-        typer.Option(
-            min=0, max=65535, metavar="N", rich_help_panel="Server", help="Port of the server; 0 selects a free port."
-        ),
-    ] = 0,
+    host: Host = "127.0.0.1",
+    port: Port = 0,
     debug: Debug = False,
 ) -> None:
     """Review a dataset in the browser: accept or reject images, remove boxes, mark regions to inpaint.

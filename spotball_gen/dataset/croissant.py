@@ -5,12 +5,12 @@ https://docs.mlcommons.org/croissant/docs/croissant-spec-1.1.html
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from spotball_core.service.digests import file_digest
 from spotball_core.text.citation import BIBTEX, PAPER
 
 CROISSANT: Final = "croissant.json"
@@ -81,8 +81,6 @@ def file_object(folder: Path, path: Path, encoding: str) -> dict[str, Any]:
         encoding: media type of the file.
     """
     name = path.relative_to(folder).as_posix()
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
     return {
         "@type": "cr:FileObject",
         "@id": name,
@@ -90,7 +88,7 @@ def file_object(folder: Path, path: Path, encoding: str) -> dict[str, Any]:
         "contentUrl": name,
         "contentSize": f"{path.stat().st_size} B",
         "encodingFormat": encoding,
-        "sha256": digest,
+        "sha256": file_digest(path),
     }
 
 

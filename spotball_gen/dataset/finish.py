@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from spotball_core.io.dataset import SCENES
 from spotball_core.io.scenes import read_scenes
+from spotball_core.service.digests import file_digest
 from spotball_gen.dataset import positions
 from spotball_gen.dataset.card import card, group, markdown
 from spotball_gen.items.item import Item
@@ -47,7 +47,7 @@ def finish(
     _write_json(folder / CARD, content)
     (folder / CARD_TEXT).write_text(markdown(content), encoding="utf-8", newline="\n")
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    lines = [f"{_sha256(path)}  {path.relative_to(folder).as_posix()}\n" for path in files]
+    lines = [f"{file_digest(path)}  {path.relative_to(folder).as_posix()}\n" for path in files]
     (folder / CHECKSUMS).write_text("".join(lines), encoding="utf-8", newline="\n")
 
 
@@ -55,8 +55,3 @@ def _write_json(path: Path, value: Any) -> None:
     path.write_text(
         json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8", newline="\n"
     )
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -12,7 +12,7 @@ from spotball_core.leaderboard.readme import ranking_sections
 from spotball_core.service.safe_text import markdown_row, markdown_text, printable
 from spotball_core.text.numbers import plural
 from spotball_gen.dataset.exports.columns import Column
-from spotball_gen.dataset.exports.readme import TAGS, citation, front_matter, size_category
+from spotball_gen.dataset.exports.readme import TAGS, citation, column_table, front_matter, size_category, source_table
 from spotball_gen.dataset.exports.rows import PARTS, SceneRow
 from spotball_gen.dataset.licenses import license_metadata
 from spotball_gen.hub.tables import RESPONSES, RESPONSES_TABLE, SCENES_TABLE
@@ -54,7 +54,7 @@ def dataset_card(
         *_table("Images", SCENES_TABLE),
         *(_table("Responses", RESPONSES_TABLE) if rows_of_responses else ()),
         *_score(responses, signature),
-        *_licenses(rows),
+        *source_table(["license", "from"], ((row.license, row.origin) for row in rows)),
         *citation(),
     ]
     return front_matter(metadata) + "\n".join(lines) + "\n"
@@ -125,9 +125,7 @@ def _use(repo: str) -> Iterator[str]:
 
 
 def _table(title: str, columns: Sequence[Column]) -> Iterator[str]:
-    yield from (f"## {title}", "", markdown_row(["column", "content"]), "| --- | --- |")
-    yield from (markdown_row([f"`{column.name}`", column.description]) for column in columns)
-    yield ""
+    yield from (f"## {title}", "", *column_table(columns))
 
 
 def _score(responses: Sequence[str], signature: str | None) -> Iterator[str]:
@@ -137,12 +135,3 @@ def _score(responses: Sequence[str], signature: str | None) -> Iterator[str]:
     yield from ("## Check the scores", "", f"The responses are in {files}. After `spotball pull`, run:", "")
     yield from ("```bash", "spotball score FOLDER --bootstrap 0", "```", "", "The command prints this signature:", "")
     yield from ("```text", signature, "```", "")
-
-
-def _licenses(rows: Sequence[SceneRow]) -> Iterator[str]:
-    sources = Counter((row.license, row.origin) for row in rows)
-    yield from ("## Sources and licenses", "")
-    yield from (markdown_row(["license", "from", "images"]), "| --- | --- | ---: |")
-    for (license, origin), count in sorted(sources.items()):
-        yield markdown_row([license or "not known", origin or "not known", f"{count:,}"])
-    yield ""

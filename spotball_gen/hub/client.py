@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from spotball_core.errors import MissingExtraError, OptionError, SpotballError
+from spotball_core.service.digests import file_digest
 from spotball_core.service.paths import file_fault
 
 TOKEN, ENDPOINT = "HF_TOKEN", "HF_ENDPOINT"
@@ -41,10 +42,9 @@ class RemoteFile:
         """Return whether a local file has the same content."""
         if path.stat().st_size != self.size:
             return False
-        with path.open("rb") as file:
-            if self.sha256 is not None:
-                return hashlib.file_digest(file, "sha256").hexdigest() == self.sha256
-            content = file.read()
+        if self.sha256 is not None:
+            return file_digest(path) == self.sha256
+        content = path.read_bytes()
         return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest() == self.blob
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field, NonNegativeInt, model_validator
 
 from spotball_core.schema.record import Record, RelativePath
+from spotball_core.service.digests import file_digest
 
 MANIFEST: Final = "spotball.json"
 """Name of the manifest in the root of a repository."""
@@ -88,6 +88,4 @@ def stored_file(path: str, place: Path, stored: Literal["file", "rows"]) -> Stor
         place: its path on this machine.
         stored: how the repository stores it.
     """
-    with place.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return StoredFile(path=path, stored=stored, bytes=place.stat().st_size, sha256=digest)
+    return StoredFile(path=path, stored=stored, bytes=place.stat().st_size, sha256=file_digest(place))

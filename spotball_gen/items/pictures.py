@@ -92,10 +92,6 @@ class PictureFile:
         if self.path.stat().st_size > self.array.size:
             self.save()
 
-    def without_pixels(self) -> PictureFile:
-        """Return the same picture without pixels in memory."""
-        return PictureFile(self.path, gray=self.gray)
-
     def within(self, folder: Path) -> str:
         """Return the file's path relative to a folder."""
         return self.path.relative_to(folder).as_posix()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import sys
 from collections.abc import Callable
@@ -12,6 +11,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from spotball_core.errors import MissingExtraError, OptionError
+from spotball_core.service.digests import folder_digest
+from spotball_core.service.hugging_face import disable_progress_bars, one_line
 from spotball_gen.items.stage import StageSettings
 
 
@@ -83,11 +84,11 @@ def loaded(load: Callable[[], Any], source: str, stage: str) -> Any:
         OptionError: if loading fails.
     """
     if not sys.stderr.isatty():
-        _draw_no_bars()
+        disable_progress_bars()
     try:
         return load()
     except (OSError, ValueError, ImportError, KeyError) as error:
-        raise OptionError(f"{stage}: {source}: cannot be loaded: {_one_line(error)}") from error
+        raise OptionError(f"{stage}: {source}: cannot be loaded: {one_line(error)}") from error
 
 
 def weights_name(source: str, commit: str | None) -> str:
@@ -103,30 +104,4 @@ def weights_name(source: str, commit: str | None) -> str:
     folder = Path(source)
     if not folder.is_dir():
         return f"{source}@{commit}" if commit else source
-    total = hashlib.sha256()
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        total.update(f"{path.relative_to(folder).as_posix()}\n{digest}\n".encode())
-    return f"{folder.name}@{total.hexdigest()[:12]}"
-
-
-def _draw_no_bars() -> None:
-    import huggingface_hub.utils
-    import transformers.utils.logging
-
-    transformers.utils.logging.disable_progress_bar()
-    huggingface_hub.utils.disable_progress_bars()
-    if "diffusers" in sys.modules:
-        import diffusers.utils.logging
-
-        diffusers.utils.logging.disable_progress_bar()
-
-
-def _one_line(error: Exception) -> str:
-    """Return the first line of an error message, without the Hub token."""
-    from huggingface_hub import get_token
-
-    line = next(iter(str(error).splitlines()), type(error).__name__)
-    token = get_token()
-    return line.replace(token, "***") if token else line
+    return f"{folder.name}@{folder_digest(folder)[:12]}"

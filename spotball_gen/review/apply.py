@@ -13,6 +13,7 @@ from spotball_core.errors import InputError, OptionError, Problem
 from spotball_core.io.dataset import SCENES
 from spotball_core.io.scenes import read_scenes, write_scenes
 from spotball_core.schema.scene import PlayerBox, Scene
+from spotball_core.service.digests import file_digest
 from spotball_core.service.files import replacing
 from spotball_core.service.json_file import parse_json
 from spotball_core.service.paths import confined
@@ -20,7 +21,7 @@ from spotball_gen.dataset.finish import CARD, finish
 from spotball_gen.dataset.output import FACTS, FUNNEL, put
 from spotball_gen.pipeline.folder import IMAGES, LEDGER, WITH_BALL, WORK
 from spotball_gen.pipeline.ledger import Ledger
-from spotball_gen.review.material import ORIGINAL, digest, original_file
+from spotball_gen.review.material import ORIGINAL, original_file
 from spotball_gen.review.store import REVIEW, Corners, Decision, Key, ReviewStore
 
 
@@ -94,7 +95,7 @@ def apply_review(dataset: Path, *, only_accepted: bool = False) -> Applied:
             review = {"reviewers": len(decisions), "only_accepted": only_accepted, **asdict(applied)}
             names = _finish(new, scenes, ledger, review)
         # Store this first, so that scenes in place are always known to be the result of a review.
-        store.applied(digest(dataset / ORIGINAL), digest(new / SCENES))
+        store.applied(file_digest(dataset / ORIGINAL), file_digest(new / SCENES))
         for name in (*names, SCENES):
             (new / name).replace(dataset / name)
     return applied

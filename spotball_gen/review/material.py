@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from spotball_core.errors import InputError, Problem
 from spotball_core.io.dataset import SCENES
 from spotball_core.io.scenes import read_scenes
 from spotball_core.schema.scene import Scene
+from spotball_core.service.digests import file_digest
 from spotball_core.service.paths import find_file
 from spotball_gen.pipeline.folder import LEDGER, WORK, read_only, with_ball
 from spotball_gen.review.store import ReviewStore
@@ -48,15 +48,9 @@ def original_file(dataset: Path, store: ReviewStore) -> Path:
     `scenes.jsonl` is the original again.
     """
     scenes, original = dataset / SCENES, dataset / ORIGINAL
-    if original.is_file() and scenes.is_file() and store.was_applied(digest(original), digest(scenes)):
+    if original.is_file() and scenes.is_file() and store.was_applied(file_digest(original), file_digest(scenes)):
         return original
     return scenes
-
-
-def digest(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def pieces(dataset: Path, store: ReviewStore) -> tuple[ReviewImage, ...]:

@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 from tests.conftest import ROOT
+from tests.packages import install_package
 
 PAGE = ROOT / "docs" / "how-to" / "own-provider.md"
 
@@ -21,9 +22,4 @@ def listing(language: str) -> str:
 def install(folder: Path) -> Path:
     """A folder in which the provider counts as installed, once Python looks there."""
     ((group, entries),) = tomllib.loads(listing("toml"))["project"]["entry-points"].items()
-    info = folder / "brightest-1.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: brightest\nVersion: 1\n")
-    (info / "entry_points.txt").write_text(f"[{group}]\nbrightest = {entries['brightest']}\n")
-    (folder / "brightest.py").write_text(listing("python"))
-    return folder
+    return install_package(folder, "brightest", group, entries, brightest=listing("python"))

@@ -10,12 +10,15 @@ from tests.adapters.speech import (
     OUTPUT_TOKENS,
     BadRequest,
     Ends,
+    Picture,
     ReceivedRequest,
+    check_post,
     decoded,
     known,
     need,
     number_in,
     parsed,
+    turns_of,
 )
 
 _FIELDS = {"model", "messages", "max_tokens", "system", "temperature", "top_p", "top_k", "stop_sequences"}
@@ -37,9 +40,7 @@ class AnthropicProtocol:
         self.keys = keys
 
     def read(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> ReceivedRequest:
-        need(path == "/v1/messages", f"unknown path {path}", status=404)
-        need(method == "POST", f"no {method} here", status=405)
-        need(headers.get("content-type") == "application/json", "the content type is not application/json")
+        check_post(method, path, headers, "/v1/messages")
         need(headers.get("anthropic-version") == "2023-06-01", "anthropic-version: header is required")
         key = headers.get("x-api-key")
         if not key or (self.keys is not None and key not in self.keys):
@@ -51,7 +52,8 @@ class AnthropicProtocol:
         number_in(given, "max_tokens", 1, 200_000, whole=True)
         number_in(given, "temperature", 0, 1)
         number_in(given, "top_p", 0, 1)
-        turns, pictures = _messages(given.get("messages"))
+        turns, pictures = turns_of(given.get("messages"), "messages", _picture, roles=("user", "assistant"))
+        need(all(text for _, text in turns), "messages: text content blocks must be non-empty")
         if "system" in given:
             need(isinstance(given["system"], str), "system: no text")
             turns = (("system", given["system"]), *turns)
@@ -97,28 +99,10 @@ class AnthropicProtocol:
         return {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_1"}
 
 
-def _messages(messages: object) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, bytes], ...]]:
-    need(isinstance(messages, list) and bool(messages), "messages: Field required")
-    assert isinstance(messages, list)
-    turns, pictures = [], []
-    for message in messages:
-        known(message, {"role", "content"}, "a message")
-        need(message.get("role") in ("user", "assistant"), "messages: unexpected role")
-        content = message.get("content")
-        if isinstance(content, list):
-            text = ""
-            for block in content:
-                if block.get("type") == "text":
-                    known(block, {"type", "text"}, "a text block")
-                    text += block["text"]
-                else:
-                    need(block.get("type") == "image", "messages: unexpected block")
-                    known(block, {"type", "source"}, "an image block")
-                    known(block["source"], {"type", "media_type", "data"}, "a source")
-                    need(block["source"].get("type") == "base64", "messages: unexpected source")
-                    need(block["source"].get("media_type") in _MEDIA, "messages: unexpected media type")
-                    pictures.append((block["source"]["media_type"], decoded(block["source"]["data"])))
-            content = text
-        need(isinstance(content, str) and bool(content), "messages: text content blocks must be non-empty")
-        turns.append((message["role"], content))
-    return tuple(turns), tuple(pictures)
+def _picture(block: dict[str, Any]) -> Picture:
+    need(block.get("type") == "image", "messages: unexpected block")
+    known(block, {"type", "source"}, "an image block")
+    known(block["source"], {"type", "media_type", "data"}, "a source")
+    need(block["source"].get("type") == "base64", "messages: unexpected source")
+    need(block["source"].get("media_type") in _MEDIA, "messages: unexpected media type")
+    return block["source"]["media_type"], decoded(block["source"]["data"])

@@ -11,7 +11,8 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 
 from tests.adapters.speaks_gemini import AS_NUMBERS
-from tests.adapters.speech import BadRequest, ReceivedRequest, known, need, parsed
+from tests.adapters.speaks_openai import OpenAIServer
+from tests.adapters.speech import BadRequest, ReceivedRequest, check_post, known, need, parsed
 
 DIMENSION = 8
 
@@ -40,7 +41,7 @@ def _vectors(texts: list[str], style: str, dimension: int) -> list[list[float]]:
     return vectors
 
 
-class OpenAIEmbeddings:
+class OpenAIEmbeddings(OpenAIServer):
     """The endpoint `/embeddings`.
 
     Args:
@@ -60,15 +61,13 @@ class OpenAIEmbeddings:
         dimension: int = DIMENSION,
         indexed: bool = True,
     ) -> None:
-        self.keys, self.most, self.longest = keys, most, longest
+        super().__init__(keys=keys)
+        self.most, self.longest = most, longest
         self.dimension, self.indexed = dimension, indexed
 
     def read(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> ReceivedRequest:
-        need(path == "/v1/embeddings", f"unknown path {path}", status=404)
-        need(method == "POST", f"no {method} here", status=405)
-        key = headers.get("authorization", "").removeprefix("Bearer ") or None
-        if self.keys is not None and key not in self.keys:
-            raise BadRequest(f"Incorrect API key provided: {key}", status=401, code="invalid_api_key")
+        check_post(method, path, headers, "/v1/embeddings")
+        key = self.key_in(headers)
         given = parsed(body)
         known(given, {"model", "input", "encoding_format"}, "the request")
         need(given.get("encoding_format") == "float", "encoding_format is not float")
@@ -97,9 +96,6 @@ class OpenAIEmbeddings:
         if style == "no-list":
             return {"object": "list", "model": asked.model}
         return {"object": "list", "model": asked.model, "data": data, "usage": {"prompt_tokens": 5, "total_tokens": 5}}
-
-    def error(self, status: int, message: str, code: str | None, field: str | None) -> dict[str, Any]:
-        return {"error": {"message": message, "type": "error", "param": field, "code": code}}
 
 
 class GeminiEmbeddings:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -11,12 +10,15 @@ from tests.adapters.speech import (
     OUTPUT_TOKENS,
     BadRequest,
     Ends,
+    Picture,
     ReceivedRequest,
-    decoded,
+    check_post,
+    data_url,
     known,
     need,
     number_in,
     parsed,
+    turns_of,
 )
 
 _FIELDS = {
@@ -25,10 +27,31 @@ _FIELDS = {
     # Not OpenAI's, but that of vLLM, SGLang and llama.cpp.
     "top_k",
 }
-_DATA_URL = re.compile(r"data:(image/(?:png|jpeg|webp|gif));base64,(.+)", re.DOTALL)
 
 
-class OpenAIProtocol:
+class OpenAIServer:
+    """What the protocols of OpenAI share.
+
+    Args:
+        keys: those that are taken; None takes any, or none at all, as a server of one's own does.
+    """
+
+    def __init__(self, *, keys: set[str] | None = None) -> None:
+        self.keys = keys
+
+    def key_in(self, headers: Mapping[str, str]) -> str | None:
+        """The key; BadRequest if it is not taken."""
+        key = headers.get("authorization", "").removeprefix("Bearer ") or None
+        if self.keys is not None and key not in self.keys:
+            # As some servers do: they repeat the key.
+            raise BadRequest(f"Incorrect API key provided: {key}", status=401, code="invalid_api_key")
+        return key
+
+    def error(self, status: int, message: str, code: str | None, field: str | None) -> dict[str, Any]:
+        return {"error": {"message": message, "type": "error", "param": field, "code": code}}
+
+
+class OpenAIProtocol(OpenAIServer):
     """Chat completions.
 
     Args:
@@ -55,19 +78,14 @@ class OpenAIProtocol:
         give: int = 128,
         models: set[str] | None = None,
     ) -> None:
-        self.keys = keys
+        super().__init__(keys=keys)
         self.most = most
         self.give = give
         self.models = models
 
     def read(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> ReceivedRequest:
-        need(path == "/v1/chat/completions", f"unknown path {path}", status=404)
-        need(method == "POST", f"no {method} here", status=405)
-        need(headers.get("content-type") == "application/json", "the content type is not application/json", status=415)
-        key = headers.get("authorization", "").removeprefix("Bearer ") or None
-        if self.keys is not None and key not in self.keys:
-            # As some servers do: they repeat the key.
-            raise BadRequest(f"Incorrect API key provided: {key}", status=401, code="invalid_api_key")
+        check_post(method, path, headers, "/v1/chat/completions")
+        key = self.key_in(headers)
         given = parsed(body)
         known(given, _FIELDS, "the request")
         need(isinstance(given.get("model"), str), "model is missing", field="model")
@@ -82,7 +100,7 @@ class OpenAIProtocol:
         n = given.get("n", 1)
         if n > self.most:
             raise BadRequest(f"n is {n}, at most {self.most} is supported", field="n")
-        turns, pictures = _messages(given.get("messages"))
+        turns, pictures = turns_of(given.get("messages"), "messages", _picture)
         settings = {name: given[name] for name in given if name not in ("model", "messages", "n")}
         return ReceivedRequest(given["model"], turns, pictures, settings, min(n, self.give), key)
 
@@ -116,34 +134,9 @@ class OpenAIProtocol:
             },
         }
 
-    def error(self, status: int, message: str, code: str | None, field: str | None) -> dict[str, Any]:
-        return {"error": {"message": message, "type": "error", "param": field, "code": code}}
 
-
-def _messages(messages: object) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, bytes], ...]]:
-    need(isinstance(messages, list) and bool(messages), "messages is missing", field="messages")
-    assert isinstance(messages, list)
-    turns, pictures = [], []
-    for message in messages:
-        known(message, {"role", "content"}, "a message")
-        need(message.get("role") in ("system", "user", "assistant"), "an unknown role", field="messages")
-        content = message.get("content")
-        if isinstance(content, list):
-            text = ""
-            for part in content:
-                kind = part.get("type")
-                if kind == "text":
-                    known(part, {"type", "text"}, "a text part")
-                    text += part["text"]
-                else:
-                    need(kind == "image_url", f"an unknown part {kind!r}", field="messages")
-                    known(part, {"type", "image_url"}, "an image part")
-                    known(part["image_url"], {"url", "detail"}, "an image")
-                    match = _DATA_URL.fullmatch(part["image_url"].get("url", ""))
-                    if match is None:
-                        raise BadRequest("the image is no data URL")
-                    pictures.append((match[1], decoded(match[2])))
-            content = text
-        need(isinstance(content, str), "a message without content", field="messages")
-        turns.append((message["role"], content))
-    return tuple(turns), tuple(pictures)
+def _picture(part: dict[str, Any]) -> Picture:
+    need(part.get("type") == "image_url", f"an unknown part {part.get('type')!r}", field="messages")
+    known(part, {"type", "image_url"}, "an image part")
+    known(part["image_url"], {"url", "detail"}, "an image")
+    return data_url(part["image_url"].get("url", ""))

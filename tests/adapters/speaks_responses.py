@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from tests.adapters.speaks_openai import OpenAIServer
 from tests.adapters.speech import (
     INPUT_TOKENS,
     OUTPUT_TOKENS,
-    BadRequest,
     Ends,
+    Picture,
     ReceivedRequest,
-    decoded,
+    check_post,
+    data_url,
     known,
     need,
     number_in,
     parsed,
+    turns_of,
 )
 
 _FIELDS = {
@@ -24,15 +26,10 @@ _FIELDS = {
     # Not OpenAI's, but that of vLLM.
     "top_k",
 }
-_DATA_URL = re.compile(r"data:(image/(?:png|jpeg|webp|gif));base64,(.+)", re.DOTALL)
 
 
-class ResponsesProtocol:
-    """The Responses API, which gives one reply per request.
-
-    Args:
-        keys: those that are taken; None takes any, or none at all, as a server of one's own does.
-    """
+class ResponsesProtocol(OpenAIServer):
+    """The Responses API, which gives one reply per request."""
 
     ends: ClassVar[Ends] = {
         "": ("stop", "completed", None),
@@ -44,16 +41,9 @@ class ResponsesProtocol:
         "strange": ("other", "cancelled", None),
     }
 
-    def __init__(self, *, keys: set[str] | None = None) -> None:
-        self.keys = keys
-
     def read(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> ReceivedRequest:
-        need(path == "/v1/responses", f"unknown path {path}", status=404)
-        need(method == "POST", f"no {method} here", status=405)
-        need(headers.get("content-type") == "application/json", "the content type is not application/json", status=415)
-        key = headers.get("authorization", "").removeprefix("Bearer ") or None
-        if self.keys is not None and key not in self.keys:
-            raise BadRequest(f"Incorrect API key provided: {key}", status=401, code="invalid_api_key")
+        check_post(method, path, headers, "/v1/responses")
+        key = self.key_in(headers)
         given = parsed(body)
         known(given, _FIELDS, "the request")
         need(isinstance(given.get("model"), str), "model is missing", field="model")
@@ -62,7 +52,7 @@ class ResponsesProtocol:
         number_in(given, "temperature", 0, 2)
         number_in(given, "top_p", 0, 1)
         number_in(given, "max_output_tokens", 16, 2**31, whole=True)
-        turns, pictures = _input(given.get("input"))
+        turns, pictures = turns_of(given.get("input"), "input", _picture, text="input_text")
         settings = {
             name: given[name] for name in given if name not in ("model", "input", "store", "stream", "reasoning")
         }
@@ -107,32 +97,8 @@ class ResponsesProtocol:
             },
         }
 
-    def error(self, status: int, message: str, code: str | None, field: str | None) -> dict[str, Any]:
-        return {"error": {"message": message, "type": "error", "param": field, "code": code}}
 
-
-def _input(items: object) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, bytes], ...]]:
-    need(isinstance(items, list) and bool(items), "input is missing", field="input")
-    assert isinstance(items, list)
-    turns, pictures = [], []
-    for item in items:
-        known(item, {"role", "content"}, "an item")
-        need(item.get("role") in ("system", "user", "assistant"), "an unknown role", field="input")
-        content = item.get("content")
-        if isinstance(content, list):
-            text = ""
-            for part in content:
-                if part.get("type") == "input_text":
-                    known(part, {"type", "text"}, "a text part")
-                    text += part["text"]
-                else:
-                    need(part.get("type") == "input_image", f"an unknown part {part.get('type')!r}", field="input")
-                    known(part, {"type", "image_url", "detail"}, "an image part")
-                    match = _DATA_URL.fullmatch(part["image_url"])
-                    if match is None:
-                        raise BadRequest("the image is no data URL")
-                    pictures.append((match[1], decoded(match[2])))
-            content = text
-        need(isinstance(content, str), "an item without content", field="input")
-        turns.append((item["role"], content))
-    return tuple(turns), tuple(pictures)
+def _picture(part: dict[str, Any]) -> Picture:
+    need(part.get("type") == "input_image", f"an unknown part {part.get('type')!r}", field="input")
+    known(part, {"type", "image_url", "detail"}, "an image part")
+    return data_url(part["image_url"])

@@ -6,7 +6,8 @@ import base64
 import binascii
 import hashlib
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -17,7 +18,11 @@ INPUT_TOKENS = 400
 OUTPUT_TOKENS = 20
 """What a request and a reply cost, in each protocol's usage."""
 
+Picture = tuple[str, bytes]
+"""A media type and the bytes."""
+
 _LABELS = Grid.standard().labels
+_DATA_URL = re.compile(r"data:(image/(?:png|jpeg|webp|gif));base64,(.+)", re.DOTALL)
 
 
 class BadRequest(Exception):
@@ -45,7 +50,7 @@ class ReceivedRequest:
 
     model: str
     turns: tuple[tuple[str, str], ...]
-    pictures: tuple[tuple[str, bytes], ...]
+    pictures: tuple[Picture, ...]
     settings: Mapping[str, Any]
     n: int
     key: str | None
@@ -125,3 +130,55 @@ def decoded(text: object) -> bytes:
         return base64.b64decode(str(text), validate=True)
     except binascii.Error as error:
         raise BadRequest("the image is no base64") from error
+
+
+def data_url(url: str) -> Picture:
+    match = _DATA_URL.fullmatch(url)
+    if match is None:
+        raise BadRequest("the image is no data URL")
+    return match[1], decoded(match[2])
+
+
+def check_post(method: str, path: str, headers: Mapping[str, str], expected: str) -> None:
+    """A request that posts JSON to the expected path."""
+    need(path == expected, f"unknown path {path}", status=404)
+    need(method == "POST", f"no {method} here", status=405)
+    need(headers.get("content-type") == "application/json", "the content type is not application/json", status=415)
+
+
+def turns_of(
+    messages: object,
+    field: str,
+    picture_of: Callable[[dict[str, Any]], Picture],
+    *,
+    roles: Collection[str] = ("system", "user", "assistant"),
+    text: str = "text",
+) -> tuple[tuple[tuple[str, str], ...], tuple[Picture, ...]]:
+    """(role, text) of each message, and the pictures.
+
+    Args:
+        messages: what the field holds.
+        field: its name.
+        picture_of: reads a part that is no text.
+        roles: those that the protocol has.
+        text: the type of parts that are text.
+    """
+    need(isinstance(messages, list) and bool(messages), f"{field} is missing", field=field)
+    assert isinstance(messages, list)
+    turns, pictures = [], []
+    for message in messages:
+        known(message, {"role", "content"}, "a message")
+        need(message.get("role") in roles, "an unknown role", field=field)
+        content = message.get("content")
+        if isinstance(content, list):
+            words = ""
+            for part in content:
+                if part.get("type") == text:
+                    known(part, {"type", "text"}, "a text part")
+                    words += part["text"]
+                else:
+                    pictures.append(picture_of(part))
+            content = words
+        need(isinstance(content, str), "a message without content", field=field)
+        turns.append((message["role"], content))
+    return tuple(turns), tuple(pictures)

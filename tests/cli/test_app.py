@@ -12,6 +12,7 @@ import typer
 
 from tests.builders import dataset, scenes
 from tests.cli.process import MODULE, SCRIPT, on_terminal, spotball, spotball_process
+from tests.packages import install_package
 
 NAMES = sorted(
     entry.name for entry in entry_points(group="spotball.commands") if entry.dist and entry.dist.name == "spotball-core"
@@ -200,15 +201,9 @@ BROKEN = {
 class TestOtherPackages:
     @pytest.fixture
     def plugged(self, tmp_path: Path) -> Path:
-        info = tmp_path / "other_package-1.0.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: other-package\nVersion: 1.0\n")
-        lines = ["[spotball.commands]", "hello = plugin:hello", "group = plugin:app"]
-        (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
-        (tmp_path / "plugin.py").write_text(PLUGIN)
-        (tmp_path / "broken_syntax.py").write_text("def (")
-        (tmp_path / "leaving.py").write_text("raise SystemExit(3)")
-        return tmp_path
+        modules = {"plugin": PLUGIN, "broken_syntax": "def (", "leaving": "raise SystemExit(3)"}
+        entries = {"hello": "plugin:hello", "group": "plugin:app"}
+        return install_package(tmp_path, "other-package", "spotball.commands", entries, **modules)
 
     @pytest.mark.slow
     def test_add_their_commands(self, plugged: Path) -> None:

@@ -16,6 +16,7 @@ from spotball_core import CUES, Cue, OptionError, cue_scores
 from spotball_core.cue_maps import scores
 from tests.builders import scene
 from tests.conftest import ROOT
+from tests.packages import install_package
 
 TOY = ROOT / "tests/toy_metrics"
 
@@ -62,10 +63,7 @@ def test_another_package_adds_a_cue() -> None:
     ],
 )
 def test_wrong_entries_are_errors(target: str, message: str, tmp_path: Path) -> None:
-    info = tmp_path / "broken-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[spotball.cues]\nbroken = {target}\n")
+    install_package(tmp_path, "broken", "spotball.cues", {"broken": target})
     code = "import spotball_core as s\ntry: list(s.CUES)\nexcept s.OptionError as error: print(error)"
     assert message in python(code, TOY, tmp_path)
 

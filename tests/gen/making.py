@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -26,3 +29,15 @@ def item_of(
 def context_of(work: Path, width: int = 640, height: int = 360, **fields: Any) -> Context:
     """A run's context in a work folder."""
     return Context(work, Grid(6, 10, width, height), **fields)
+
+
+def printed_offline(code: str, folder: Path) -> str:
+    """What code prints in a process that has no network, as the Hugging Face libraries read their settings once.
+
+    The process has a secret token, which it must not print. Its argument is the folder.
+    """
+    settings = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(folder), "HF_TOKEN": "hf_thisIsSecret", "OMP_NUM_THREADS": "1"}
+    line = [sys.executable, "-c", code, str(folder)]
+    done = subprocess.run(line, capture_output=True, text=True, env=os.environ | settings, check=True)
+    assert "thisIsSecret" not in done.stdout + done.stderr
+    return done.stdout

@@ -15,29 +15,26 @@ from spotball_gen.demo.match import Shot
 from spotball_gen.demo.video import write_match
 from spotball_gen.pipeline.folder import LEDGER, WORK
 from tests.conftest import ROOT
+from tests.packages import install_package
 
-ENTRIES = """[spotball.stages]
-filter.plain = tests.gen.plain_stages:Plain
-filter.best = tests.gen.plain_stages:Best
-filter.forgets = tests.gen.plain_stages:Forgets
-detect.plain = tests.gen.plain_stages:Detect
-track.plain = tests.gen.plain_stages:Plain
-plausibility.plain = tests.gen.plain_stages:Plain
-inpaint.plain = tests.gen.plain_stages:Paint
-check.plain = tests.gen.plain_stages:Plain
-label.plain = tests.gen.plain_stages:Label
-"""
+ENTRIES = {
+    "filter.plain": "tests.gen.plain_stages:Plain",
+    "filter.best": "tests.gen.plain_stages:Best",
+    "filter.forgets": "tests.gen.plain_stages:Forgets",
+    "detect.plain": "tests.gen.plain_stages:Detect",
+    "track.plain": "tests.gen.plain_stages:Plain",
+    "plausibility.plain": "tests.gen.plain_stages:Plain",
+    "inpaint.plain": "tests.gen.plain_stages:Paint",
+    "check.plain": "tests.gen.plain_stages:Plain",
+    "label.plain": "tests.gen.plain_stages:Label",
+}
 
 SIZE = {"width": 160, "height": 96}
 
 
 def install(folder: Path) -> Path:
     """A folder that, once on the path, has the stages as an installed package would."""
-    package = folder / "spotball_test_stages-1.0.dist-info"
-    package.mkdir(parents=True)
-    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: spotball-test-stages\nVersion: 1.0\n")
-    (package / "entry_points.txt").write_text(ENTRIES)
-    return folder
+    return install_package(folder, "spotball-test-stages", "spotball.stages", ENTRIES)
 
 
 def write_videos(folder: Path, seconds: Mapping[str, int]) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from spotball_core.io.scenes import read_scenes
+from tests.disks import small_disk
 from tests.gen.runs import command, environment, files, install, query, run_process, write_config, write_videos
 
 SLOW = {"filter": {"reject_every": 7, "seconds": 0.01}, "inpaint": {"seconds": 0.01}}
@@ -207,20 +208,6 @@ def test_two_at_once_on_one_folder(config: Path, tmp_path: Path, plugins: Path) 
     assert first.returncode == 1
     assert second.returncode == 2
     assert re.search(rf"error: {out} is in use by process {first.pid} on .+, since 20", second.stderr)
-
-
-@contextmanager
-def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
-    """A file system of its own, with so little room."""
-    folder.mkdir()
-    line = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "spotball-test", str(folder)]
-    mounted = subprocess.run(line, capture_output=True, text=True, check=False)
-    if mounted.returncode:
-        pytest.skip(f"no file system can be mounted here: {mounted.stderr.strip()}")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)
 
 
 @pytest.mark.slow

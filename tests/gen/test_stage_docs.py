@@ -10,6 +10,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.gen.runs import install, query, run_process, write_config, write_videos
+from tests.packages import install_package
 
 PAGE = (ROOT / "docs/how-to/own-stage.md").read_text(encoding="utf-8")
 
@@ -22,13 +23,7 @@ def packages(folder: Path) -> Path:
     """The test stages, and the page's as an installed package has it."""
     (code,), (entry, _) = shown("python"), shown("toml")
     (group, points), *_ = tomllib.loads(entry)["project"]["entry-points"].items()
-    info = folder / "daylight-1.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: daylight\nVersion: 1\n")
-    lines = "".join(f"{name} = {value}\n" for name, value in points.items())
-    (info / "entry_points.txt").write_text(f"[{group}]\n{lines}")
-    (folder / "daylight.py").write_text(code)
-    return install(folder)
+    return install(install_package(folder, "daylight", group, points, daylight=code))
 
 
 @pytest.mark.slow

@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 import scipy.stats
-import shapely
 from hypothesis import given, strategies as st
 
 from spotball_core import (
@@ -22,6 +21,7 @@ from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
 from spotball_core.metrics.strategy import near_player_mask, overlap_mask, player_distances, player_shares, window_mask
 from spotball_core.schema import PlayerBox
+from tests.shapes import as_shape, cells
 
 from .strategies import Array, boxes, counts, grids, masses
 
@@ -33,24 +33,6 @@ Boxes = list[tuple[float, float, float, float]]
 def scenes(draw: st.DrawFn) -> tuple[Grid, Array, Boxes]:
     grid = draw(grids())
     return grid, draw(counts(grid.n_cells)), draw(boxes(grid))
-
-
-def cells(grid: Grid) -> list[tuple[shapely.Point, shapely.Polygon]]:
-    """Center and area of each cell."""
-    wide, high = grid.width / grid.cols, grid.height / grid.rows
-    found = []
-    for row in range(grid.rows):
-        for col in range(grid.cols):
-            area = shapely.box(col * wide, row * high, (col + 1) * wide, (row + 1) * high)
-            found.append((shapely.Point((col + 0.5) * wide, (row + 0.5) * high), area))
-    return found
-
-
-def geometry(box: tuple[float, float, float, float]) -> shapely.Geometry:
-    x1, y1, x2, y2 = box
-    if (x1, y1) == (x2, y2):
-        return shapely.Point(x1, y1)
-    return shapely.LineString([(x1, y1), (x2, y2)]) if x1 == x2 or y1 == y2 else shapely.box(*box)
 
 
 # Near-player rate (eq. 4, 5) ---------------------------------------------------------------------------------------
@@ -77,7 +59,7 @@ def test_near_player_rate_on_the_papers_grid_by_hand() -> None:
 def test_near_player_rate_against_shapely(scene: tuple[Grid, Array, Boxes], tau: float) -> None:
     grid, counts, players = scene
     limit = tau * math.hypot(grid.width, grid.height)
-    distances = [min(center.distance(geometry(box)) for box in players) for center, _ in cells(grid)]
+    distances = [min(center.distance(as_shape(box)) for box in players) for center, _ in cells(grid)]
     sure = [abs(distance - limit) > 1e-9 for distance in distances]
     near = sum(count for count, distance in zip(counts, distances, strict=True) if distance <= limit)
 
@@ -118,7 +100,7 @@ def test_overlap_is_with_one_player_not_with_all_together() -> None:
 @given(scene=scenes(), theta=st.floats(0.001, 1))
 def test_overlap_rate_against_shapely(scene: tuple[Grid, Array, Boxes], theta: float) -> None:
     grid, counts, players = scene
-    shares = [max(area.intersection(geometry(box)).area / area.area for box in players) for _, area in cells(grid)]
+    shares = [max(area.intersection(as_shape(box)).area / area.area for box in players) for _, area in cells(grid)]
     sure = [abs(share - theta) > 1e-9 for share in shares]
     overlapping = sum(count for count, share in zip(counts, shares, strict=True) if share >= theta)
 

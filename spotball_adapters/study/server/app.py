@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import sqlite3
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -55,8 +55,6 @@ MISMATCHES = 20
 
 WRONG_PASSWORDS = 10
 """Maximum wrong passwords per minute and address."""
-
-Handler = Callable[[Request], Awaitable[Response]]
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from spotball_core.service.safe_text import markdown_row, markdown_text
 from spotball_core.text.citation import BIBTEX
 from spotball_core.text.numbers import plural
 from spotball_core.text.yaml import yaml_text
-from spotball_gen.dataset.exports.columns import SCENE_COLUMNS
+from spotball_gen.dataset.exports.columns import SCENE_COLUMNS, Column
 from spotball_gen.dataset.exports.rows import PARTS, Row
 from spotball_gen.dataset.licenses import license_metadata
 
@@ -62,7 +62,13 @@ def readme(rows: Sequence[Row], format: str, *, with_ball: bool, card: bool) -> 
     if format in _PATHS:
         paths = [{"split": part, "path": _PATHS[format].format(part)} for part in parts]
         metadata["configs"] = [{"config_name": "default", "data_files": paths}]
-    lines = [*_about(rows, parts, with_ball, card), *_files(format), *_sources(rows), *citation()]
+    sources = [(row.video, row.license, row.origin) for row in rows]
+    lines = [
+        *_about(rows, parts, with_ball, card),
+        *_files(format),
+        *source_table(["video", "license", "from"], sources),
+        *citation(),
+    ]
     return front_matter(metadata) + "\n".join(lines) + "\n"
 
 
@@ -74,6 +80,26 @@ def front_matter(metadata: Mapping[str, Any]) -> str:
 def citation() -> Iterator[str]:
     """Yield the lines of the section that cites the paper."""
     yield from ("## Citation", "", "```bibtex", BIBTEX.rstrip(), "```")
+
+
+def column_table(columns: Iterable[Column]) -> Iterator[str]:
+    """Yield the lines of a table of columns and their content."""
+    yield from (markdown_row(["column", "content"]), "| --- | --- |")
+    yield from (markdown_row([f"`{column.name}`", column.description]) for column in columns)
+    yield ""
+
+
+def source_table(heads: Sequence[str], sources: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    """Yield the lines of the section that counts the images by source and license.
+
+    Args:
+        heads: the columns of a source.
+        sources: the source of each image.
+    """
+    yield from ("## Sources and licenses", "", markdown_row([*heads, "images"]), f"|{' --- |' * len(heads)} ---: |")
+    for source, count in sorted(Counter(sources).items()):
+        yield markdown_row([*(part or "not known" for part in source), f"{count:,}"])
+    yield ""
 
 
 def _about(rows: Sequence[Row], parts: Sequence[str], with_ball: bool, card: bool) -> Iterator[str]:
@@ -107,15 +133,4 @@ def _files(format: str) -> Iterator[str]:
         yield "Boxes are [x, y, width, height] in pixels. Outlines are segmentations, and poses are keypoints."
         yield ""
         return
-    yield from (markdown_row(["column", "content"]), "| --- | --- |")
-    yield from (markdown_row([f"`{column.name}`", column.description]) for column in SCENE_COLUMNS)
-    yield ""
-
-
-def _sources(rows: Sequence[Row]) -> Iterator[str]:
-    yield from ("## Sources and licenses", "")
-    yield from (markdown_row(["video", "license", "from", "images"]), "| --- | --- | --- | ---: |")
-    sources = Counter((row.video, row.license, row.origin) for row in rows)
-    for (video, license, origin), count in sorted(sources.items()):
-        yield markdown_row([video, license or "not known", origin or "not known", f"{count:,}"])
-    yield ""
+    yield from column_table(SCENE_COLUMNS)

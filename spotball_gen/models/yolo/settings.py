@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -10,6 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from spotball_core.errors import OptionError
+from spotball_core.service.digests import file_digest
 from spotball_gen.items.item import Item, Label
 from spotball_gen.items.sports import Sport
 from spotball_gen.items.stage import StageSettings
@@ -71,5 +71,4 @@ def by_size(items: Sequence[Item]) -> dict[tuple[int, int], list[Item]]:
 
 def file_name(path: Path) -> str:
     """Return a file's name and the start of its digest, which identify the weights."""
-    with path.open("rb") as file:
-        return f"{path.name}@{hashlib.file_digest(file, 'sha256').hexdigest()[:12]}"
+    return f"{path.name}@{file_digest(path)[:12]}"

@@ -139,7 +139,7 @@ class TestPhotos:
             (("--checkpoint", "x.pt"), "GazeLLE needs both --checkpoint, its decoder, and --backbone"),
             (("--stimuli", "x.csv"), "photos need both --stimuli and --images"),
             (("--faces", "x.csv"), "photos need both --stimuli and --images"),
-            (("--rate", "0"), "--rate is above 0"),
+            (("--rate", "0"), "expected --rate above 0"),
             (("--rate", "0.1", "--last-rate", "0.2"), "--last-rate from 0 to"),
             (("--checkpoint", "nothing.pt", "--backbone", "b"), "nothing.pt"),
         ],

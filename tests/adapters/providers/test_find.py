@@ -16,6 +16,7 @@ from spotball_adapters.providers.openai import OpenAI
 from spotball_adapters.providers.protocol import Access, PermanentError
 from spotball_core.errors import OptionError
 from tests.conftest import ROOT
+from tests.packages import install_package
 
 
 @pytest.fixture
@@ -27,12 +28,8 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def package(folder: Path, distribution: str, *entries: str, **modules: str) -> None:
     """A distribution with entry points `name = module:object`, and its modules."""
-    info = folder / f"{distribution}-1.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1\n")
-    (info / "entry_points.txt").write_text("\n".join(["[spotball.providers]", *entries, ""]))
-    for name, text in modules.items():
-        (folder / f"{name}.py").write_text(text)
+    targets = dict(entry.split(" = ") for entry in entries)
+    install_package(folder, distribution, "spotball.providers", targets, **modules)
 
 
 def test_ours_are_found() -> None:

@@ -10,7 +10,6 @@ import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from tests.adapters.faults import BROKEN_JSON, DROP, OVERLOADED, RESET, TRUNCATE
 from tests.adapters.run_process import ENV, STEPS, command, dataset, expected, query, replies, rows, run_process, said
 from tests.adapters.server import LoopbackServer, serve
 from tests.adapters.speaks_openai import OpenAIProtocol
+from tests.disks import small_disk
 
 Question = tuple[str, int]
 """A question as the server knows it, and the sample that was asked for."""
@@ -156,24 +156,6 @@ def test_two_at_once_on_one_folder(server: LoopbackServer, tmp_path: Path) -> No
     assert re.search(rf"error: .* is in use by process {first.pid} on .+, since 20", second.stderr)
     check_all_there_once(out, 2, base=10)
     assert len(server.asked) == 20
-
-
-@contextmanager
-def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
-    """A file system of its own, with so little room."""
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "spotball-test", str(folder)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if mounted.returncode:
-        pytest.skip(f"no file system can be mounted here: {mounted.stderr.strip()}")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)
 
 
 def check_stopped_for_want_of_room(done: subprocess.CompletedProcess[str], out: Path) -> None:

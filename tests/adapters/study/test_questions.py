@@ -105,7 +105,7 @@ def test_a_rule_may_follow_an_answer_of_an_earlier_page() -> None:
 
 def test_a_quiz_names_what_is_wrong_and_keeps_what_is_right_to_itself() -> None:
     quiz = Quiz.model_validate(tomllib.loads(QUIZ)["quiz"])
-    assert quiz.is_right(RIGHT)
+    assert quiz.wrong(RIGHT) == []
     assert quiz.wrong(WRONG) == ["task", "cells"]
     assert quiz.wrong({**RIGHT, "cells": ["three cells are chosen"]}) == ["cells"]
     assert "right" not in str(quiz.public("en"))

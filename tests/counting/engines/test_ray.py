@@ -23,7 +23,7 @@ from spotball_core.errors import MissingExtraError, OptionError
 from tests.builders import dataset, scenes, write_csv, write_jsonl
 from tests.cli.process import MODULE, spotball_process
 from tests.conftest import ROOT
-from tests.counting.engines.workers import busy_workers, processes
+from tests.counting.engines.workers import busy_workers, cluster_address, processes
 
 KNOWN = scenes("1", "2", "3", players=[[0, 0, 100, 100]])
 LABELS = ["A1", "C2", "d5", "E7", "F10", "nowhere"]
@@ -40,14 +40,7 @@ def rows_of(n: int, respondent: str, *, seed: int) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    pytest.importorskip("ray.data", reason='needs the "ray" extra')
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    from ray.cluster_utils import Cluster
-
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-    cluster.add_node(num_cpus=1)
-    yield cluster.address
-    cluster.shutdown()
+    yield from cluster_address()
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,26 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+
+
+def cluster_address(**second: int) -> Iterator[str]:
+    """The address of a cluster of two nodes with a processor each, which ends with the fixture.
+
+    Args:
+        second: what the second node says that it has beyond a processor, such as a GPU.
+    """
+    import pytest
+
+    pytest.importorskip("ray.data", reason='needs the "ray" extra')
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    cluster.add_node(num_cpus=1, **second)
+    yield cluster.address
+    cluster.shutdown()
 
 
 def processes(mark: str) -> dict[int, bytes]:

@@ -13,6 +13,7 @@ from spotball_core.io.scenes import read_scenes, write_scenes
 from spotball_gen.poses.dataset import add_poses
 from tests.builders import scene
 from tests.conftest import ROOT
+from tests.packages import install_package
 
 PAGE = (ROOT / "docs/how-to/poses.md").read_text(encoding="utf-8")
 
@@ -24,13 +25,7 @@ def shown(language: str) -> str:
 
 def test_the_estimator_of_the_how_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ((group, entries),) = tomllib.loads(shown("toml"))["project"]["entry-points"].items()
-    info = tmp_path / "arrays-1.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: arrays\nVersion: 1\n")
-    (info / "entry_points.txt").write_text(
-        f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in entries.items())
-    )
-    (tmp_path / "arrays.py").write_text(shown("python"))
+    install_package(tmp_path, "arrays", group, entries, arrays=shown("python"))
     monkeypatch.syspath_prepend(tmp_path)
 
     boxes = [(10, 20, 30, 60), (100, 20, 130, 80)]

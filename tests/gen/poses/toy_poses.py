@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from spotball_core import Scene
 from spotball_gen.poses.estimator import Estimate, PoseSettings, no_pose
+from tests.packages import install_package
 
 
 class MiddleSettings(PoseSettings):
@@ -39,8 +40,4 @@ class Middle:
 
 def install(folder: Path) -> Path:
     """A folder that, once on the path, has the kind `middle` as an installed package would."""
-    package = folder / "toy_poses-1.0.dist-info"
-    package.mkdir(parents=True)
-    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-poses\nVersion: 1.0\n")
-    (package / "entry_points.txt").write_text("[spotball.poses]\nmiddle = tests.gen.poses.toy_poses:Middle\n")
-    return folder
+    return install_package(folder, "toy-poses", "spotball.poses", {"middle": "tests.gen.poses.toy_poses:Middle"})

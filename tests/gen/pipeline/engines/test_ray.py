@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 import subprocess
@@ -20,23 +19,16 @@ from spotball_gen.demo.match import Shot
 from spotball_gen.demo.video import write_match
 from spotball_gen.run import generate
 from tests.conftest import ROOT
-from tests.counting.engines.workers import processes
+from tests.counting.engines.workers import cluster_address, processes
 from tests.gen.runs import command, environment, files, query, write_config, write_videos
 
 pytestmark = pytest.mark.usefixtures("plugins")
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def address() -> Iterator[str]:
     """Of a cluster whose second node says that it has a GPU, so that what wants one is an actor there."""
-    pytest.importorskip("ray.data", reason='needs the "ray" extra')
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    from ray.cluster_utils import Cluster
-
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-    cluster.add_node(num_cpus=1, num_gpus=1)
-    yield cluster.address
-    cluster.shutdown()
+    yield from cluster_address(num_gpus=1)
 
 
 def ledger_of(out: Path) -> list[Any]:

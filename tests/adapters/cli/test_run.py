@@ -159,7 +159,7 @@ class TestAWholeRun:
         finally:
             del os.environ["OPENAI_API_KEY"]
         assert code == 0, shown
-        assert re.search(r"\d+ of 45 replies, \d+\.\d a second, [\d,]+ tokens, 0 faults", shown)
+        assert re.search(r"\d+ of 45 replies, \d+\.\d per second, [\d,]+ tokens, 0 failed requests", shown)
 
 
 class TestAgain:

@@ -214,7 +214,7 @@ def test_in_two_tabs(tmp_path: Path, browser: Any) -> None:
         press(one, "a")
         at(one, 2)
         press(other, "9")
-        expect(other.locator("#trouble")).to_contain_text("changed elsewhere")
+        expect(other.locator("#trouble")).to_contain_text("changed in another place")
         other.reload()
         at(other, 2)
         expect(other.locator("#trouble")).to_be_hidden()

@@ -117,7 +117,7 @@ class TestSize:
                 {},
                 r'vertical video of 96x160 pixels: .* keeps 36% .*frames\.min_kept is 0\.7\. Set frames\.fit = "pad"',
             ),
-            ((320, 96), {}, r"the video, 320x96 pixels: .* keeps 50%"),
+            ((320, 96), {}, r"video of 320x96 pixels: .* keeps 50%"),
             ((96, 160), {"min_kept": 0}, r"images of 160x96 would enlarge it 1\.67 times"),
             ((128, 76), {}, r"128x76 pixels: images of .* would enlarge it 1\.2. times.* Raise max_scale"),
         ],

@@ -116,7 +116,7 @@ def summary(matched: MatchedReplies) -> str | None:
         >>> from spotball_adapters.gaze.matching import MatchedReplies
         >>> print(summary(MatchedReplies(9, {"letter": 6, "judge": 1}, {"denied": 2}, 2, Path("run/trials.csv"))))
         run/trials.csv: 9 replies, 7 matched (letter 6, judge 1), 2 unmatched (denied 2), which count as wrong
-        run/manual.csv: 2 replies to decide by hand
+        run/manual.csv: 2 replies to match by hand
     """
     if matched.trials is None:
         return None

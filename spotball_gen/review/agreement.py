@@ -43,7 +43,7 @@ def cohens_kappa(one: Sequence[Hashable], other: Sequence[Hashable]) -> Kappa:
         >>> cohens_kappa("aaaabbbbbb", "aaabbbbbba").kappa
         0.583...
         >>> cohens_kappa("aa", "aa").undefined
-        'both gave the same answer to all items'
+        'both reviewers made the same decision on all items'
     """
     n = len(one)
     if not n:

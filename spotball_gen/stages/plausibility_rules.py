@@ -81,7 +81,7 @@ class Rules:
         >>> stage = Rules(RulesSettings(), Context(Path(tempfile.gettempdir()), Grid.standard()))
         >>> (reject,) = stage.process([item]).rejects
         >>> reject.reason, reject.detail
-        ('several balls', '2 of at least 0.3: 0.80, 0.50')
+        ('several balls', '2 detections with a score of at least 0.3; all scores: 0.80, 0.50')
         >>> (kept,) = stage.process([replace(item, boxes=(*players, balls[0]))]).items
         >>> kept.ball.score, len(kept.players)
         (0.8, 2)

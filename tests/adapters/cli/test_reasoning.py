@@ -222,7 +222,7 @@ class TestWhatGoesWrong:
         _write(data, [{"sport": "soccer", "image": "1", "cell": "C3"}])
         done = reasoning(data, server)
         assert done.returncode == 2
-        assert "reasoning: found none in 1 response, expected words" in done.stderr
+        assert "reasoning: found none in 1 response, expected rationales" in done.stderr
         assert not (data / CACHE).exists()
 
     @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ class TestWhatGoesWrong:
             ),
             (["--templates", "no-such"], "unknown templates 'no-such'"),
             (["--figure", "shares.gif"], "--figure: found shares.gif, expected a file name ending in .png or .svg"),
-            (["--out", "report.pdf"], "--out: the ending .pdf is not known"),
+            (["--out", "report.pdf"], "--out: the ending .pdf is not supported"),
         ],
     )
     def test_options_that_cannot_be_used(

@@ -120,7 +120,9 @@ def test_a_later_version_is_refused(path: Path) -> None:
     with connection:
         connection.execute("PRAGMA user_version = 2")
     connection.close()
-    with pytest.raises(StoreError, match=r"a later version of spotball-core wrote this file \(schema 2, expected at most 1\)"):
+    with pytest.raises(
+        StoreError, match=r"a later version of spotball-core wrote this file \(schema 2, expected at most 1\)"
+    ):
         embed(TEXTS, Tiny(), path)
 
 

@@ -76,7 +76,9 @@ class TestIdentity:
     def test_a_store_of_a_later_version_is_refused(self, tmp_path: Path) -> None:
         with sqlite3.connect(tmp_path / STORE) as connection:
             connection.execute("PRAGMA user_version = 99")
-        with pytest.raises(StoreError, match=r"later version of spotball-core wrote this file \(schema 99, expected at most 2\)"):
+        with pytest.raises(
+            StoreError, match=r"later version of spotball-core wrote this file \(schema 99, expected at most 2\)"
+        ):
             ReplyStore(tmp_path)
 
     def test_what_is_no_store_is_refused(self, tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ class TestPhotos:
         (tmp_path / "runs/photos-1/run.json").write_text("{", encoding="utf-8")
         done = here(*command(photos, tmp_path, "--seeds", "1"))
         assert done.returncode == 2
-        assert "remove its folder to train it again" in done.stderr
+        assert "Remove the run's folder to train it again" in done.stderr
 
     @pytest.mark.parametrize(
         ("options", "message"),

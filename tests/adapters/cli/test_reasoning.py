@@ -154,7 +154,11 @@ def test_a_dry_run_says_what_is_to_embed_and_sends_nothing(data: Path, server: L
 @pytest.mark.slow
 def test_every_form_and_the_figure(data: Path, server: LoopbackServer, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: it comes with the report extra")
-    for ending, beginning in ((".csv", "panel,sport,respondent"), (".md", "**As published"), (".txt", "As published")):
+    for ending, beginning in (
+        (".csv", "panel,sport,respondent"),
+        (".md", "**Published method"),
+        (".txt", "Published method"),
+    ):
         done = reasoning(data, server, "--out", tmp_path / f"out{ending}", "--figure", tmp_path / "shares.png")
         assert done.returncode == 0, said(done)
         text = (tmp_path / f"out{ending}").read_text(encoding="utf-8")

@@ -136,7 +136,7 @@ class TestWeights:
         other = transformers.ViTModel(
             transformers.ViTConfig(hidden_size=WIDTH, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32)
         )
-        with pytest.raises(InputError, match="found vit of width 32, expected DINOv2"):
+        with pytest.raises(InputError, match="found vit of width 32, expected dinov2 of width 32"):
             assembled(decoder(tiny()), other, "mine.pt")
 
     def test_files_that_are_none(self, folder: Path, tmp_path: Path) -> None:

@@ -322,7 +322,7 @@ class TestTheImport:
         assert done.returncode == 2
         found = f"{evaluated['json'].log}: epoch: found sample 1 of mockllm/model, base, "
         assert found in done.stderr
-        assert f", as in {evaluated['base'].log}, expected each sample once" in done.stderr
+        assert f" again, after {evaluated['base'].log}, expected each sample once" in done.stderr
         assert not (tmp_path / "mine.jsonl").exists()
 
     def test_logs_of_different_datasets(self, evaluated: dict[str, Evaluated], data: Path, tmp_path: Path) -> None:
@@ -358,7 +358,7 @@ class TestTheImport:
         ("change", "problem"),
         [
             (lambda log: log["eval"].update(task="other/task"), "task: found a log of the task 'other/task', expected"),
-            (lambda log: log["samples"][0]["metadata"].pop("scene"), "metadata.scene: found none that fits"),
+            (lambda log: log["samples"][0]["metadata"].pop("scene"), "metadata.scene: found nothing, expected a value"),
         ],
     )
     def test_a_log_of_another_task(

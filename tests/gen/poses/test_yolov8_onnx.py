@@ -108,7 +108,7 @@ def test_a_window_stays_in_the_image() -> None:
 
 @pytest.mark.parametrize(
     ("metadata", "message"),
-    [({"task": "detect"}, "made for the task 'detect'; export one with"), ({"imgsz": "x"}, "cannot be read")],
+    [({"task": "detect"}, "made for the task 'detect'. Export a model with"), ({"imgsz": "x"}, "cannot be read")],
 )
 def test_other_files_are_refused(metadata: dict[str, str], message: str, tmp_path: Path) -> None:
     model = write_pose_model(tmp_path / "m.onnx", metadata=metadata)

@@ -111,7 +111,7 @@ def test_weights_in_a_file_and_what_a_sport_calls_its_ball(stand_in: ModuleType,
     assert done.notes["detect"] == {"weights": f"mine.pt@{hashlib.sha256(b'weights').hexdigest()[:12]}"}
     assert detector._model.model == str(tmp_path / "mine.pt")
     assert "imgsz" not in stand_in.asked[0][1]
-    with pytest.raises(OptionError, match="knows no 'shuttlecock'"):
+    with pytest.raises(OptionError, match="has no class 'shuttlecock'"):
         stage("mine.pt", tmp_path, {"badminton": Sport(ball_class="shuttlecock")}).process([item])
 
 

@@ -194,7 +194,7 @@ def test_a_model_on_the_hub_without_a_network(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="PyTorch finds CUDA here")
 def test_a_gpu_that_is_not_there(model: Path) -> None:
-    with pytest.raises(OptionError, match="PyTorch finds no CUDA here"):
+    with pytest.raises(OptionError, match="PyTorch finds no CUDA device"):
         stage(model, threshold=0, device="cuda")
     assert stage(model, threshold=0, device="auto").device == "cpu"
 

@@ -80,7 +80,7 @@ class TestDiffusion:
         kind, save, _ = family
         other = save(tmp_path / "other", channels=4 if kind is StableDiffusionXL else 16)
         item = item_of(picture(), tmp_path, ball=BALL)
-        with pytest.raises(OptionError, match="no inpainting model: its network takes"):
+        with pytest.raises(OptionError, match="not an inpainting model: its network has"):
             self.stage(kind, other, tmp_path).process([item])
 
 

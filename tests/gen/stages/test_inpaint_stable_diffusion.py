@@ -167,7 +167,7 @@ def test_sixteen_bits(model: Path, tmp_path: Path) -> None:
 def test_other_models_are_refused(model: Path, tmp_path: Path) -> None:
     item = item_of(picture(), tmp_path, ball=BALL)
     for_text = save_inpainting(tmp_path / "for-text", channels=4)
-    with pytest.raises(OptionError, match="no inpainting model: its network has 4 input channels instead of 9"):
+    with pytest.raises(OptionError, match="not an inpainting model: its network has 4 input channels instead of 9"):
         stage(for_text, tmp_path).process([item])
     (tmp_path / "bare").mkdir()
     with pytest.raises(OptionError, match="bare: cannot be loaded"):

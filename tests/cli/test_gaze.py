@@ -79,7 +79,7 @@ def test_options_reach_the_analysis(folder: Path, tmp_path: Path) -> None:
         (["--alpha", "1.5"], "--alpha: found 1.5, expected a number between 0 and 1"),
         (["--people", "nobody"], "unknown respondent 'nobody'"),
         (["--stimuli", "none.csv"], "none.csv: file: found no such file"),
-        (["--hinted", "77"], "none of the prompts 77"),
+        (["--hinted", "77"], "no trial has the prompt 77"),
         (["--images", "photos"], "--images needs --out and --stimuli"),
     ],
 )

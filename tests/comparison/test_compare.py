@@ -240,7 +240,7 @@ def test_metrics_that_depend_on_the_number_of_answers_are_compared_matched() -> 
         assert one.a == pytest.approx(report.group("a").metrics[key].value, rel=0.1)
         if metric.by_size:
             assert (one.difference, one.p, one.verdict) == (None, None, None)
-            assert one.reason == "depends on the number of responses; the matched metric is compared instead"
+            assert one.reason == "the metric depends on the number of responses; the matched metric is compared instead"
         else:
             assert (one.p or 0) > 0.01, key
 

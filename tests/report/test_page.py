@@ -331,9 +331,9 @@ def test_without_players_and_participants_too(tmp_path: Path) -> None:
     page = parsed((tmp_path / "out/report.html").read_text())
     said = missing(page)
     assert said.keys() == {"ceiling", "players", "density", "thresholds"}
-    assert "two or more participants" in said["ceiling"]
+    assert "fewer than two participants" in said["ceiling"]
     assert said["density"] == "None of the scored images has player boxes."
-    assert "nearest-player excluded" in page.all("section", id="mixture")[0].text.lower()
+    assert "nearest-player is excluded" in page.all("section", id="mixture")[0].text.lower()
 
 
 def test_long_names_are_shortened_in_figures_and_whole_in_tables(study: Path) -> None:
@@ -372,7 +372,7 @@ def test_another_grid_has_no_center_window(tmp_path: Path) -> None:
     counts, known_ = load_counts(pl.DataFrame(rows_), known, participants=True)
     write_report(Scoring(counts, known_, ScorePolicy.standard(reference="human", bootstrap=0)), tmp_path / "out")
     page = parsed((tmp_path / "out/report.html").read_text())
-    assert "Center ratio has no value here" in page.all("section", id="center")[0].text
+    assert "Center ratio has no value in this report" in page.all("section", id="center")[0].text
     (gallery,) = page.all("section", id="gallery")
     assert "center=" not in gallery.all("div", id="explorer")[0].attributes["data-modes"]
     assert len(gallery.all("article")) == 2

@@ -32,6 +32,6 @@ def test_the_page_tells_the_papers_soccer(real_release: Path, tmp_path: Path) ->
     assert "human 113.4 px" in said("error")
     assert "gemini 96.3 px" in said("alignment")
     assert "uniform guessing: 144.8 px" in said("alignment")
-    assert "two halves of 50 participants are 28.5 px apart" in said("ceiling")
+    assert "the distance between two halves of 50 participants is 28.5 px" in said("ceiling")
     (gallery,) = page.all("section", id="gallery")
     assert len(gallery.all("article")) == len(gallery.all("image")) == 50

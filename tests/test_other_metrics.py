@@ -133,7 +133,7 @@ def test_command_and_report(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("target", "said"),
-    [("toy_metrics:nothing", "cannot be used"), ("toy_metrics:overlap", "function, expected spotball_core.Metric")],
+    [("toy_metrics:nothing", "cannot be loaded"), ("toy_metrics:overlap", "function, expected spotball_core.Metric")],
 )
 def test_an_entry_that_is_not_a_metric_is_an_error(target: str, said: str, folder: Path, tmp_path: Path) -> None:
     install_package(tmp_path, "broken", "spotball.metrics", {"broken": target})

@@ -96,7 +96,7 @@ MISREAD: dict[str, tuple[list[Row], str, str, str]] = {
         [row for row in changed("row", from_0) if row["row"] and row["col"]],
         "row, col",
         "rows and columns that, in ",
-        "add 1 to each",
+        "Add 1 to each",
     ),
     "shares": (changed("x", as_shares), "x, y", "all 40 points between 0 and 1", "Multiply x by the width and y"),
     "off the image": (
@@ -147,19 +147,19 @@ MISREAD: dict[str, tuple[list[Row], str, str, str]] = {
         changed("x", lambda row, _: {"x": row["y"], "y": row["x"]}),
         "x, y",
         "40 answers that agree much better with the scenes if x and y (or row and column) are swapped",
-        "swap the two",
+        "Swap the two",
     ),
     "row and col swapped": (
         changed("row", lambda row, _: {"row": row["col"], "col": row["row"]}),
         "row, col",
         "40 answers that agree much better",
-        "swap the two",
+        "Swap the two",
     ),
     "labels swapped": (
         [{"image": row["image"], "cell": f"{'ABCDEFGHIJ'[row['col'] - 1]}{row['row']}"} for row in right(KNOWN, "row")],
         "cell",
         "40 answers that agree much better",
-        "swap the two",
+        "Swap the two",
     ),
     "file extensions": (
         changed("cell", lambda row, _: {"image": f"{row['image']}.JPG"}),

@@ -108,9 +108,9 @@ class TestChain:
     def test_headlines_name_the_cue(self, chain: CueReport) -> None:
         (heads,) = (group for group in chain.groups if group.respondent == "follows-heads")
         (center,) = (group for group in chain.groups if group.respondent == "follows-center")
-        assert "most by head" in headline(heads)
+        assert "Most of the gain comes from head" in headline(heads)
         assert "Body cues add" in headline(heads)
-        assert "most by place" in headline(center)
+        assert "Most of the gain comes from place" in headline(center)
         assert "Body cues add no clear gain" in headline(center)
 
 

@@ -145,7 +145,7 @@ def test_the_other_checks_are_there_where_they_can_be(trials: Trials) -> None:
     timed = Trials(trials.frame.with_columns(response_time=1.0 + pl.int_range(pl.len()) % 7))
     found = analyze(timed, options)
     for one in found.respondents:
-        assert [effect.of for effect in one.checks.sites] == ["site 2 against site 1"]
+        assert [effect.of for effect in one.checks.sites] == ["site 2 compared with site 1"]
         assert one.checks.hint is not None
         assert one.checks.response_time is not None
     assert found.fleet.compared is not None
@@ -172,7 +172,7 @@ def test_what_is_unusual_is_said(trials: Trials) -> None:
     [
         (GazeOptions(people="nobody"), "unknown respondent 'nobody'"),
         (GazeOptions(compare=("heady", "x")), "unknown respondent 'x'"),
-        (GazeOptions(hinted=("99",)), "none of the prompts 99"),
+        (GazeOptions(hinted=("99",)), "no trial has the prompt 99"),
     ],
 )
 def test_names_that_are_not_there_are_refused(trials: Trials, options: GazeOptions, said: str) -> None:
@@ -199,4 +199,4 @@ def test_the_text_forms_carry_verdicts_and_signature(report: GazeReport) -> None
         assert "people (published)" in text
         assert report.signature in text
         assert "Test 2.3" in text
-        assert "warning: Test 1 compares with the published people" in text
+        assert "warning: Test 1 compares with the published accuracy of people" in text

@@ -151,7 +151,7 @@ class TestLama:
         with pytest.raises(OptionError, match="cannot be loaded"):
             self.stage(tmp_path / "broken.onnx", tmp_path).process([item])
         other = self.write(tmp_path / "other.onnx", names=("pixels", "hole"))
-        with pytest.raises(OptionError, match="not LaMa: its inputs are pixels, hole"):
+        with pytest.raises(OptionError, match="not LaMa: found the inputs pixels, hole"):
             self.stage(other, tmp_path).process([item])
 
 

@@ -42,7 +42,7 @@ _LABEL_START = re.compile(
 )
 _ATTRIBUTES = r"(?:\s[^<>]{0,200})?"
 _BREAK = re.compile(
-    rf"</?(?:p|br|li|tr|div|ul|ol|pre|table|h[1-6]){_ATTRIBUTES}/?>|(?-i:\\[nr](?![a-z]))|<\|[\w ]{{1,40}}\|>"
+    rf"</?(?:p|br|li|tr|div|ul|ol|pre|table|(?-i:h[1-6])){_ATTRIBUTES}/?>|(?-i:\\[nr](?![a-z]))|<\|[\w ]{{1,40}}\|>"
     r"|(?-i:\b(?:USER|ASSISTANT|HUMAN|SYSTEM):)"
     r"|</?s>|\[/?INST\]|<(?:eos|bos|end_of_turn|start_of_turn)>",
     re.I,

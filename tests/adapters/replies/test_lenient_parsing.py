@@ -174,6 +174,11 @@ def test_every_spelling_of_every_cell_is_read(grid: Grid, data: st.DataObject) -
     assert lenient(data.draw(st.sampled_from(["Cell: {}", "Final answer: {}"])).format(said), grid=grid) == label
 
 
+def test_a_cell_in_angle_brackets_is_no_heading() -> None:
+    assert lenient("Cell: <H1>", grid=Grid(8, 32, 640, 360)) == "H1"
+    assert lenient("<h1>Answer</h1>Cell: D5") == "D5"
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 def test_both_policies_read_the_format_of_the_prompts(policy: Any) -> None:
     for label in STANDARD.labels:

@@ -1,18 +1,22 @@
-"""Claim: `spotball report` on data of the full release's size takes less than a minute on two cores.
+"""Claim: `spotball report` on data of the full release's size takes at most ten seconds on two quiet cores.
 
 The 156 synthetic scenes have images. The responses are from 50 participants and from 4 models with 3 prompts each. The
-command uses one process per core. Peak memory is that of its largest process.
+command uses one process per core. It runs five times, and the median counts. Peak memory is that of its largest
+process.
 """
 
 from __future__ import annotations
 
 import argparse
+import statistics
 import sys
 import tempfile
 from pathlib import Path
 
 from measure import figure, process
 from study import write_study
+
+RUNS = 5
 
 
 def main() -> None:
@@ -24,10 +28,12 @@ def main() -> None:
         n = write_study(folder / "study")
         out = folder / "report"
         command = [sys.executable, "-m", "spotball_core", "report", str(folder / "study")]
-        used = process([*command, "--reference", "human", "--out", str(out), "--quiet"])
+        runs = [process([*command, "--reference", "human", "--out", str(out), "--quiet"]) for _ in range(RUNS)]
         size = (out / "report.html").stat().st_size / 1e6
-    figure("spotball report", used.seconds, "s", below=60, note=f"{n:,} responses; one run")
-    figure("peak memory", used.megabytes, "MB")
+    seconds = [run.seconds for run in runs]
+    note = f"{n:,} responses; {RUNS} runs of {min(seconds):.1f} to {max(seconds):.1f} s"
+    figure("spotball report", statistics.median(seconds), "s", below=10, note=note)
+    figure("peak memory", max(run.megabytes for run in runs), "MB")
     figure("size of the page", size, "MB")
 
 

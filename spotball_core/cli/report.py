@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -31,6 +32,9 @@ from spotball_core.service.threads import BLAS, one_thread
 _TWO_RUNS = frozenset({"respondent", "sample", "image"})
 """If an error concerns one of these fields, the files are probably from different runs: they contain the same sample
 twice, or two different scenes of one image."""
+
+_LEAST_BYTES = 1_000_000
+"""Minimum size of the response files for several processes. With less, they take longer to start than they save."""
 
 
 class PresetName(StrEnum):
@@ -149,53 +153,57 @@ def report(
     from spotball_core.schema.policy import ScorePolicy
     from spotball_core.scoring.groups import Scoring
     from spotball_core.scoring.score import load_counts
-    from spotball_core.service.parallel import processors
+    from spotball_core.service.parallel import Workers, processors
 
     if before_scenes and not before:
         raise OptionError("--before-scenes needs --before. Add it, or remove --before-scenes")
     tell = teller(quiet)
     figure_options = FigureOptions(tuple(dict.fromkeys(figures)), figure_title, figure_notes)
     categories = read_reasoning(reasoning) if reasoning else None
-    try:
-        counts, all_scenes = load_counts(
-            [str(path) for path in paths], scenes, participants=True, pool=pool, strict=strict
-        )
-    except InputError as error:
-        if len(paths) > 1 and any(problem.field in _TWO_RUNS for problem in error.problems):
-            tell("Several PATHs are merged. To compare two runs, use: spotball report LATER --before EARLIER --out DIR")
-        raise
     policy_class = ScorePolicy.paper if policy == "paper" else ScorePolicy.standard
     choices = policy_class(reference=reference, images=images, bootstrap=bootstrap, seed=seed)
     folders = [path for path in paths if path.is_dir()] + ([scenes.parent] if scenes else [])
     if image_folder:
         folders = [image_folder]
-    scoring = Scoring(counts, all_scenes, choices)
-    # The report shows images and rationales only if there is a reference to compare with.
-    files = read_dataset([str(path) for path in paths], scenes).response_files if reference else ()
-    earlier = None
-    if before:
-        earlier_counts = read_earlier_run(before, before_scenes, all_scenes, pool=pool, strict=strict)
-        earlier = Scoring(*earlier_counts, choices.model_copy(update={"reference": None}))
-    write = partial(
-        write_report,
-        scoring,
-        out,
-        image_folders=folders,
-        reasoning=categories,
-        response_files=files,
-        pages=pages,
-        before=earlier,
-        figures=figure_options,
-        # A memory limit counts for each process separately, so use one process.
-        jobs=jobs or (processors() if memory_limit() is None else 1),
-    )
-    if sys.stderr.isatty() and not quiet:
-        from rich.console import Console
+    names = [str(path) for path in paths]
+    files = read_dataset(names, scenes).response_files
+    # A memory limit counts for each process separately, so use one process.
+    n_processes = jobs or (processors() if memory_limit() is None else 1)
+    # The processes start while this one reads the files.
+    with Workers(n_processes if _bytes(files) >= _LEAST_BYTES else 1, [write_report.__module__]) as workers:
+        try:
+            counts, all_scenes = load_counts(names, scenes, participants=True, pool=pool, strict=strict)
+        except InputError as error:
+            if len(paths) > 1 and any(problem.field in _TWO_RUNS for problem in error.problems):
+                tell(
+                    "Several PATHs are merged. To compare two runs, use: "
+                    "spotball report LATER --before EARLIER --out DIR"
+                )
+            raise
+        earlier = None
+        if before:
+            earlier_counts = read_earlier_run(before, before_scenes, all_scenes, pool=pool, strict=strict)
+            earlier = Scoring(*earlier_counts, choices.model_copy(update={"reference": None}))
+        write = partial(
+            write_report,
+            Scoring(counts, all_scenes, choices),
+            out,
+            image_folders=folders,
+            reasoning=categories,
+            # The report shows images and rationales only if there is a reference to compare with.
+            response_files=files if reference else (),
+            pages=pages,
+            before=earlier,
+            figures=figure_options,
+            workers=workers,
+        )
+        if sys.stderr.isatty() and not quiet:
+            from rich.console import Console
 
-        with Console(stderr=True).status("reading") as status:
-            written = write(tell=status.update)
-    else:
-        written = write(tell=tell)
+            with Console(stderr=True).status("reading") as status:
+                written = write(tell=status.update)
+        else:
+            written = write(tell=tell)
     for warning in written.warnings:
         tell(f"warning: {warning}")
     if written.page.changes:
@@ -204,3 +212,8 @@ def report(
         for sentence in change_sentences(PageView(written), written.page.changes):
             tell(sentence)
     tell(f"wrote {out / PAGE}")
+
+
+def _bytes(files: Iterable[str | Path]) -> int:
+    """Return the total size of files. Standard input and missing files count as empty; reading them comes later."""
+    return sum(Path(file).stat().st_size for file in files if Path(file).is_file())

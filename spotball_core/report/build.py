@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from pathlib import Path
 
 from spotball_core.pages.figures import PAGE_ONLY, FigureOptions
@@ -14,10 +13,7 @@ from spotball_core.report.numbers.gallery import MOST
 from spotball_core.report.numbers.records import PageReport
 from spotball_core.report.write import check_report, write_page
 from spotball_core.scoring.groups import Scoring
-from spotball_core.service.parallel import Workers
-
-LEAST_GROUPS = 12
-"""Minimum number of groups for several processes. With fewer, processes take longer to start than they save."""
+from spotball_core.service.parallel import THIS_PROCESS, Workers
 
 
 def write_report(
@@ -30,7 +26,7 @@ def write_report(
     pages: bool = False,
     before: Scoring | None = None,
     figures: FigureOptions = PAGE_ONLY,
-    jobs: int = 1,
+    workers: Workers = THIS_PROCESS,
     tell: Callable[[str], None] = lambda _: None,
 ) -> PageReport:
     """Compute the report of a scoring and write it into a folder: report.json, report.html and figures/.
@@ -44,8 +40,8 @@ def write_report(
         pages: whether images are on separate pages, in images/, so that all images of a large dataset can be shown.
         before: an earlier run, for a section that states what changed since; see `run_changes`. None for no section.
         figures: which figures are written in addition to those of the page.
-        jobs: number of processes if there are many groups. It does not change the report. A script that passes more
-            than 1 needs `if __name__ == "__main__":` around its code, because worker processes import the script.
+        workers: workers for the computations and figures. They do not change the report. A script that starts workers
+            needs `if __name__ == "__main__":` around its code, because worker processes import the script.
         tell: called with a description of the current step.
 
     Returns:
@@ -58,18 +54,15 @@ def write_report(
         WorkerError: if a process is ended from outside.
     """
     check_report(out)
-    with Workers(jobs if len(scoring.groups) >= LEAST_GROUPS else 1) as workers:
-        # Do this while the processes start.
-        import_module("matplotlib.figure")
-        rationales = example_rationales(response_files, scoring.arrays.scenes)
-        report = analyze(
-            scoring,
-            reasoning=reasoning,
-            rationales=rationales,
-            most_images=None if pages else MOST,
-            before=before,
-            workers=workers,
-            tell=tell,
-        )
-        write_page(report, out, image_folders=image_folders, pages=pages, figures=figures, workers=workers, tell=tell)
+    rationales = example_rationales(response_files, scoring.arrays.scenes)
+    report = analyze(
+        scoring,
+        reasoning=reasoning,
+        rationales=rationales,
+        most_images=None if pages else MOST,
+        before=before,
+        workers=workers,
+        tell=tell,
+    )
+    write_page(report, out, image_folders=image_folders, pages=pages, figures=figures, workers=workers, tell=tell)
     return report

@@ -12,6 +12,7 @@ from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import RLock
@@ -53,10 +54,12 @@ class Workers:
 
     Args:
         jobs: number of processes, including this one.
+        modules: names of modules that other processes import when they start, before their first work.
     """
 
-    def __init__(self, jobs: int) -> None:
+    def __init__(self, jobs: int, modules: Sequence[str] = ()) -> None:
         self._jobs = jobs
+        self._modules = modules
         self._pool: ProcessPoolExecutor | None = None
         self._folder: TemporaryDirectory[str] | None = None
         self._open: deque[_Task] = deque()
@@ -66,7 +69,7 @@ class Workers:
     def __enter__(self) -> Workers:
         if self._jobs > 1:
             try:
-                self._pool = _started(self._jobs - 1)
+                self._pool = _started(self._jobs - 1, self._modules)
             except (ImportError, NotImplementedError, OSError):
                 self._pool = None  # The system has no semaphores, or does not allow further processes.
         return self
@@ -188,15 +191,15 @@ def processors() -> int:
     return os.cpu_count() or 1
 
 
-def _started(jobs: int) -> ProcessPoolExecutor:
+def _started(jobs: int, modules: Sequence[str]) -> ProcessPoolExecutor:
     # Forked processes would inherit locks that other threads hold.
     context = multiprocessing.get_context("spawn")
     with one_thread(*BLAS, POLARS):
-        pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_leave_interrupts)
+        pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_start, initargs=(modules,))
         try:
             # A pool starts its processes with its first tasks. They import this package while this process continues.
             for _ in range(jobs):
-                pool.submit(_leave_interrupts)
+                pool.submit(os.getpid)
         except BaseException:
             _end(pool, at_once=True)
             raise
@@ -229,6 +232,8 @@ def _read(file: Path) -> Any:
     return pickle.loads(file.read_bytes())
 
 
-def _leave_interrupts() -> None:
+def _start(modules: Sequence[str]) -> None:
     """Ignore a terminal's interrupts, which reach all processes; the parent process ends the others."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for module in modules:
+        import_module(module)

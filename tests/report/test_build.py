@@ -17,13 +17,13 @@ from spotball_core.grid import Grid
 from spotball_core.overlay import gridded, layout
 from spotball_core.pages import figures
 from spotball_core.pages.pictures import WIDTH, as_data
-from spotball_core.report import build
 from spotball_core.report.build import write_report
 from spotball_core.report.numbers.records import PageReport
 from spotball_core.report.write import check_report, write_page
 from spotball_core.schema import ScorePolicy, ScoreReport
 from spotball_core.scoring.groups import Scoring
 from spotball_core.scoring.score import load_counts
+from spotball_core.service.parallel import Workers
 from spotball_core.service.paths import find_file
 from tests.report.conftest import Written
 from tests.report.study import GRID, responses, scenes, scoring_of
@@ -71,11 +71,9 @@ def test_again_it_gives_the_same_bytes_whatever_matplotlib_is_set_to(written: Wr
 
 
 @pytest.mark.slow
-def test_several_processes_write_the_same_bytes(
-    written: Written, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(build, "LEAST_GROUPS", 2)
-    write_report(scoring_of(written.study), tmp_path / "again", image_folders=[written.study], jobs=2)
+def test_several_processes_write_the_same_bytes(written: Written, tmp_path: Path) -> None:
+    with Workers(2) as workers:
+        write_report(scoring_of(written.study), tmp_path / "again", image_folders=[written.study], workers=workers)
     assert contents(tmp_path / "again") == contents(written.out)
 
 

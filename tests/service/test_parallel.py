@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -72,7 +73,7 @@ def test_workers_do_several_works_in_order(jobs: int) -> None:
 def test_work_is_done_here_where_processes_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """As where the system has no semaphores, or a limit of processes is reached."""
 
-    def refuse(jobs: int) -> None:
+    def refuse(jobs: int, _: Sequence[str]) -> None:
         raise OSError("no more processes")
 
     monkeypatch.setattr(parallel, "_started", refuse)

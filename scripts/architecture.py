@@ -79,7 +79,7 @@ def _tables(package: str) -> Iterator[str]:
         yield (
             f"\n## `{'.'.join(folder.relative_to(ROOT).parts)}`\n"
             if folder.name == package
-            else (f"\n### `{'.'.join(folder.relative_to(ROOT).parts)}`\n")
+            else f"\n### `{'.'.join(folder.relative_to(ROOT).parts)}`\n"
         )
         yield f"{first_line(folder / '__init__.py')}\n"
         if own:

@@ -14,6 +14,7 @@ from spotball_core.cli.options import Debug, Quiet, Seed, TableFormat
 from spotball_core.errors import InputError, MissingExtraError, OptionError, Problem
 from spotball_core.service.digests import file_digest
 from spotball_core.service.safe_text import show
+from spotball_core.text.numbers import plural
 
 if TYPE_CHECKING:
     from spotball_adapters.gaze.training.experiment import TrainingSource
@@ -146,7 +147,7 @@ def train(
     experiment.prepare(settings, source, out, jobs=jobs or cores)
     tasks = experiment.tasks(settings, source, out, picked_device() if checkpoint else "cpu")
     n_done = sum(experiment.is_done(task) for task in tasks)
-    tell(f"{out}: {len(tasks)} runs" + (f", {n_done} of them already done" if n_done else ""))
+    tell(f"{out}: {plural(len(tasks), 'run')}" + (f", {n_done} of them already done" if n_done else ""))
 
     def on_progress(run: Run) -> None:
         right = (

@@ -75,8 +75,8 @@ class ReplyStore(RunStore):
         numbers = list(samples)
         marks = ", ".join("?" * len(numbers))
         query = (
-            "SELECT step, sample, text FROM replies "
-            f"WHERE sport = ? AND image = ? AND prompt = ? AND sample IN ({marks})"
+            "SELECT step, sample, text FROM replies WHERE sport = ? AND image = ? AND prompt = ? AND sample IN "
+            f"({marks})"
         )
         return {(step, sample): text for step, sample, text in self.rows(query, sport, image, prompt, *numbers)}
 

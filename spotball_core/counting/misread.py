@@ -174,5 +174,5 @@ def _with_others(problem: Problem, others: Sequence[str]) -> Problem:
         return problem
     named = ", ".join(others[:SHOWN_FILES]) + (", ..." if len(others) > SHOWN_FILES else "")
     return replace(
-        problem, found=(f"{problem.found} (and in {len(others):,} more file{'s' if len(others) > 1 else ''}: {named})")
+        problem, found=f"{problem.found} (and in {len(others):,} more file{'s' if len(others) > 1 else ''}: {named})"
     )

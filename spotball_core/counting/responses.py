@@ -344,7 +344,7 @@ class Reader:
                 check(
                     pl.col(one).is_null() & pl.col(other).is_not_null(),
                     one,
-                    (f"no value, but a value in {other}"),
+                    f"no value, but a value in {other}",
                     "values in both columns",
                 )
                 wrong = not_whole(one) if one in ("row", "col") else not_finite(one)
@@ -357,8 +357,7 @@ class Reader:
 
         sports = self.scenes.group_by("sport").agg(pl.len(), pl.col("image").first()).sort("sport").collect()
         known = "; ".join(
-            (f"{sport} has {n} image{'' if n == 1 else 's'}, such as '{first}'")
-            for sport, n, first in sports.iter_rows()
+            f"{sport} has {n} image{'' if n == 1 else 's'}, such as '{first}'" for sport, n, first in sports.iter_rows()
         )
         return (
             f"an image of the scenes file: {known}. Use the ids of this file, or name another scenes file with --scenes"

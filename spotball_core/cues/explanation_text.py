@@ -107,7 +107,7 @@ def _tables(report: CueReport) -> Iterator[Titled]:
         for group in groups
     ]
     yield (
-        ("Held-out gain in bits per guess; the gain of bodies is added to places and players"),
+        "Held-out gain in bits per guess; the gain of bodies is added to places and players",
         3,
         [*_NAMES, *heads],
         rows,
@@ -116,7 +116,7 @@ def _tables(report: CueReport) -> Iterator[Titled]:
     if added:
         rows = [[*_name(group), *(_cell(group.added.get(key)) for key in added)] for group in groups]
         yield (
-            ("Gain that each group of body cues adds to places and players, in bits per guess"),
+            "Gain that each group of body cues adds to places and players, in bits per guess",
             3,
             [*_NAMES, *added],
             rows,

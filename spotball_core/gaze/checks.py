@@ -69,8 +69,7 @@ def hint_effect(rows: pl.DataFrame, hinted: Collection[str]) -> Effect | None:
         listed = ", ".join(sorted(prompts))
         raise OptionError(
             f"--hinted: found {', '.join(sorted(hinted))}, expected some but not all of the prompts {listed}. Name "
-            "only "
-            "the prompts with the hint"
+            "only the prompts with the hint"
         )
     of_these = rows.filter(pl.col("condition") != "incongruent")
     has_hint = pl.col("prompt_id").is_in(list(hinted))

@@ -156,7 +156,7 @@ def _fleet(report: GazeReport) -> Iterator[Titled]:
             for result in fleet.respondents
         ]
         yield (
-            (f"Accuracy compared with guessing, all conditions; respondents (of {n}) not above guessing: {by_test}"),
+            f"Accuracy compared with guessing, all conditions; respondents (of {n}) not above guessing: {by_test}",
             1,
             heads,
             rows,

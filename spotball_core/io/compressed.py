@@ -105,10 +105,6 @@ def _copy(packed: BinaryIO, out: BinaryIO, path: Path) -> None:
         if n > most:
             actual = f"a file that unpacks to more than {most:,} bytes"
             raise InputError(
-                [
-                    Problem(
-                        str(path), None, "file", actual, ("at most 2 GB, or 100 times the size of the compressed file")
-                    )
-                ]
+                [Problem(str(path), None, "file", actual, "at most 2 GB, or 100 times the size of the compressed file")]
             )
         out.write(block)

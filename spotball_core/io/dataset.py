@@ -48,7 +48,7 @@ def read_dataset(paths: str | Path | Sequence[str | Path], scenes: str | Path | 
             if by_key.setdefault(scene.key, scene) != scene:
                 actual = f"a scene {scene.sport}/{scene.image} that differs from an earlier one"
                 problems.append(
-                    Problem(str(path / SCENES), None, "image", actual, ("the same scene, or another image id"))
+                    Problem(str(path / SCENES), None, "image", actual, "the same scene, or another image id")
                 )
     if problems:
         raise InputError(problems)

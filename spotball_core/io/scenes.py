@@ -87,7 +87,7 @@ def _lines(path: Path) -> list[str]:
         raise InputError([problem]) from None
     except (IsADirectoryError, NotADirectoryError):
         actual, fix = (
-            ("a folder", ("Name the file scenes.jsonl in this folder"))
+            ("a folder", "Name the file scenes.jsonl in this folder")
             if path.is_dir()
             else ("no such file", "Name a dataset folder")
         )

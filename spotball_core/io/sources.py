@@ -389,7 +389,7 @@ def _check_columns(name: str, columns: Iterable[str]) -> None:
         wrong(
             "image",
             f"the columns {listed}",
-            ("a column `image`. Rename the column that contains the image ids to `image`"),
+            "a column `image`. Rename the column that contains the image ids to `image`",
         )
     for first, second in (("x", "y"), ("y", "x"), ("row", "col"), ("col", "row")):
         if first in present and second not in present:

@@ -122,9 +122,8 @@ def collect(reports: Sequence[SourceReport]) -> tuple[dict[ScoredTask, TaskEntri
         if n_unknown:
             notes.append(
                 f"{source.source} is from an older version and does not record the scored images of "
-                f"{plural(n_unknown, 'group')}. "
-                f"{'This group is' if n_unknown == 1 else 'These groups are'} excluded. Run `spotball score` again to "
-                f"include {'it' if n_unknown == 1 else 'them'}."
+                f"{plural(n_unknown, 'group')}. {'This group is' if n_unknown == 1 else 'These groups are'} excluded. "
+                f"Run `spotball score` again to include {'it' if n_unknown == 1 else 'them'}."
             )
     return tasks, notes
 

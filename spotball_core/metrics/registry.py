@@ -165,7 +165,7 @@ _ALL = (
             "Symmetric center bias",
             "SCB",
             "ratio",
-            ("1 = no center bias, below 1 = center bias"),
+            "1 = no center bias, below 1 = center bias",
         ),
         *(None, ("truth",), "strategy"),
         function=strategy.symmetric_center_bias,

@@ -47,10 +47,9 @@ def picture(report: ReasoningReport) -> PagePicture:
     )
     interval_note = ", with 95% bootstrap intervals over images" if report.provenance.bootstrap else ""
     caption = (
-        f"Dots show the share of rationales that are closest to the category's sentences (published method)"
-        f"{interval_note}. Short lines show the share after the offset between the categories is removed; the offset "
-        "was "
-        f"{_corpus(report)}. All rationales of a row have the same weight."
+        "Dots show the share of rationales that are closest to the category's sentences (published "
+        f"method){interval_note}. Short lines show the share after the offset between the categories is removed; the "
+        f"offset was {_corpus(report)}. All rationales of a row have the same weight."
     )
     return PagePicture(NAME, "What rationales mention", caption, chart, tuple(map(_words, report.panels)))
 

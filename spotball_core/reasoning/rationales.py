@@ -73,7 +73,7 @@ def read_rationales(
             expected = f"responses with rationales in the column {COLUMN}"
             raise InputError(
                 [
-                    Problem(str(path), None, "file", ("a counts file, which contains no rationales"), expected)
+                    Problem(str(path), None, "file", "a counts file, which contains no rationales", expected)
                     for path in count_files
                 ]
             )

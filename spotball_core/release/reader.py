@@ -188,7 +188,7 @@ class ReleaseReader:
         if existing != path:
             dropped = existing if self.image_files[key] == path else path
             self._note(
-                dropped, (f"this file is excluded, because {self.image_files[key].name} is used for the same image")
+                dropped, f"this file is excluded, because {self.image_files[key].name} is used for the same image"
             )
 
     def _read_truth(self, path: Path, sport: str) -> None:
@@ -230,12 +230,12 @@ class ReleaseReader:
                 apart.append(image)
         if beyond:
             self._note(
-                path, (f"images whose ball box extends beyond the image (boxes are not clipped): {listed(beyond)}")
+                path, f"images whose ball box extends beyond the image (boxes are not clipped): {listed(beyond)}"
             )
         if apart:
             self._note(
                 path,
-                (f"images whose ball box lies outside the annotated cells (scores use the cells): {listed(apart)}"),
+                f"images whose ball box lies outside the annotated cells (scores use the cells): {listed(apart)}",
             )
 
     # Players -------------------------------------------------------------------------------------------------
@@ -285,7 +285,7 @@ class ReleaseReader:
             if n_players != (n_boxes := len(self.players.get((sport, image), ()))):
                 self._note(
                     path,
-                    (f"{sport} {image} has {n_players} players in this file, but {n_boxes} boxes. The boxes are used"),
+                    f"{sport} {image} has {n_players} players in this file, but {n_boxes} boxes. The boxes are used",
                 )
 
     # Responses -----------------------------------------------------------------------------------------------
@@ -308,7 +308,7 @@ class ReleaseReader:
                     raise broken(
                         path,
                         "file name",
-                        (f"a second file of {sport}, next to {files[place].name}"),
+                        f"a second file of {sport}, next to {files[place].name}",
                         "one file per sport",
                     )
                 files[place] = path
@@ -384,13 +384,13 @@ class ReleaseReader:
         if not repeats and not (rows["sample"] < 1).any():
             return rows
         reason = (
-            (f"{repeats} rows have a sample number that occurs more than once")
+            f"{repeats} rows have a sample number that occurs more than once"
             if repeats
             else "samples are not numbered from 1"
         )
         self._note(
             path,
-            (f"{reason}. All rows are kept, and the samples of each image are renumbered in the order of the file"),
+            f"{reason}. All rows are kept, and the samples of each image are renumbered in the order of the file",
         )
         return rows.with_columns(sample=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over(person_image))
 

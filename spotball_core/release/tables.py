@@ -41,12 +41,12 @@ HAS_SPORT: tuple[Demand, ...] = (
     (
         "sport",
         pl.col("in_sport").is_not_null(),
-        (f"one of {', '.join(SPORTS)}, in this column or as the folder of the image"),
+        f"one of {', '.join(SPORTS)}, in this column or as the folder of the image",
     ),
     (
         "image",
         (pl.col("folder_sport") == pl.col("in_sport")).fill_null(True),
-        ("an image in the folder of the row's sport"),
+        "an image in the folder of the row's sport",
     ),
 )
 

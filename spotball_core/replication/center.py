@@ -51,7 +51,7 @@ def _over_sports(material: Material, figure: Published) -> ReplicatedFigure:
             None,
             note="data of all sports are needed"
             if respondents == (PEOPLE,)
-            else ("data of all models and sports are needed"),
+            else "data of all models and sports are needed",
         )
     is_ratio = "center ratio" in figure.quantity
     extreme = max if figure.quantity.startswith("highest") else min

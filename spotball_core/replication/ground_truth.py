@@ -20,13 +20,11 @@ WHERE = "ground truth"
 RULE = (
     "rule: the ball's cells are those that a rectangle touches, including its edges. The rectangle's center is (gt_x, "
     "gt_y) in soccer and (x, y) in the other sports, and its size is the unconverted width and height. standard: "
-    "number "
-    "of images in which the ball's box in pixels gives the same cells"
+    "number of images in which the ball's box in pixels gives the same cells"
 )
 EFFECT = (
     "reproduced: value with the published cells, which the scores use. standard: value with the cells of the ball's "
-    "box "
-    "in pixels. Entropy, near-player rate, overlap rate and Wasserstein distance do not depend on these cells"
+    "box in pixels. Entropy, near-player rate, overlap rate and Wasserstein distance do not depend on these cells"
 )
 
 Cells = tuple[str, ...]

@@ -29,7 +29,7 @@ def check_accuracy(material: Material) -> Iterator[ReplicatedFigure]:
         n = material.n_scored(figure.condition)
         differs = figure.n is not None and n is not None and figure.n != n
         cause = (
-            (f"another run: the published figure has {figure.n:,} answers, these data have {n:,}") if differs else None
+            f"another run: the published figure has {figure.n:,} answers, these data have {n:,}" if differs else None
         )
         yield judge(figure, reproduced, standard, cause=cause, note=absent(figure))
     for figure in material.printed(*_IN_TEXT):
@@ -46,7 +46,7 @@ def _extreme(material: Material, figure: Published) -> ReplicatedFigure:
             None,
             note="data of all sports are needed"
             if respondents == (PEOPLE,)
-            else ("data of all models and sports are needed"),
+            else "data of all models and sports are needed",
         )
     extreme = min if figure.quantity.startswith("lowest") else max
     conditions = [condition for respondent in respondents for condition in material.of(respondent)]

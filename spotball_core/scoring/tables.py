@@ -120,7 +120,7 @@ def _ceilings(report: ScoreReport) -> Iterator[Titled]:
         "sport",
         "participants",
         "images",
-        (f"Distance of one half from the other ({unit})"),
+        f"Distance of one half from the other ({unit})",
         f"Distance of uniform guessing ({unit})",
     ]
     rows = [
@@ -138,7 +138,7 @@ def _ceilings(report: ScoreReport) -> Iterator[Titled]:
     yield (
         "Noise ceiling",
         1,
-        [*heads, "Accuracy of a participant (%)", ("Accuracy of the others' most frequent cell (%)")],
+        [*heads, "Accuracy of a participant (%)", "Accuracy of the others' most frequent cell (%)"],
         rows,
     )
     heads = ["sport", "group", f"Sampling floor ({unit})", "Closeness (0: uniform guessing, 1: people)"]
@@ -190,13 +190,13 @@ def _said(value: MetricValue, factor: float, digits: int, *, with_sd: bool = Fal
 
 def _foot(report: ScoreReport) -> str:
     drawn = (
-        ("participants (over images if there are no participants)")
+        "participants (over images if there are no participants)"
         if report.policy.cluster == "participant"
         else "images"
     )
     spread = "± is the standard deviation over images. " if report.groups else ""
     intervals = (
-        (f"Brackets show 95% bootstrap intervals over {drawn}.")
+        f"Brackets show 95% bootstrap intervals over {drawn}."
         if report.policy.bootstrap
         else "No intervals were computed."
     )

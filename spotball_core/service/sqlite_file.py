@@ -170,7 +170,7 @@ def sqlite_errors(path: Path) -> Iterator[None]:
             raise DamagedStoreError(f"{path}: the file is damaged ({message}). Restore it from a backup") from error
         full = "full" in message or "disk" in message
         advice = (
-            (". Free space on the disk and run the command again. Stored results are safe and are not repeated")
+            ". Free space on the disk and run the command again. Stored results are safe and are not repeated"
             if full
             else ""
         )

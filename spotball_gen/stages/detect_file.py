@@ -112,8 +112,8 @@ class FromFile:
         path = self._path(settings.path)
         if fixed and not (path.is_dir() if settings.format == "yolo" else path.is_file()):
             raise OptionError(
-                "detect: path: the "
-                f"{'folder' if settings.format == 'yolo' else 'file'} {path} does not exist. Correct the path"
+                f"detect: path: the {'folder' if settings.format == 'yolo' else 'file'} {path} does not exist. Correct "
+                "the path"
             )
         if fixed and settings.format == "coco":
             self._coco[path] = read_coco(path)

@@ -452,7 +452,7 @@ BAD_ROWS = [
         {"image": "2", "cell": "D5", "probabilities": {"D5": 1}},
         "cell",
         "cell, probabilities",
-        ("only one form of answer"),
+        "only one form of answer",
     ),
     (
         {"image": "2", "x": "1", "y": "1", "probabilities": {"D5": 1}},
@@ -470,13 +470,13 @@ BAD_ROWS = [
         {"image": "2", "probabilities": {"D5": 0.5, "D6": 0.25}},
         "probabilities",
         "a sum of 0.75",
-        ("a sum of 1 (tolerance: 1e-06)"),
+        "a sum of 1 (tolerance: 1e-06)",
     ),
     (
         {"image": "2", "probabilities": {"D5": 1.000002}},
         "probabilities",
         "a sum of 1.000002",
-        ("a sum of 1 (tolerance: 1e-06)"),
+        "a sum of 1 (tolerance: 1e-06)",
     ),
     (
         {"image": "2", "probabilities": {"D5": 0.5, "5d": 0.5}},
@@ -737,7 +737,7 @@ BAD_FILES = [
     (
         "a.csv",
         "image;cell\n2;D5\n",
-        [(":1: header: found fields separated by semicolons, expected fields separated by commas")],
+        [":1: header: found fields separated by semicolons, expected fields separated by commas"],
     ),
     ("a.csv", "image,x\n2,3\n", [": y: found a column x without a column y, expected both columns"]),
     ("a.jsonl", '{"image":"2","col":3}\n', [": row: found a column col without a column row, expected both columns"]),

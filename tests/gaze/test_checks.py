@@ -34,7 +34,7 @@ def test_hinted_prompts_are_some_but_not_all() -> None:
     rows = table(photo(0, prompt_id="1"), photo(0, prompt_id="2"))
     for wrong in (["1", "2"], [], ["3"]):
         with pytest.raises(
-            OptionError, match=(f"found {', '.join(wrong)}, expected some but not all of the prompts 1, 2")
+            OptionError, match=f"found {', '.join(wrong)}, expected some but not all of the prompts 1, 2"
         ):
             hint_effect(rows, wrong)
     assert hint_effect(rows, ["1"]) is None

@@ -279,11 +279,11 @@ class TestResponses:
     def test_uneven_runs_are_noted(self, release: Release) -> None:
         assert notes(
             release,
-            ("llama/level1_volleyball.csv: the number of responses differs between images: 4 on 1 image, 2 on 1 image"),
+            "llama/level1_volleyball.csv: the number of responses differs between images: 4 on 1 image, 2 on 1 image",
         )
         assert notes(
             release,
-            ("gemini/level2_soccer.csv: the number of responses differs between images: 4 on 3 images, 6 on 1 image"),
+            "gemini/level2_soccer.csv: the number of responses differs between images: 4 on 3 images, 6 on 1 image",
         )
         assert not notes(release, "gpt", "uneven")
 
@@ -297,10 +297,10 @@ class TestResponses:
             ("volleyball", "2", "3", 1, "hands, all of them"),
         ]
         assert notes(
-            release, ("soccer_explanations.csv: 1 of 3 explanations are excluded, because the participant did not")
+            release, "soccer_explanations.csv: 1 of 3 explanations are excluded, because the participant did not"
         )
         assert notes(
-            release, ("basketball_explanations.csv: 2 of 3 explanations are excluded, because the participant did not")
+            release, "basketball_explanations.csv: 2 of 3 explanations are excluded, because the participant did not"
         )
         assert not notes(release, "volleyball_explanations.csv")
 

@@ -226,7 +226,7 @@ def notes(verdict: Supports, pairs: Sequence[Pair], alpha: float) -> tuple[str, 
         )
     if verdict != "eye-head ambivalent" and apart and equal:
         return (
-            ("The means at distances above 0 are equal within the margin of the equivalence test, as for a coin flip."),
+            "The means at distances above 0 are equal within the margin of the equivalence test, as for a coin flip.",
         )
     return ()
 

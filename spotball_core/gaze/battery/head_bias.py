@@ -43,7 +43,7 @@ def head_more_often(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
     if either.is_empty():
         return no_answer(
             "2.1",
-            ("no answer to an incongruent photo with more than two objects is the gaze target or the head target"),
+            "no answer to an incongruent photo with more than two objects is the gaze target or the head target",
         )
     counts: dict[str, Any] = {
         "n_trials": len(either),
@@ -141,8 +141,7 @@ def same_choice(rows: pl.DataFrame) -> Finding:
     return tested(
         "2.2",
         f"The same object was chosen in {share:.1%} of {len(combined):,} combinations of photos that differ only in "
-        "the "
-        f"eyes (chance: {chance:.1%}).",
+        f"the eyes (chance: {chance:.1%}).",
         estimate=test.estimate,
         ci95=test.ci95,
         scale="share of combinations with the same choice for all photos, minus chance",

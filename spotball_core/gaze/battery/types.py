@@ -105,7 +105,7 @@ def table_markdown() -> str:
     words = {True: "yes", False: "no", None: ""}
     heads = (
         "Test 1: gap",
-        (f"At least {ENOUGH} of Tests 2.1 to 2.4"),
+        f"At least {ENOUGH} of Tests 2.1 to 2.4",
         "Test 3: responsive",
         "Type that Test 4 supports",
         "Type",

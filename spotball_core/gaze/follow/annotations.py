@@ -94,7 +94,7 @@ def read_video_attention(folder: str | Path, sizes: Sizes) -> tuple[FollowTarget
     files = sorted(folder.glob("*/*/*.txt"))
     if not files:
         raise InputError(
-            [Problem(str(folder), None, "file", "no annotations", ("files with paths such as show/clip/person.txt"))]
+            [Problem(str(folder), None, "file", "no annotations", "files with paths such as show/clip/person.txt")]
         )
     targets = []
     for path in files:
@@ -163,7 +163,7 @@ def read_predictions(path: str | Path) -> tuple[FollowPrediction, ...]:
         x, y = (_number(path, line, name, values.get(name, "")) for name in ("x", "y"))
         if not (0 <= x <= 1 and 0 <= y <= 1):
             raise InputError(
-                [Problem(str(path), line, "x, y", f"{x:g}, {y:g}", ("shares of width and height, from 0 to 1"))]
+                [Problem(str(path), line, "x, y", f"{x:g}, {y:g}", "shares of width and height, from 0 to 1")]
             )
         heatmap = values.get("heatmap")
         new = FollowPrediction(

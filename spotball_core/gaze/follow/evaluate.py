@@ -103,8 +103,7 @@ def evaluate_following(
         if (prediction.image, prediction.person) not in by_key:
             raise OptionError(
                 f"{prediction.respondent}: image {prediction.image}, person {prediction.person} has no annotation. "
-                "Correct the "
-                "columns image and person"
+                "Correct the columns image and person"
             )
     results = []
     for name in names:
@@ -124,12 +123,12 @@ def evaluate_following(
                 angle=_mean(
                     angles,
                     images,
-                    ("the sizes of the images are unknown; name their folder with --images"),
+                    "the sizes of the images are unknown; name their folder with --images",
                     bootstrap,
                     seed,
                 ),
                 auc=_mean(
-                    aucs, images, ("there are no heat maps, or the sizes of the images are unknown"), bootstrap, seed
+                    aucs, images, "there are no heat maps, or the sizes of the images are unknown", bootstrap, seed
                 ),
                 n_missing=len(inside) - len(own),
             )
@@ -195,7 +194,7 @@ def _annotators(targets: Sequence[FollowTarget], bootstrap: int, seed: int) -> F
         average_distance=_mean(average, images, "", bootstrap, seed),
         minimum_distance=_mean(minimum, images, "", bootstrap, seed),
         angle=_mean(
-            angles, images, ("the sizes of the images are unknown; name their folder with --images"), bootstrap, seed
+            angles, images, "the sizes of the images are unknown; name their folder with --images", bootstrap, seed
         ),
         auc=FollowMean(value=None, reason="annotators give points, not heat maps"),
         n_missing=0,

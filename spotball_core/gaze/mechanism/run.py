@@ -65,8 +65,7 @@ def fit_mechanism(rows: pl.DataFrame, *, seed: int = 0) -> Mechanism:
     if data.n_scenes < LEAST_SCENES:
         raise OptionError(
             f"the cue model needs at least {LEAST_SCENES} scenes with a head target, found {data.n_scenes}; scenes "
-            "differ in"
-            " objects, proximity or view"
+            "differ in objects, proximity or view"
         )
     by_kernel = fit_kernels(data)
     fits = fit_structures(by_kernel[0])

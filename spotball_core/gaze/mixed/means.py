@@ -224,8 +224,7 @@ def _grid(
         if name in at:
             if variable.levels is not None or not len(at[name]) or (name not in by and len(at[name]) > 1):
                 raise OptionError(
-                    f"{name}: `at` needs a numeric variable with one value, or several values if the variable is "
-                    "in "
+                    f"{name}: `at` needs a numeric variable with one value, or several values if the variable is in "
                     "`by`"
                 )
             values[name] = [float(value) for value in at[name]]

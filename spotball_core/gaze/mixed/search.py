@@ -148,7 +148,7 @@ class Search:
         return (
             ""
             if decrement < ACCEPTED
-            else (f"the search stopped about {decrement:.2g} below the maximum of the log likelihood")
+            else f"the search stopped about {decrement:.2g} below the maximum of the log likelihood"
         )
 
     def _hessian(self, slope: FloatArray) -> FloatArray:

@@ -89,7 +89,7 @@ def choose(
             else:
                 worse, best = sorted((best, candidate), key=lambda option: option.log_likelihood)
                 dropped.append(
-                    Dropped(tuple(worse.sds), (f"{', '.join(best.sds)} has a higher likelihood"), worse.log_likelihood)
+                    Dropped(tuple(worse.sds), f"{', '.join(best.sds)} has a higher likelihood", worse.log_likelihood)
                 )
             if best and full.converged and best.log_likelihood > full.log_likelihood - AS_GOOD:
                 break

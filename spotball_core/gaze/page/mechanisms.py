@@ -16,13 +16,11 @@ _LOOKS: Final = {"2": ("model-2", "^"), "3": ("model-1", "o"), "4": ("people", "
 
 _LEAD: Final = (
     "The cue model explains each choice by an internal position in the row of objects. With probability q, the "
-    "respondent "
-    "follows one cue alone: the position is the head target (with probability w) or the gaze target. Otherwise, the "
-    "respondent combines both cues: the position lies between the targets, and w is the weight of the head. The model "
-    "adds noise to the position. A share of the trials, the lapses, is answered at random. The mechanism is the "
-    "simplest "
-    "special case of the model that predicts held-out scenes as well as the best one. The mechanism none means that no "
-    "special case fits."
+    "respondent follows one cue alone: the position is the head target (with probability w) or the gaze target. "
+    "Otherwise, the respondent combines both cues: the position lies between the targets, and w is the weight of the "
+    "head. The model adds noise to the position. A share of the trials, the lapses, is answered at random. The "
+    "mechanism is the simplest special case of the model that predicts held-out scenes as well as the best one. The "
+    "mechanism none means that no special case fits."
 )
 
 
@@ -41,9 +39,8 @@ def mechanisms(report: GazeReport) -> Section | None:
     panels = [panel for result in report.respondents if (panel := _panel(result)).lines]
     words = (
         "Share of choices of the head target, by its offset. The offset is the number of objects from the gaze target "
-        "to the head target; it is negative if the head target comes first. Markers show the observed shares, with "
-        "95% intervals over "
-        "photos. Dashed lines show the cue model."
+        "to the head target; it is negative if the head target comes first. Markers show the observed shares, with 95% "
+        "intervals over photos. Dashed lines show the cue model."
     )
     chart = TrendChart(tuple(panels), "offset from gaze to head target", "head target", percent=True, start=0.0)
     picture = PagePicture("gaze-curves", "Psychometric curves", words, chart, trend_alts(panels, percent=True))

@@ -89,8 +89,7 @@ def _types(report: GazeReport) -> Section:
     )
     caption = (
         "Result of each test, and type of each respondent (Table 2 of the paper). + means yes, - means no, ? means "
-        "that "
-        "the trials do not allow an answer."
+        "that the trials do not allow an answer."
     )
     table = PageTable("types", caption, heads, 1, (TableRows("", rows),))
     points = tuple(f"{result.respondent}: {result.summary}" for result in report.respondents)
@@ -174,9 +173,8 @@ def _scene_effects(report: GazeReport) -> Section | None:
     caption = (
         "Mean wrongness in the natural and the congruent condition, by proximity and view, with 95% intervals over "
         "photos. Wrongness is the distance from the chosen object to the gaze target, as a share of the largest "
-        "possible "
-        "distance. At proximity 3, the objects are closest together. The dashed line shows random guessing on the same "
-        "photos."
+        "possible distance. At proximity 3, the objects are closest together. The dashed line shows random guessing on "
+        "the same photos."
     )
     pictures = [
         PagePicture(
@@ -255,9 +253,8 @@ def _conditions(report: GazeReport, looks: dict[str, Look]) -> Section | None:
     chart = DotChart(tuple(panels), "accuracy", "share", end=1.0)
     caption = (
         "Share of correct choices by condition. In the natural condition, the head is free. In the congruent "
-        "condition, "
-        "it points to the gaze target, and in the incongruent condition to another object. If the respondents are "
-        "checkpoints of one training run, read the chart from top to bottom."
+        "condition, it points to the gaze target, and in the incongruent condition to another object. If the "
+        "respondents are checkpoints of one training run, read the chart from top to bottom."
     )
     picture = PagePicture("gaze-conditions", "Accuracy by condition", caption, chart, _dot_alts(panels))
     return Section("conditions", "Does the head decide?", pictures=(picture,))
@@ -289,11 +286,9 @@ def _head(report: GazeReport) -> Section | None:
         return None
     caption = (
         "Share of choices of the head target (the object that the head points to), by its distance from the gaze "
-        "target, "
-        "with 95% intervals over photos (Test 4). Distances count objects. If a respondent follows eyes or head like a "
-        "coin flip, the share falls between distances 0 and 1 and then stays constant. If the head dominates, the "
-        "share "
-        "falls with every step. If the respondent follows only the head, the share is constant."
+        "target, with 95% intervals over photos (Test 4). Distances count objects. If a respondent follows eyes or "
+        "head like a coin flip, the share falls between distances 0 and 1 and then stays constant. If the head "
+        "dominates, the share falls with every step. If the respondent follows only the head, the share is constant."
     )
     chart = TrendChart(tuple(panels), "distance between the targets", "head target", percent=True, start=0.0)
     picture = PagePicture("gaze-head", "Choosing the head target", caption, chart, trend_alts(panels, percent=True))

@@ -124,7 +124,7 @@ def _data_sentences(view: PageView, numbers: RunChanges) -> Iterator[str]:
         yield f"Only the later run contains {_groups(numbers, numbers.only_after)}."
     yield from _image_sentences(numbers)
     if numbers.same_reference is False:
-        yield (f"The responses of {view.reference} differ between the runs. All distances use those of the later run.")
+        yield f"The responses of {view.reference} differ between the runs. All distances use those of the later run."
     earlier, later = numbers.parse_policies_before, view.report.provenance.parse_policies
     if earlier != later:
         policies = (" and ".join(names) or "“not recorded”" for names in (earlier, later))
@@ -150,7 +150,7 @@ def _image_sentences(numbers: RunChanges) -> Iterator[str]:
         why = (
             "is not compared, because its scene differs"
             if len(scenes) == 1
-            else ("are not compared, because their scenes differ")
+            else "are not compared, because their scenes differ"
         )
         yield f"{plural(len(scenes), 'image')} {why} between the runs: {_some(scenes)}."
     if images.other_players:

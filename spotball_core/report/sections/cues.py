@@ -100,9 +100,8 @@ def _photos(view: PageView, folders: Sequence[Path]) -> list[PagePicture]:
         return []
     caption = (
         f"Guesses of {view.reference}, and the scores of some cues, on the {plural(len(photos), 'image')} with the "
-        "most "
-        "reliable directions of heads. Darker cells have higher scores. Outlined cells contain the ball. Arrows show "
-        "the detected directions; longer arrows are more reliable."
+        "most reliable directions of heads. Darker cells have higher scores. Outlined cells contain the ball. Arrows "
+        "show the detected directions; longer arrows are more reliable."
     )
     alts = tuple(f"Maps of {', '.join(_SHOWN)} on image {photo.scene.image} of {photo.scene.sport}" for photo in photos)
     return [PagePicture("cue-maps", "Cues on the photos", caption, CuePhotoChart(photos), alts)]

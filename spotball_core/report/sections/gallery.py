@@ -34,8 +34,7 @@ def images(view: PageView, folders: Sequence[Path], workers: Workers = THIS_PROC
     first = (
         f"For each image, this section shows the ball, the guesses of {view.reference}, and the guesses of all "
         "respondents side by side. The images of a sport are sorted by disagreement, which is the mean distance "
-        "between "
-        f"the guesses of the respondents and those of {view.reference}."
+        f"between the guesses of the respondents and those of {view.reference}."
     )
     lead = [first]
     if shown.left_out:

@@ -70,8 +70,7 @@ def _ceiling_words(one: Ceiling, unit: str, view: PageView) -> str:
         f"{one.sport}: the distance between two halves of {one.n_participants} participants is "
         f"{told(one.split_half, unit)}, and the distance of uniform guessing is {quantity(one.uniform, unit)}. A "
         f"participant finds the ball in {told(one.participant_accuracy, 'share')} of guesses, and the most frequent "
-        "cell "
-        f"of the other participants in {told(one.leave_one_out_accuracy, 'share')}"
+        f"cell of the other participants in {told(one.leave_one_out_accuracy, 'share')}"
     )
     known = [(g, one.score[g.name]) for g in view.of_sport(one.sport) if g.name in one.score]
     scores = [(score.value, told(score, "score"), g) for g, score in known if score.value is not None]
@@ -135,8 +134,7 @@ def mixture(view: PageView) -> Section:
     reference = view.reference
     people = (
         f" Another part, `people`, is the distribution of guesses of {reference}; the mixture of {reference} itself "
-        "does "
-        "not have it."
+        "does not have it."
         if reference
         else ""
     )

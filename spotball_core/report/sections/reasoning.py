@@ -15,8 +15,7 @@ def words(report: ReasoningReport) -> Section:
     """Return the section: the share of each category, its reliability, and its associations."""
     what = (
         f"Each rationale is embedded ({report.provenance.embedder}, {report.provenance.model}). Its category is the "
-        "one "
-        f"whose sentences are closest to it on average. The categories are {listed(report.categories)}. A category "
+        f"one whose sentences are closest to it on average. The categories are {listed(report.categories)}. A category "
         "shows which sentences a rationale resembles, not what a respondent looked at."
     )
     lead = (
@@ -41,9 +40,8 @@ def _offset_words(offset: Offset) -> str:
     if offset.texts == "rationales":
         which = "all rationales, with equal weight for each group"
     return (
-        "The sentences of one category can be closer to all texts than those of another category. Over "
-        f"{which}, the mean cosine is largest for {closest}, by {offset.spread:.3f}. Centered shares remove this "
-        "offset."
+        f"The sentences of one category can be closer to all texts than those of another category. Over {which}, the "
+        f"mean cosine is largest for {closest}, by {offset.spread:.3f}. Centered shares remove this offset."
     )
 
 
@@ -129,10 +127,8 @@ def _trust_table(report: ReasoningReport) -> PageTable:
         cells[place] = (*_names(group), *row)
     caption = (
         "The margin is the difference in mean cosine between the closest category and the next one; it is compared "
-        "with "
-        "random labels of the templates. The other columns show how many rationales change their category if the "
-        "offset "
-        "is removed, and how often a keyword rule gives the same category."
+        "with random labels of the templates. The other columns show how many rationales change their category if the "
+        "offset is removed, and how often a keyword rule gives the same category."
     )
     return PageTable("reasoning-trust", caption, heads, 2, _by_sport(report, cells), "Reliability of the categories")
 
@@ -143,7 +139,7 @@ def _contrast_table(report: ReasoningReport) -> PageTable:
         "Categories",
         "Statistic",
         "Mean of the first",
-        ("Mean of the second"),
+        "Mean of the second",
         "Difference",
         "Rationales",
     )

@@ -50,10 +50,8 @@ def alignment(view: PageView) -> Section:
         return Section("alignment", title, missing=why)
     lead = (
         "The Wasserstein distance is the average distance by which a respondent's guesses for an image must be moved "
-        "to "
-        f"match those of {view.reference}. It is averaged over images. Lower values are closer. The distance is "
-        "matched: "
-        "its estimate does not depend on the number of responses. It is 0 for a respondent that answers like "
+        f"to match those of {view.reference}. It is averaged over images. Lower values are closer. The distance is "
+        "matched: its estimate does not depend on the number of responses. It is 0 for a respondent that answers like "
         f"{view.reference}, and estimates near 0 may be negative."
     )
     chance = {sport: numbers.uniform.wasserstein_matched for sport, numbers in view.by_sport.items()}
@@ -73,15 +71,12 @@ def center(view: PageView) -> Section:
     """Return the section on where in the image guesses gather, and how widely they spread (Table 3)."""
     lead = (
         "The center ratio is the share of guesses in the center window, divided by the share of the ball's cells in "
-        "it. "
-        "A value above 1 means center bias. The window (rows 2–4 and columns 3–7 of the paper's grid) is half a cell "
-        "left of and above the image's center. The symmetric center bias avoids this offset, so it is the better "
+        "it. A value above 1 means center bias. The window (rows 2–4 and columns 3–7 of the paper's grid) is half a "
+        "cell left of and above the image's center. The symmetric center bias avoids this offset, so it is the better "
         "measure. It is the mean distance of guesses from the image's center, divided by that of the ball. A value "
-        "below "
-        "1 means center bias. Normalized entropy measures how widely all guesses spread over the benchmark. Image "
-        "entropy measures how uncertain a respondent is about one image. Both depend on the number of responses, so "
-        "use "
-        "the matched entropies to compare respondents."
+        "below 1 means center bias. Normalized entropy measures how widely all guesses spread over the benchmark. "
+        "Image entropy measures how uncertain a respondent is about one image. Both depend on the number of responses, "
+        "so use the matched entropies to compare respondents."
     )
     keys = MEAN_OVER_PROMPTS
     equal: Chance = dict.fromkeys(view.sports, 1.0)

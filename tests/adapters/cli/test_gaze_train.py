@@ -89,7 +89,7 @@ class TestPhotos:
         again = trained(photos, out, "--seeds", "1")
         assert stamps(out) == before
         assert again.stdout == first.stdout
-        assert "1 runs, 1 of them already done" in again.stderr
+        assert "1 run, 1 of them already done" in again.stderr
         trained(photos, out, "--seeds", "2")
         assert stamps(out)["photos-1"] == before["photos-1"]
         assert {row["respondent"] for row in rows(out / "trials.csv")} == {"photos-1", "photos-2"}

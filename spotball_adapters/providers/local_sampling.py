@@ -171,9 +171,11 @@ def _sampled(
     """Generate `rows` replies at once from the encoded prompt, with the library's own loop."""
     import torch
 
-    cache = copy.deepcopy(read.past_key_values)
+    # transformers 5.24 renamed the output.
+    name = "cache" if "cache" in read else "past_key_values"
+    cache = copy.deepcopy(read[name])
     cache.reorder_cache(torch.zeros(rows, dtype=torch.long, device=input_ids.device))
-    prefilled = type(read)(**{**read, "logits": read.logits.expand(rows, -1, -1), "past_key_values": cache})
+    prefilled = type(read)(**{**read, "logits": read.logits.expand(rows, -1, -1), name: cache})
     wide_ids, wide = model._expand_inputs_for_generation(
         expand_size=rows, is_encoder_decoder=False, input_ids=input_ids, **state
     )
@@ -185,7 +187,7 @@ def _sampled(
             logits_processor=processors,
             stopping_criteria=criteria,
             generation_config=config,
-            **wide | {"past_key_values": cache},
+            **wide | {name: cache},
         )
     finally:
         del model._prefill

@@ -15,6 +15,17 @@ if TYPE_CHECKING:
 
 _PREFIXES = ("Value error, ", "Input should be ", "expected ")
 
+_KINDS = {
+    **dict.fromkeys(("int_type", "int_parsing", "int_parsing_size", "int_from_float"), "an integer"),
+    **dict.fromkeys(("float_type", "float_parsing"), "a number"),
+    "finite_number": "a finite number",
+    **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
+    "string_type": "text",
+    **dict.fromkeys(("list_type", "tuple_type", "set_type", "frozen_set_type"), "a list"),
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type", "dataclass_type"), "an object"),
+}
+"""The kind of value that pydantic's types of errors expect. Pydantic's own words name types of Python."""
+
 _STATEMENT = re.compile(r"\b(is|are|has|have|lies|add|end|make|sum|exclude)\b")
 """Marks a validator's message that states what is wrong instead of what was expected."""
 
@@ -52,6 +63,8 @@ def expected_of(detail: ErrorDetails) -> str:
     Examples:
         >>> expected_of({"type": "greater_than", "msg": "Input should be greater than 0", "loc": (), "input": 0})
         'greater than 0'
+        >>> expected_of({"type": "int_parsing", "msg": "Input should be a valid integer", "loc": (), "input": 1.5})
+        'an integer'
     """
     if detail["type"] == "missing":
         return "a value"
@@ -59,6 +72,8 @@ def expected_of(detail: ErrorDetails) -> str:
         return "a known key"
     if _is_statement(detail):
         return "a valid value"
+    if detail["type"] in _KINDS:
+        return _KINDS[detail["type"]]
     return _message(detail)
 
 

@@ -205,7 +205,7 @@ class TestOtherPackages:
             (("--with", "file"), "file: file is missing. Add --file FILE"),
             (
                 ("--with", "middle", "--option", "confidence=x"),
-                "middle: confidence: found 'x', expected a valid number",
+                "middle: confidence: found 'x', expected a number",
             ),
             (
                 ("--with", "file", "--file", "f", "--option", "a=b"),

@@ -107,6 +107,14 @@ def run_alone(folder: Path, use: Callable[[Provider], Awaitable[Any]]) -> Any:
     return asyncio.run(whole())
 
 
+async def until(condition: Callable[[], bool], asked: asyncio.Task[Answer]) -> None:
+    """Wait until a condition holds. Fail if the request ends before, instead of waiting forever."""
+    while not condition():
+        if asked.done():
+            pytest.fail(f"the request ended first: {asked.result()}")
+        await asyncio.sleep(0.01)
+
+
 def with_generation(folder: Path, copy: Path, **changes: Any) -> Path:
     """A copy of a model with another generation config."""
     shutil.copytree(folder, copy)
@@ -389,8 +397,7 @@ def test_the_event_loop_stays_free_and_requests_take_turns(shape: Shape, monkeyp
 
     async def two(made: Provider) -> list[Answer]:
         asked = [asyncio.create_task(made.ask(request(samples, tokens=4))) for samples in [(1, 2), (1, 2, 3)]]
-        while not started.is_set():
-            await asyncio.sleep(0.01)
+        await until(started.is_set, asked[0])
         go.set()
         return await asyncio.gather(*asked)
 
@@ -409,8 +416,7 @@ def test_a_request_that_nobody_waits_for_ends(shape: Shape, tmp_path: Path, monk
 
     async def leave(made: Provider) -> None:
         asked = asyncio.create_task(made.ask(request(tokens=3000)))
-        while len(steps) < 3:
-            await asyncio.sleep(0.01)
+        await until(lambda: len(steps) >= 3, asked)
         asked.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asked
@@ -426,8 +432,7 @@ def test_closing_ends_what_is_under_way(shape: Shape, monkeypatch: pytest.Monkey
 
     async def close(made: Provider) -> None:
         asked = asyncio.create_task(made.ask(request(tokens=3000)))
-        while not started.is_set():
-            await asyncio.sleep(0.01)
+        await until(started.is_set, asked)
         await made.close()
         with pytest.raises(PermanentError, match="closed"):
             await asked

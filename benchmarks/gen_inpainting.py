@@ -120,6 +120,7 @@ def compared(
         assert decoys is not None
         results[kind] = {
             "images": decoys.images,
+            "p": round(decoys.p, 4),
             "accuracy": round(decoys.accuracy.value, 3),
             "accuracy_p": round(decoys.accuracy.p, 4),
             "auc": round(decoys.auc.value, 3),
@@ -127,10 +128,9 @@ def compared(
             "all_cells_accuracy": round(leak.accuracy.value, 3),
         }
         wanted = kind == "temporal" or (kind == "patches" and clean is not None)
-        p = min(decoys.accuracy.p, decoys.auc.p)
         figure(
             f"{part}, {kind}: p against decoys",
-            p,
+            decoys.p,
             "",
             at_least=0.05 if wanted else None,
             note=f"accuracy {decoys.accuracy.value:.3f} (p = {decoys.accuracy.p:.3f}), AUC {decoys.auc.value:.3f} "

@@ -199,12 +199,12 @@ def _gone(of: Mapping[str, Any]) -> Iterator[str]:
     ]
     yield from _table(["", "value", "95% interval", "chance", "95% range of chance", "p"], rows)
     yield ""
-    yield f"Cells with a ball {_distinguished(leak)} from other cells."
+    yield f"Cells with a ball {_distinguished(leak)} from other cells{_together(leak)}."
     yield "The chance level comes from exchanging balls between images of the same sport."
     yield ""
     if "decoys" in leak:
         yield f"Decoys are {DECOYS} untouched cells of the same image, at a similar height and distance to players."
-        yield f"Inpainted cells {_distinguished(leak['decoys'])} from the decoys."
+        yield f"Inpainted cells {_distinguished(leak['decoys'])} from the decoys{_together(leak['decoys'])}."
         yield "At the chance level, the ball's cell and its decoys are equally likely to be chosen."
         yield ""
     yield f"**{verdict(leak)}**"
@@ -213,6 +213,10 @@ def _gone(of: Mapping[str, Any]) -> Iterator[str]:
 
 def _distinguished(test: Mapping[str, Any]) -> str:
     return "can be distinguished" if test["distinguished"] else "were not distinguished"
+
+
+def _together(test: Mapping[str, Any]) -> str:
+    return f" (p = {test['p']:.3f} for both numbers together)"
 
 
 def _made(of: Mapping[str, Any]) -> Iterator[str]:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
+from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy import stats
 from typer.testing import CliRunner
@@ -20,7 +22,7 @@ from spotball_gen.cli.gen import gen
 from spotball_gen.items.pictures import PictureFile
 from spotball_gen.quality.cells import FEATURES, cell_features
 from spotball_gen.quality.classifier import Discriminant, areas
-from spotball_gen.quality.leak import leak_test, lines, verdict
+from spotball_gen.quality.leak import joint_p, leak_test, lines, verdict
 from tests.gen.quality.pictures import disk, filled, textured
 
 GRID = Grid(4, 8, 320, 180)
@@ -58,7 +60,7 @@ class TestVerdict:
         assert leak.leaks
         assert leak.accuracy.value > 0.8
         assert leak.auc.value > 0.8
-        assert leak.accuracy.p == leak.auc.p == 1 / 101
+        assert leak.accuracy.p == leak.auc.p == leak.p == 1 / 101
         assert leak.auc.interval is not None
         assert leak.auc.interval[0] > leak.auc.chance_range[1]
         assert (leak.images, leak.videos, leak.folds) == (30, 6, 5)
@@ -70,10 +72,12 @@ class TestVerdict:
         assert leak.decoys.auc.chance == pytest.approx(0.5, abs=0.05)
         said = list(lines(leak))
         assert said[3].startswith(
-            "Cells with a ball can be distinguished from other cells. The most informative features are smallest"
+            "Cells with a ball can be distinguished from other cells (p = 0.010 for both numbers together). The most "
+            "informative features are smallest"
         )
         assert said[7].startswith(
-            "Inpainted cells can be distinguished from their decoys. The most informative features are "
+            "Inpainted cells can be distinguished from their decoys (p = 0.010 for both numbers together). The most "
+            "informative features are "
         )
         assert said[8].startswith(
             "Leak test: failed. Inpainted cells can be recognized: among 5 similar cells, a classifier chooses"
@@ -87,9 +91,10 @@ class TestVerdict:
         assert leak.auc.chance == pytest.approx(0.5, abs=0.05)
         assert leak.decoys is not None
         assert not leak.decoys.distinguished
+        p, p_decoys = (f"(p = {p:.3f} for both numbers together)" for p in (leak.p, leak.decoys.p))
         assert [line for line in lines(leak) if "not distinguished" in line] == [
-            "Cells with a ball were not distinguished from other cells.",
-            "Inpainted cells were not distinguished from their decoys.",
+            f"Cells with a ball were not distinguished from other cells {p}.",
+            f"Inpainted cells were not distinguished from their decoys {p_decoys}.",
         ]
         assert list(lines(leak))[-1].startswith(
             "Leak test: passed. Inpainted cells were not recognized: among 5 similar cells"
@@ -246,3 +251,28 @@ class TestParts:
 
     def test_a_flat_image_has_no_features(self) -> None:
         assert not cell_features(np.full((96, 160, 3), 7, np.uint8), Grid(6, 10, 160, 96)).any()
+
+
+class TestJointP:
+    @given(
+        st.integers(1, 30).flatmap(
+            lambda n: arrays(np.int64, (n + 1, 2), elements=st.integers(0, 5)),
+        )
+    )
+    def test_agrees_with_plain_loops(self, values: NDArray[np.int64]) -> None:
+        rows = [tuple(row) for row in (values / 5).tolist()]
+        smallest = [min(sum(other[k] >= row[k] for other in rows) / len(rows) for k in (0, 1)) for row in rows]
+        expected = sum(value <= smallest[0] for value in smallest) / len(rows)
+        assert joint_p(values[0] / 5, values[1:] / 5) == pytest.approx(expected, abs=1e-12)
+
+    @given(st.lists(st.integers(0, 9), min_size=2, max_size=30))
+    def test_a_statistic_given_twice_counts_once(self, values: list[int]) -> None:
+        twice = np.column_stack([values, values]).astype(float)
+        assert joint_p(twice[0], twice[1:]) == sum(value >= values[0] for value in values) / len(values)
+
+    @given(st.integers(0, 1000))
+    def test_each_draw_as_the_observation_keeps_the_level(self, seed: int) -> None:
+        # Under the null hypothesis each of the draws is the observed one with the same probability.
+        draws = np.random.default_rng(seed).multivariate_normal([0, 0], [[1, 0.7], [0.7, 1]], 100)
+        p = np.array([joint_p(draw, np.delete(draws, number, axis=0)) for number, draw in enumerate(draws)])
+        assert (p <= 0.05).mean() <= 0.05

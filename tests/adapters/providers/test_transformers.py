@@ -337,7 +337,7 @@ def test_without_settings_the_models_own_hold(shape: Shape, provider: Provider, 
 
 def test_a_model_that_makes_temperature_meaningless_is_refused(shape: Shape, tmp_path: Path) -> None:
     folder = with_generation(shape.folder, tmp_path / "one", do_sample=True, top_k=1)
-    with pytest.raises(PermanentError, match="top_k to 1"):
+    with pytest.raises(PermanentError, match="`top_k` to 1"):
         run_alone(folder, lambda made: made.ask(request()))
 
 

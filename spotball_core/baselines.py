@@ -214,7 +214,9 @@ def _check(scenes: Sequence[Scene]) -> None:
         keys.add(scene.key)
     if len(shapes) != 1:
         found = ", ".join(f"{rows}x{cols} ({s.sport}/{s.image})" for (rows, cols), s in shapes.items())
-        raise OptionError(f"baselines need scenes with the same grid size, found {found or 'no scenes'}")
+        raise OptionError(
+            f"baselines need at least one scene, and one grid size for all scenes, found {found or 'no scenes'}"
+        )
 
 
 def _uniform(scenes: Sequence[Scene]) -> FloatArray:
@@ -283,10 +285,10 @@ def _shares(mass: FloatArray) -> FloatArray:
 _ALL = (
     Baseline("uniform", "all cells equally", _uniform),
     Baseline("center", "a Gaussian around the image's center", _center),
-    Baseline("nearest-player", "close to the nearest player's box", _nearest_player),
+    Baseline("nearest-player", "cells near a player's box", _nearest_player),
     Baseline("prior", "where the ball is in the sport's other scenes", _prior),
     Baseline("oracle", "the ball's cells", _oracle),
-    Baseline("social", "the cues that people follow: places, players, and the directions of bodies", _social),
+    Baseline("social", "cells that the cues favor: usual places of the ball, players, and where people look", _social),
 )
 
 BASELINES: Mapping[str, Baseline] = MappingProxyType({baseline.name: baseline for baseline in _ALL})

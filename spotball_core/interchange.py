@@ -153,7 +153,8 @@ def _by_cell(names: list[object], array: NDArray[Any], grid: Grid) -> NDArray[An
         return array
     if strangers:
         raise GridError(
-            f"some columns are named after cells of the grid {grid}, but the column {strangers[0]!r} is not. Remove it"
+            f"some columns are named after cells of the grid {grid}, but the column {strangers[0]!r} is not. Remove "
+            "or rename it"
         )
     mass = np.zeros((len(array), grid.n_cells))
     try:

@@ -125,7 +125,10 @@ def gridded(image: Image, grid: Grid) -> Image:
 
     plan = layout(grid)
     if image.size != (grid.width, grid.height):
-        raise GridError(f"the image has {image.width} x {image.height} pixels, but the grid is {grid}")
+        raise GridError(
+            f"the image has {image.width} x {image.height} pixels, but the grid is {grid}. Correct the scene's width "
+            "and height"
+        )
     width, height = image.width * plan.scale, image.height * plan.scale
     # Paste instead of copying, because a copy would keep the file's other data, such as a color profile.
     drawn = Images.new("RGB", (width, height))

@@ -19,6 +19,7 @@ from spotball_core.service.files import remove_leftovers
 from spotball_core.service.json_file import parse_json
 from spotball_core.service.progress import OnProgress, ignore_progress
 from spotball_core.service.sqlite_file import StoreError
+from spotball_core.text.numbers import plural
 from spotball_gen.dataset.finish import CARD
 from spotball_gen.dataset.output import Written, write_dataset
 from spotball_gen.demo.config import write_demo_config
@@ -109,11 +110,11 @@ def generate(
         packages = _packages(plan)
         ledger.start_session(engine, packages)
         if retry_failed:
-            tell(f"{ledger.forget_failures():,} failed items are retried")
+            tell(f"Retrying {plural(ledger.forget_failures(), 'failed item')}.")
         to_repaint: tuple[Key, ...] = ()
         if repaint:
             to_repaint, sent = send_back(ledger)
-            tell(f"{sent:,} images are inpainted again")
+            tell(f"Inpainting {plural(sent, 'image')} again.")
         review = _review(out)
         try:
             if ledger.unfinished:

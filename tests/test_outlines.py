@@ -256,6 +256,8 @@ class TestRates:
         scores = [score(rows, [one], bootstrap=0) for one in (scene(None), scene(TRIANGLE), scene(TRIANGLE, None))]
         overlaps = [one.groups[0].metrics["overlap_rate"].value for one in scores]
         assert overlaps == [1, 1, 1]
-        warned = "1 of 2 players have an outline; near_player_rate and overlap_rate use the boxes of the other players"
+        warned = (
+            "1 of 2 players have an outline; `near_player_rate` and `overlap_rate` use the boxes of the other players"
+        )
         assert [warned in one.warnings for one in scores] == [False, False, True]
         assert len({one.provenance.data for one in scores}) == 3

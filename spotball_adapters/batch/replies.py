@@ -50,9 +50,9 @@ class ReplyLine(Record):
         filled = [name for name in ("text", "replies", "error") if getattr(self, name) is not None]
         if len(filled) != 1 or self.replies == ():
             actual = " and ".join(filled) or "none"
-            raise ValueError(f"expected exactly one of the keys text, replies and error, but found {actual}")
+            raise ValueError(f"expected exactly one of the keys `text`, `replies` and `error`, but found {actual}")
         if self.finish is not None and self.text is None:
-            raise ValueError("expected finish only next to text. With replies, write finish in each reply")
+            raise ValueError("expected `finish` only with `text`. With `replies`, write `finish` in each reply")
         return self
 
 

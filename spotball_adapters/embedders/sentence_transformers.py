@@ -93,7 +93,9 @@ class SentenceTransformersEmbedder:
         except RuntimeError as error:
             if not is_no_memory(error):
                 raise
-            raise PermanentError(f"{self._source}: not enough memory to embed {_AT_ONCE} texts at once") from None
+            raise PermanentError(
+                f"{self._source}: not enough memory to embed {_AT_ONCE} texts at once. Choose a smaller model"
+            ) from None
         return Batch(np.asarray(vectors, dtype=np.float32), self._cut(texts))
 
     def _cut(self, texts: list[str]) -> Any:
@@ -125,4 +127,4 @@ def _load(source: str) -> Any:
     except RuntimeError as error:
         if not is_no_memory(error):
             raise
-        raise PermanentError(f"{source}: not enough memory for the model") from error
+        raise PermanentError(f"{source}: not enough memory for the model. Choose a smaller model") from error

@@ -54,7 +54,8 @@ class ObserverProvider(DrawingProvider):
             choice = choices[draw % DRAWS]
             if choice not in letters:
                 raise PermanentError(
-                    f"observer: the prompt does not list the option {choice!r} in a line such as 'A. {choice}'"
+                    f"observer: the prompt does not list the option {choice!r} in a line such as 'A. {choice}'. Add "
+                    "such lines to the prompt"
                 )
             replies.append(Reply(letters[choice], "stop", "stop"))
         return Answer(tuple(replies), model=None, input_tokens=0, output_tokens=0)

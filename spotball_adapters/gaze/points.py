@@ -91,8 +91,8 @@ def points_of(stimulus: Stimulus) -> list[Point]:
     if len(known_points) < len(stimulus.objects):
         lacking = ", ".join(name for name, point in zip(stimulus.objects, points, strict=True) if point is None)
         raise OptionError(
-            f"stimulus {stimulus.stimulus_id} has no position for {lacking}. Add the columns option1_x, option1_y, "
-            "..., or the column points, to the stimuli"
+            f"stimulus {stimulus.stimulus_id} has no position for {lacking}. Add the columns `option1_x`, `option1_y`, "
+            "..., or the column `points`, to the stimuli"
         )
     return known_points
 

@@ -140,5 +140,7 @@ def _references(folder: Path, scenes: Sequence[Scene], respondent: str | None) -
         return {}
     by_image = references(read_counts(response_files(folder), scenes), respondent or HUMAN)
     if respondent and not by_image:
-        raise OptionError(f"reference: the responses in {folder} have no respondent {respondent!r}")
+        raise OptionError(
+            f"reference: the responses in {folder} have no respondent {respondent!r}. Name one of their respondents"
+        )
     return by_image

@@ -32,7 +32,7 @@ class DrawingProvider:
     def check(self, settings: Settings) -> None:
         """Raise an error for every setting except the seed."""
         names = ("temperature", "top_p", "max_output_tokens")
-        refuse(settings, *names, why=f"the provider {self.name} supports only the setting seed")
+        refuse(settings, *names, why=f"the provider {self.name} supports only --seed")
         check_ranges(settings, self.name, max_temperature=0.0)
 
     def image_tokens(self, width: int, height: int) -> int | None:

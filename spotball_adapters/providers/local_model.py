@@ -73,10 +73,14 @@ class LocalModel:
                 conversation, add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt"
             )
         except TemplateError as error:
-            raise PermanentError(f"{self.name}: the chat template rejects the messages: {error}") from error
+            raise PermanentError(
+                f"{self.name}: the chat template rejects the messages ({error}). Use another prompt or model"
+            ) from error
         for message in messages:
             if message.text.strip() not in prompt_text:
-                raise PermanentError(f"{self.name}: the chat template omits the text of the {message.role}")
+                raise PermanentError(
+                    f"{self.name}: the chat template omits the text of the {message.role}. Use another prompt or model"
+                )
         return inputs.to(device=self.device, dtype=self.model.dtype)
 
     def text(self, tokens: Sequence[int]) -> str:
@@ -137,7 +141,9 @@ def loaded(name: str) -> LocalModel:
     except RuntimeError as error:
         if not is_no_memory(error):
             raise
-        raise PermanentError(f"{name}: {device_name(device)} does not have enough memory for the model") from error
+        raise PermanentError(
+            f"{name}: {device_name(device)} does not have enough memory for the model. Choose a smaller model"
+        ) from error
     return LocalModel(name, device, model, processor)
 
 

@@ -61,7 +61,8 @@ def how_to_sample(model_config: Any, settings: Settings, most: int) -> Any:
     elif settings.temperature is not None or settings.top_p is not None:
         if config.top_k == 1:
             raise PermanentError(
-                "the model's generation_config.json sets top_k to 1, so temperature and top_p have no effect"
+                "the model's generation_config.json sets `top_k` to 1, so --temperature and --top-p have no effect. "
+                "Remove them"
             )
         config.do_sample = True
         for name in ("temperature", "top_p"):

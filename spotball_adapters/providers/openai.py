@@ -94,7 +94,9 @@ class OpenAI:
         check_body_fields(settings)
         routing = (settings.extra_body or {}).get("provider", {})
         if self._server.host == _OPENROUTER and not isinstance(routing, dict):
-            raise OptionError("--extra-body: 'provider' is not an object, which OpenRouter requires")
+            raise OptionError(
+                f"--extra-body: 'provider': found {routing!r:.80}, expected an object, which OpenRouter requires"
+            )
 
     def image_tokens(self, width: int, height: int) -> int | None:
         """Return the tokens by OpenAI's published rule, or None if no rule is certain for the model."""

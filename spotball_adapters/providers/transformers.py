@@ -116,7 +116,8 @@ class Transformers:
             )
         except NoMemoryError:
             raise PermanentError(
-                f"{self.model}: {device_name(local.device)} does not have enough memory for a reply"
+                f"{self.model}: {device_name(local.device)} does not have enough memory for a reply. Choose a smaller "
+                "model"
             ) from None
         if self._closed.is_set():
             raise PermanentError(f"{self.model}: the provider was closed before the replies were complete")

@@ -194,7 +194,7 @@ class ParticipantProgress:
     def _attempt(self, event: Event) -> None:
         quiz, answers = self._surveys.quiz, event.value["answers"]
         if quiz is None or self.stage != "quiz":
-            raise NotAllowedError(f"quiz: not possible now, because the stage is {self.stage}")
+            raise NotAllowedError(f"the quiz is not possible now, because the stage is {self.stage}")
         self._check(quiz.questions, answers, {})
         self.quiz.append(QuizAttempt(answers, tuple(quiz.wrong(answers))))
         if not self.quiz[-1].wrong:
@@ -215,7 +215,7 @@ class ParticipantProgress:
     def _take_of_trial(self, event: Event) -> None:
         trial = self.current
         if trial is None:
-            raise NotAllowedError(f"{event.kind}: not possible now, because the stage is {self.stage}")
+            raise NotAllowedError(f"{event.kind} is not possible now, because the stage is {self.stage}")
         if event.trial != trial.trial:
             raise NotAllowedError(f"{event.kind}: found trial {event.trial}, but the current trial is {trial.trial}")
         if event.kind == "shown":

@@ -78,7 +78,7 @@ class ShowIf(Record):
     @model_validator(mode="after")
     def _some(self) -> ShowIf:
         if not (self.equals or self.differs or self.at_least is not None or self.at_most is not None):
-            raise ValueError("expected equals, differs, at_least or at_most")
+            raise ValueError("expected `equals`, `differs`, `at_least` or `at_most`")
         return self
 
     def holds(self, answers: Answers) -> bool:
@@ -194,7 +194,7 @@ class Scale(_Question):
     @model_validator(mode="after")
     def _rising(self) -> Scale:
         if not 1 <= self.max - self.min <= 20:
-            raise ValueError("expected max to be 1 to 20 above min")
+            raise ValueError("expected `max` to be 1 to 20 above `min`")
         return self
 
     def words(self) -> Iterator[str | dict[str, str]]:
@@ -223,7 +223,7 @@ class Number(_Question):
     @model_validator(mode="after")
     def _rising(self) -> Number:
         if self.min is not None and self.max is not None and self.max < self.min:
-            raise ValueError("expected max to be at least min")
+            raise ValueError("expected `max` to be at least `min`")
         return self
 
     def check(self, answer: Answer) -> None:

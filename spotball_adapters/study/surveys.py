@@ -91,7 +91,7 @@ class Quiz(Record):
                     f"expected the right answers of {question.name} to be among its options, but found {unknown[0]}"
                 )
             if question.show_if is not None or not question.required:
-                raise ValueError(f"expected {question.name} to be required and without show_if")
+                raise ValueError(f"expected {question.name} to be required and without `show_if`")
         return self
 
     def wrong(self, answers: Answers) -> list[str]:
@@ -207,7 +207,7 @@ def _rule_faults(place: str, rule: ShowIf, before: Mapping[str, Question]) -> It
         yield place, f"the question {rule.question}", "the name of an earlier question"
     elif isinstance(question, SingleChoice | MultipleChoice):
         if rule.at_least is not None or rule.at_most is not None:
-            yield place, "a number", f"equals or differs, because {rule.question} has options"
+            yield place, "`at_least` or `at_most`", f"`equals` or `differs`, because {rule.question} has options"
         for value in (*rule.equals, *rule.differs):
             if value not in question.values:
                 yield place, value, f"an option of {rule.question}"
@@ -216,6 +216,6 @@ def _rule_faults(place: str, rule: ShowIf, before: Mapping[str, Question]) -> It
         expected = (
             "a question of another type than text"
             if is_text
-            else f"at_least or at_most, because {rule.question} is a number"
+            else f"`at_least` or `at_most`, because {rule.question} is a number"
         )
-        yield place, rule.question if is_text else "values of options", expected
+        yield place, rule.question if is_text else "`equals` or `differs`", expected

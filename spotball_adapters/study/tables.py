@@ -6,7 +6,7 @@ from spotball_core.service.sqlite_file import Column, Schema, Table
 
 STUDY, IDENTITIES, LOCK = "study.sqlite", "identities.sqlite", ".lock"
 
-_START_OVER = "make a new study in another folder; the answers in this one are then lost"
+_START_OVER = "make a new study in another folder, without the answers in this folder"
 
 STUDY_TABLES = Schema(
     version=1,

@@ -202,7 +202,7 @@ def _why_not(pair_data: Matched, metric: Metric, values: tuple[MetricValue, Metr
         instead = "; the matched metric is compared instead" if is_estimated else ""
         return f"the metric depends on the number of responses{instead}"
     if not reasons:
-        return "no image has values for both"
+        return "no image has values for both respondents"
     if len(reasons) == 2 and len(set(reasons.values())) == 1:
         return str(reasons[pair_data.names[0]])
     return "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
@@ -212,4 +212,4 @@ def _to_mind(pair: MetricPair) -> str | None:
     left = int((~pair.enters).sum())
     if not left:
         return None
-    return f"{plural(left, 'image')} without values for both {'are' if left > 1 else 'is'} excluded"
+    return f"{plural(left, 'image')} {'are' if left > 1 else 'is'} excluded, because not both respondents have a value"

@@ -92,18 +92,26 @@ class Counts:
                 (pl.col("parts") if "parts" in table.columns else pl.lit(0)).cast(pl.Int64).alias("parts"),
             )
         except pl.exceptions.PolarsError as error:
-            raise OptionError(f"counts contain invalid cells or numbers: {str(error).splitlines()[0]}") from error
+            raise OptionError(
+                f"counts: a column contains values of the wrong type: {str(error).splitlines()[0]}"
+            ) from error
         if nameless := [key for key in KEYS if table[key].null_count()]:
-            raise OptionError(f"counts: the column {nameless[0]} is empty in some rows. Fill it in every row")
+            raise OptionError(f"counts: the column `{nameless[0]}` is empty in some rows. Fill it in every row")
         if strange := sorted(set(table["kind"].unique()) - set(get_args(Kind))):
             raise OptionError(f"counts: kind: found {strange[0]!r}, expected one of {', '.join(get_args(Kind))}")
         cells, n, parts = table["cell"].drop_nulls(), table["n"], table["parts"]
         if len(cells) and not 0 <= int(cells.min()) <= int(cells.max()) < rows * cols:  # type: ignore[arg-type]
-            raise OptionError(f"counts contain cells outside the grid of {rows} x {cols}")
+            raise OptionError(
+                f"counts: the column `cell` contains cells outside the grid of {rows} x {cols}. Number the cells row "
+                f"by row, from 0 to {rows * cols - 1}"
+            )
         if any(one.null_count() or not one.is_finite().all() or (one < 0).any() for one in (n, parts)):
-            raise OptionError("counts contain numbers that are missing, negative or not finite")
+            raise OptionError(
+                "counts: the column `n` or `parts` contains numbers that are missing, negative or not finite. Correct "
+                "these rows"
+            )
         if answers(table).sum() >= LIMIT:
-            raise OptionError("counts of 2**53 or more answers cannot be added exactly")
+            raise OptionError("counts: found 2**53 or more answers, which cannot be added exactly. Use fewer answers")
         whole = pl.col("n").floor()
         table = (
             table.with_columns(
@@ -153,11 +161,14 @@ class Counts:
         if not shapes:
             raise OptionError("counts: found none. Pass at least one")
         if len(shapes) != 1:
-            raise OptionError(f"counts of different grids cannot be added: {sorted(shapes)}")
+            listed = ", ".join(f"{rows} x {cols}" for rows, cols in sorted(shapes))
+            raise OptionError(
+                f"counts of different grids cannot be added: {listed}. Score the images of each grid size separately"
+            )
         if len({tuple(part.table.columns) for part in parts}) != 1:
             raise OptionError(
-                "counts with and without participants cannot be added. Count all "
-                "files with the same option --participants"
+                "counts with and without participants cannot be added. Count all files with --participants, or all "
+                "without"
             )
         ((rows, cols),) = shapes
         total = cls.of(pl.concat(part.table for part in parts), rows=rows, cols=cols)

@@ -68,7 +68,7 @@ def read_counts_file(path: str | Path) -> Counts:
         raise InputError([Problem(str(path), None, *wrong)])
     shapes = table.select("grid_rows", "grid_cols").unique().rows()
     if len(shapes) != 1:
-        raise broken(f"{len(shapes)} grids", "counts with one grid")
+        raise broken(f"{len(shapes)} grid sizes", "one. Count the images of each grid size separately")
     ((rows, cols),) = shapes
     if not (rows and cols and rows >= 1 and cols >= 1):
         raise broken(f"a grid of {rows} x {cols}", "at least one row and one column")
@@ -81,7 +81,7 @@ def read_counts_file(path: str | Path) -> Counts:
     try:
         counts = Counts.of(table, rows=rows, cols=cols)
     except OptionError as error:
-        raise broken(str(error), "counts") from error
+        raise broken(f"invalid counts ({error})", "valid counts") from error
     return replace(counts, parse_policies=policies)
 
 
@@ -110,7 +110,11 @@ def _wrong_column(table: pl.DataFrame) -> tuple[str, str, str] | None:
         if table.filter(outside).height:
             return column, str(value(outside)), "an integer from 0 to 2**53 - 1"
     several = _of_several_kinds(table)
-    return ("kind", several, "one kind per respondent") if several else None
+    return (
+        ("kind", several, "one kind per respondent. Use the same value in all rows of the respondent")
+        if several
+        else None
+    )
 
 
 def _of_several_kinds(table: pl.DataFrame) -> str | None:

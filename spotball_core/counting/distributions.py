@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _NUMBER = r"-?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?"
 _PAIR = rf'"[^"]*"\s*:\s*(?:{_NUMBER}|null)'
 _OBJECT = rf"^\s*\{{\s*(?:{_PAIR}(?:\s*,\s*{_PAIR})*)?\s*\}}\s*$"
+_FORM = 'an object such as {"D5": 0.7, "D6": 0.3}, or one number per cell'
 _LIST = rf"^\s*\[\s*(?:{_NUMBER}(?:\s*,\s*{_NUMBER})*)?\s*\]\s*$"
 
 
@@ -63,7 +64,7 @@ def spread(rows: pl.DataFrame, grid: Grid) -> tuple[pl.DataFrame, pl.DataFrame]:
     sums = parts.group_by("_row").agg(total=pl.col("p").sum())
     sums = rows.select("_row").join(sums, on="_row", how="left").with_columns(pl.col("total").fill_null(0.0))
     faults = [
-        _fault(unreadable.to_frame(), pl.lit("neither an object nor a list of numbers"), "cells and probabilities"),
+        _fault(unreadable.to_frame(), pl.lit("neither an object nor a list of numbers"), _FORM),
         _fault(
             wrong_length,
             pl.format("{} numbers", pl.col("p").list.len()),

@@ -88,7 +88,7 @@ def _texts(sign: Sign, grid: Grid, *, image: str = "", size: str = "") -> tuple[
             f"rows and columns that start at 1. If yours start at 0, add 1 to each. {unparsed}",
         ),
         "from 0": (
-            f"rows and columns that, in {n} of {of} answers, match the ball only if they start at 0",
+            f"{n} of {of} answers that match the ball only if rows and columns start at 0",
             "rows and columns that start at 1. Add 1 to each",
         ),
         "shares": (

@@ -394,8 +394,8 @@ class Reader:
                 "field": pl.lit("sample"),
                 "found": name,
                 "expected": pl.lit(
-                    f"each combination of ({keys}) once. Number repeated answers 1, 2, 3, ... in a column sample, or "
-                    "remove them"
+                    f"each combination of ({keys}) once. Number repeated answers 1, 2, 3, ... in a column `sample`, "
+                    "or remove them"
                 ),
             }
             tables.append(again.filter(pl.col("_before") > 0).select("_source", "_record", **what).collect())

@@ -15,7 +15,7 @@ _ALL = (
     Cue(
         *("location", "Usual place of the ball", "place", True, "nats"),
         "smoothed log density of the ball's position in the sport's other images",
-        "another image of the sport with a known ball",
+        "another image of the sport with a known ball position",
         places.location,
     ),
     Cue(

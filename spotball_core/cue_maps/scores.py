@@ -84,7 +84,10 @@ def cue_scores(scenes: Sequence[Scene], keys: Iterable[str] | None = None) -> Cu
         raise OptionError("cues need at least one scene and one cue")
     shapes = sorted({(scene.grid.rows, scene.grid.cols) for scene in scenes})
     if len(shapes) > 1:
-        raise OptionError(f"cues need scenes of one grid shape, found {', '.join(f'{r}x{c}' for r, c in shapes)}")
+        raise OptionError(
+            f"cues need scenes of one grid shape, found {', '.join(f'{r}x{c}' for r, c in shapes)}. Pass the scenes "
+            "of each shape separately"
+        )
     if len({scene.key for scene in scenes}) < len(scenes):
         raise OptionError("scenes: found a (sport, image) twice. Pass each scene once")
     cues = tuple(CUES[key] for key in wanted)

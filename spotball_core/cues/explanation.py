@@ -87,7 +87,7 @@ def explain_with(
     if mirrors < 0:
         raise OptionError(f"mirrors: found {mirrors}, expected at least 0")
     if any(group.sport is None for group in scoring.groups):
-        raise OptionError("cues can only be explained for groups of one sport. Group by sport")
+        raise OptionError("cues are explained for one sport at a time. Add sport to `by`")
     keys = None if cues is None else tuple(dict.fromkeys(cues))
     by_sport = {sport: scores_of_sport(scoring, sport, keys) for sport in dict.fromkeys(scoring.arrays.sports)}
     fitted: list[GroupFit | None] = []

@@ -40,7 +40,7 @@ def headline(group: CueExplanation) -> str:
     if group.explained.value is not None:
         # The ceiling is a lower bound, so the explained share may exceed 1.
         share = group.explained.value
-        explained = f" ({share:.0%} of the explainable gain)" if share < 1 else " (all of the known explainable gain)"
+        explained = f" ({share:.0%} of the explainable gain)" if share < 1 else " (all of the explainable gain)"
     sentences = [f"cues predict guesses better than uniform guessing, by {_bits(group.gain)}{explained}."]
     if named:
         sentences.append(f"Most of the gain comes from {named}.")
@@ -95,7 +95,7 @@ def _tables(report: CueReport) -> Iterator[Titled]:
     groups = [group for group in report.groups if group.gain.value is not None]
     if not groups:
         return
-    heads = ["Images", "Guesses", "All cues", "Places, players", "Bodies", "Explainable", "Explained"]
+    heads = ["Images", "Guesses", "All cues", "Places, players", "Body cues", "Explainable", "Explained"]
     rows = [
         [
             *_name(group),
@@ -107,7 +107,7 @@ def _tables(report: CueReport) -> Iterator[Titled]:
         for group in groups
     ]
     yield (
-        "Held-out gain in bits per guess; the gain of bodies is added to places and players",
+        "Held-out gain in bits per guess. Body cues: the gain that they add to places and players",
         3,
         [*_NAMES, *heads],
         rows,
@@ -123,14 +123,19 @@ def _tables(report: CueReport) -> Iterator[Titled]:
         )
     shared = _keys([group.shapley for group in groups])
     rows = [[*_name(group), *(_cell(group.shapley.get(key)) for key in shared)] for group in groups]
-    yield "Share of each group of cues in the gain (Shapley value), in bits per guess", 3, [*_NAMES, *shared], rows
+    yield (
+        "Part of the gain that is due to each group of cues (Shapley value), in bits per guess",
+        3,
+        [*_NAMES, *shared],
+        rows,
+    )
     weights = [{weight.key: MetricValue(value=weight.value, ci95=weight.ci95) for weight in g.weights} for g in groups]
     cues = _keys(weights)
     rows = [[*_name(g), *(_cell(w.get(key), 2) for key in cues)] for g, w in zip(groups, weights, strict=True)]
     yield "Weight of each cue: change in log odds per typical standard deviation of the cue", 3, [*_NAMES, *cues], rows
     if report.differences:
         reference = report.differences[0].reference
-        heads = ["Images", "All cues", "Bodies", *shared]
+        heads = ["Images", "All cues", "Body cues", *shared]
         rows = [
             [
                 *_name(difference),

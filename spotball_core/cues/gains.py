@@ -45,7 +45,7 @@ class ImageSums:
         sums = np.stack([upper, lower, second, third], axis=-1)
         total = sums.sum(axis=0)
         if total[1] <= 0 or total[3] <= 0:
-            return MetricValue(value=None, reason="the denominator is not above 0")
+            return MetricValue(value=None, reason="the explainable gain is not above 0")
         value = float(_combined(total))
         if self._times is None:
             return MetricValue(value=value, n_images=len(upper))

@@ -116,7 +116,7 @@ def fit_weights(counts: FloatArray, parts: FloatArray, allowed: BoolArray) -> tu
     """
     weights = allowed / allowed.sum(axis=-1, keepdims=True)
     if ((counts > 0) & (weights @ parts.T <= 0)).any():
-        raise OptionError("an answer has probability 0 in every part of the mixture")
+        raise OptionError("an answer has probability 0 in every part of the mixture. Add a uniform part")
     total = counts.sum(axis=-1, keepdims=True)
     rows, columns = np.triu_indices(parts.shape[1])
     products = parts[:, rows] * parts[:, columns]

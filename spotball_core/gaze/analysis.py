@@ -220,7 +220,9 @@ def analyze(
     names = trials.respondents
     if not names:
         raise OptionError(
-            "all trials are attention checks. Add other trials" if trials.n_checks else "the files contain no trials"
+            "all trials are attention checks. Add other trials"
+            if trials.n_checks
+            else "the files contain no trials. Add trials"
         )
     for name in [*([options.people] if options.people else []), *(options.compare or ())]:
         if name not in names:
@@ -268,7 +270,7 @@ def _respondent(task: _RespondentTask) -> RespondentResult:
     hinted = [prompt for prompt in options.hinted if prompt in set(rows["prompt_id"])]
     if options.hinted and not hinted:
         raise OptionError(
-            f"--hinted: no trial has the prompt {' or '.join(options.hinted)}. Check the column prompt_id"
+            f"--hinted: no trial has the prompt {' or '.join(options.hinted)}. Check the column `prompt_id`"
         )
     timed = rows["response_time"].null_count() < len(rows)
     stable = (

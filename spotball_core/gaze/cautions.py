@@ -43,7 +43,9 @@ def cautions(rows: pl.DataFrame, results: Sequence[RespondentResult], people: st
     if len({frozenset(photos) for photos in photos_of.values()}) > 1:
         warnings.append("respondents answered different photos, so their accuracies cannot be compared")
     if people is None:
-        warnings.append("Test 1 compares with the published accuracy of people, who saw the photos of the pilot study")
+        warnings.append(
+            "Test 1 compares respondents with the published accuracy of people on the photos of the pilot study"
+        )
     return warnings
 
 
@@ -56,6 +58,6 @@ def _human_level_on_natural_photos(result: RespondentResult) -> str | None:
     if congruent - incongruent < INCONGRUENT_DROP:
         return None
     return (
-        f"{result.respondent}: the type human-level depends on natural photos only; accuracy is {congruent:.0%} on "
-        f"congruent photos and {incongruent:.0%} on incongruent photos"
+        f"{result.respondent}: the test for the type human-level uses only natural photos; accuracy is {congruent:.0%} "
+        f"on congruent photos and {incongruent:.0%} on incongruent photos"
     )

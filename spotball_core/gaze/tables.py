@@ -156,7 +156,7 @@ def _fleet(report: GazeReport) -> Iterator[Titled]:
             for result in fleet.respondents
         ]
         yield (
-            f"Accuracy compared with guessing, all conditions; respondents (of {n}) not above guessing: {by_test}",
+            f"Accuracy compared with guessing in all conditions. Not above guessing, of {n} respondents: {by_test}",
             1,
             heads,
             rows,
@@ -176,7 +176,7 @@ def _fleet(report: GazeReport) -> Iterator[Titled]:
             ]
             for trend in report.fleet.trends
         ]
-        yield "Newer and larger models", 1, heads, rows
+        yield "Accuracy of newer and larger models", 1, heads, rows
     if two := report.fleet.compared:
         row = [two.a, two.b, number(two.accuracy_a, "share"), number(two.accuracy_b, "share")]
         row += ["-" if two.z is None else f"{two.z:.2f}", say_p(two.p).removeprefix("= ")]

@@ -78,7 +78,9 @@ def estimate_weights(
     names = trials.respondents
     if not names:
         raise OptionError(
-            "all trials are attention checks. Add other trials" if trials.n_checks else "the files contain no trials"
+            "all trials are attention checks. Add other trials"
+            if trials.n_checks
+            else "the files contain no trials. Add trials"
         )
     tasks = [_WeightsTask(name, trials.of(name), seed) for name in names]
     results = tuple(counted(in_processes(_weights, tasks, jobs), len(tasks), on_progress))

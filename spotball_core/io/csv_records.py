@@ -150,7 +150,7 @@ class _Block:
             yield (
                 self.stray,
                 "a quotation mark in the middle of a field",
-                "quotation marks around the whole field, and doubled ones inside it",
+                "quotation marks only around whole fields. Inside a field, write each quotation mark twice",
             )
 
     def _drop_before_header(self) -> None:

@@ -396,8 +396,8 @@ def _check_columns(name: str, columns: Iterable[str]) -> None:
             wrong(second, f"a column {first} without a column {second}", f"both columns. Add the column {second}")
     if not any(answer in present or answer in meant for answer in ANSWERS):
         expected = (
-            "one of the columns cell, probabilities, x and y, or row and col. Rename the column that contains the "
-            "answers"
+            "one of the columns `cell`, `probabilities`, `x` and `y`, or `row` and `col`. Rename the column that "
+            "contains the answers"
         )
         wrong("cell", f"the columns {listed}", expected)
     if problems:

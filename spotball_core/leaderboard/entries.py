@@ -104,7 +104,10 @@ def collect(reports: Sequence[SourceReport]) -> tuple[dict[ScoredTask, TaskEntri
     for source in reports:
         report = source.report
         if "respondent" not in report.policy.by:
-            notes.append(f"{source.source} does not score each respondent separately, so it cannot be ranked.")
+            notes.append(
+                f"{source.source} does not score each respondent separately, so it cannot be ranked. Group the scores "
+                "by respondent."
+            )
             continue
         images = {place: images for images in report.image_sets for place in images.groups}
         names = Counter(group.name for group in report.groups)

@@ -35,8 +35,9 @@ READING = (
     ),
     (
         "↑ means that higher values are better, and ↓ that lower values are better. Other columns are ranked by the "
-        "distance from the value of the reference, including its interval, or from 1, the value of the ground truth. "
-        "Metrics that depend on the number of responses have no ranks. Their matched versions have ranks."
+        "distance from a target. The target is the value of the reference, including its interval, or 1, the value of "
+        "the ground truth. Metrics that depend on the number of responses have no ranks. Their matched versions have "
+        "ranks."
     ),
     (
         "Models have ranks. People and baselines are shown without ranks. Baselines have ranks only if no model is "

@@ -70,7 +70,7 @@ def write_leaderboard(
         with replacing_folder(target) as beside:
             _fill(beside, board, keys, url)
     except OSError as error:
-        raise OptionError(f"{out}: the leaderboard cannot be written: {error}") from error
+        raise OptionError(f"{out}: the leaderboard cannot be written: {error}. Name another folder") from error
     return board
 
 

@@ -32,7 +32,7 @@ def accuracy_chart(report: ScoreReport) -> Figure:
         if (value := group.metrics["accuracy"].value) is not None:
             means[group.respondent or ""].append(value)
     if not any(means.values()):
-        raise OptionError("no group of this report has a value of accuracy")
+        raise OptionError("no group of this report has an accuracy. Add the ball's cells to the scenes")
     order = sorted(means, key=lambda name: -sum(means[name]) / (len(means[name]) or 1))
     sports = dict.fromkeys(group.sport for group in drawn)
     panels = tuple(

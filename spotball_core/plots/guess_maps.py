@@ -102,9 +102,9 @@ def guess_maps(
         ['the ball', 'me']
     """
     if not guesses:
-        raise OptionError("there is nothing to draw: no guesses were found")
+        raise OptionError("guesses: found none. Pass the guesses of at least one sport")
     if missing := [sport for sport in guesses if sport not in truth]:
-        raise OptionError(f"the ball's position is unknown for {', '.join(missing)}")
+        raise OptionError(f"truth: found nothing for {', '.join(missing)}. Pass the ball's cells of each sport")
     sports = tuple(
         SportMaps(
             sport,

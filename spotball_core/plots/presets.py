@@ -121,7 +121,9 @@ def draw_preset(chart: Chart, preset: FigurePreset, frame: FigureFrame, folder: 
             for ending in preset.endings:
                 path = folder / size.name / f"{'-'.join(parts)}{ending}"
                 if path in written:
-                    raise OptionError(f"two panels of {name} have the same name, {chart.names[places[0]]}")
+                    raise OptionError(
+                        f"two panels of {name} have the same name, {chart.names[places[0]]}. Rename one of them"
+                    )
                 path.parent.mkdir(parents=True, exist_ok=True)
                 save_figure(figure, path, dpi=DPI)
                 written.append(path)

@@ -114,7 +114,9 @@ def weighted_mean(values: FloatArray, weights: ArrayLike | None = None) -> Float
         raise OptionError(f"weights: found shape {share.shape}, expected {len(values)} finite numbers of at least 0")
     usable = np.isfinite(values).all(axis=1) & (share > 0)
     if not usable.any():
-        raise OptionError("an offset needs at least one reference text that is not empty")
+        raise OptionError(
+            "the offset cannot be computed, because no reference text has an embedding and a weight above 0"
+        )
     mean: FloatArray = share[usable] @ values[usable] / share[usable].sum()
     return mean
 

@@ -69,12 +69,14 @@ class GroupedRationales:
         table = rows.join(places, on=["sport", "image"], how="left", maintain_order="left")
         if table["_image"].null_count():
             sport, image = table.filter(pl.col("_image").is_null()).select("sport", "image").row(0)
-            raise OptionError(f"a rationale is for an image that the scenes do not contain: {sport}/{image}")
+            raise OptionError(
+                f"the scenes do not contain {sport}/{image}, an image with a rationale. Use the ids of the scenes file"
+            )
         responses = table.filter(~pl.col("_control")).drop("_control")
         directed = pl.Series("text", np.flatnonzero(has_direction), dtype=pl.Int64)
         with_text = responses.filter(pl.col("text").is_in(directed.implode()))
         if with_text.is_empty():
-            raise OptionError("no rationale has an embedding with a direction")
+            raise OptionError("the embeddings of all rationales are zero or not finite. Use another embedder")
         names = sorted(
             with_text.select(_PARTS).unique().rows(), key=lambda name: reading_order(name[0], name[2], *name[1::2])
         )

@@ -68,7 +68,7 @@ def cosines(embeddings: ArrayLike, templates: ArrayLike) -> FloatArray:
         )
     directions = unit(columns)
     if not np.isfinite(directions).all():
-        raise OptionError("the embedding of a template is zero or not finite")
+        raise OptionError("the embedding of a template is zero or not finite. Use another embedder")
     result = np.empty((len(rows), len(columns)))
     step = max(1, _BLOCK // rows.shape[1])
     for start in range(0, len(rows), step):

@@ -269,7 +269,7 @@ def counted(texts: TextCounts) -> str:
     if texts.n_truncated is not None:
         parts.append(f"{texts.n_truncated:,} truncated by the embedder")
     if texts.n_without_direction:
-        parts.append(f"{texts.n_without_direction:,} without a direction in the embedding")
+        parts.append(f"{texts.n_without_direction:,} with an embedding that is zero or not finite")
     if texts.n_controls:
         parts.append(f"{texts.n_controls:,} to control images (excluded)")
     return f"{'; '.join(parts)}; the longest has {texts.longest:,} words"

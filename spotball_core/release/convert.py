@@ -71,7 +71,7 @@ class Release:
             with replacing_folder(out) as beside:
                 self._fill(beside, on_progress)
         except OSError as error:
-            raise OptionError(f"{out}: the dataset cannot be written: {error}") from error
+            raise OptionError(f"{out}: the dataset cannot be written: {error}. Name another folder") from error
 
     def _response_files(self) -> dict[str, pl.DataFrame]:
         parts = self.responses.partition_by("respondent", as_dict=True)

@@ -86,7 +86,7 @@ class ReleaseReader:
         self._note_scenes(scenes)
         if self.left_out:
             self.notes.append(
-                f"files excluded because they are not part of the release layout: {listed(self.left_out)}"
+                f"these files are excluded, because they are not part of the release layout: {listed(self.left_out)}"
             )
         image_files = {scene.key: self.image_files[scene.key] for scene in scenes if scene.path}
         return scenes, pl.concat(self.responses), image_files, tuple(self.notes), pl.concat(self.ground_truth)
@@ -218,7 +218,7 @@ class ReleaseReader:
         if sport == SCALED_SPORT:
             how = f"ball boxes were converted from a frame of {FRAME} x {FRAME} to pixels of the image"
         else:
-            how = "x and y were read as the center of the ball's box in pixels of the image; gt_x and gt_y are not used"
+            how = "`x` and `y` are read as the center of the ball's box in pixels; `gt_x` and `gt_y` are not used"
         self._note(path, how)
         beyond, apart = [], []
         for image in images:
@@ -229,13 +229,11 @@ class ReleaseReader:
             if not set(GRID.cells_in((x1, y1, x2, y2))) & set(scene.ball_cells or ()):
                 apart.append(image)
         if beyond:
-            self._note(
-                path, f"images whose ball box extends beyond the image (boxes are not clipped): {listed(beyond)}"
-            )
+            self._note(path, f"the ball's box extends beyond the image, and is not clipped, in: {listed(beyond)}")
         if apart:
             self._note(
                 path,
-                f"images whose ball box lies outside the annotated cells (scores use the cells): {listed(apart)}",
+                f"the ball's box lies outside the annotated cells, which scores use, in: {listed(apart)}",
             )
 
     # Players -------------------------------------------------------------------------------------------------

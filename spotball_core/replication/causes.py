@@ -8,8 +8,8 @@ from spotball_core.replication.material import Material
 from spotball_core.replication.published import PEOPLE, Condition
 
 NOT_THE_BALL = (
-    "not the ball: the formula for soccer was used to compute gt_x and gt_y from x and y, but in this sport x and y "
-    "already are the ball's center in pixels of the image; the standard uses the distance of that center"
+    "not the ball: `gt_x` and `gt_y` were computed from `x` and `y` with the formula for soccer, but in this sport `x` "
+    "and `y` already are the ball's center in pixels of the image; the standard uses the distance of that center"
 )
 UNSCALED_BOX = (
     "frame: the published value is in pixels of the 512 x 512 frame; the standard is in pixels of the 640 x 360 image"
@@ -77,7 +77,7 @@ def _uneven(answers: list[float], expected: int | None, respondent: str) -> str 
         return None
     fewest, most = round(min(answers)), round(max(answers))
     if most > expected:
-        return f"a run and a half: up to {most} answers per image, not {expected}"
+        return f"more samples: up to {most} answers per image, not {expected}"
     if fewest == expected:
         return None
     if respondent == PEOPLE:

@@ -38,7 +38,7 @@ def check(material: Material) -> Iterator[ReplicatedFigure]:
 def _over_prompts(material: Material, figure: Published, key: str) -> ReplicatedFigure:
     conditions = [(figure.sport or "", figure.respondent or "", prompt) for prompt in PAPER_PROMPTS]
     reproduced, standard = (mean(material.value(way, key, condition) for condition in conditions) for way in WAYS)
-    note = "data of all three prompts are needed" if reproduced is None else None
+    note = "needs the answers to all three prompts" if reproduced is None else None
     return judge(figure, reproduced, standard, cause=causes.any_run(material, conditions), note=note)
 
 
@@ -49,9 +49,9 @@ def _over_sports(material: Material, figure: Published) -> ReplicatedFigure:
         return judge(
             figure,
             None,
-            note="data of all sports are needed"
+            note="needs the answers for all sports"
             if respondents == (PEOPLE,)
-            else "data of all models and sports are needed",
+            else "needs the answers of all models for all sports",
         )
     is_ratio = "center ratio" in figure.quantity
     extreme = max if figure.quantity.startswith("highest") else min

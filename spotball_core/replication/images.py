@@ -130,7 +130,8 @@ def _players_per_scene(material: Material, figure: Published) -> ReplicatedFigur
     if sport == printed_sport:
         return judge(figure, reproduced, standard)
     swapped = (
-        f"columns swapped: the printed value is that of {printed_sport}, and that of {sport} is under {printed_sport}"
+        f"columns swapped: the paper prints the value of {printed_sport} here, and the value of {sport} under "
+        f"{printed_sport}"
     )
     # 4.2549, rounded to 4.255 and then to 4.26.
     twice = reproduced is not None and figure.agrees(_half_up(_half_up(reproduced, 3), 2))
@@ -143,7 +144,7 @@ def _rank(material: Material, figure: Published, measure: _Statistic) -> Replica
     own_value = values.get(figure.sport or "")
     defined = [value for value in values.values() if value is not None]
     if own_value is None or len(defined) < len(values):
-        return judge(figure, None, note="the players of all three sports are needed")
+        return judge(figure, None, note="needs the players of all three sports")
     rank = float(1 + sum(value < own_value for value in defined))
     return judge(figure, rank, rank)
 

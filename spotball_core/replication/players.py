@@ -68,7 +68,7 @@ def _rate(material: Material, figure: Published) -> ReplicatedFigure:
 def _extreme_of_people(material: Material, figure: Published) -> ReplicatedFigure:
     """Check the lowest or highest near-player rate of people over sports, in percent."""
     if not material.asked_everything(PEOPLE):
-        return judge(figure, None, note="data of all sports are needed")
+        return judge(figure, None, note="needs the answers for all sports")
     extreme = min if figure.quantity.startswith("lowest") else max
     people = material.of(PEOPLE)
     rates = [joined.near_player_rate for condition in people if (joined := material.joined(condition))]
@@ -155,7 +155,7 @@ def _said(published: Found, standard: Found, how: str) -> str | None:
     """Describe the numbers of balls near players in each sport, as published and by the standard."""
     parts = [_counts(published)] if published else []
     parts += [f"standard, with only the players of each image: {_counts(standard)}"] if standard else []
-    return "; ".join([*([] if _complete(published) else ["data of all sports are needed"]), *parts, how])
+    return "; ".join([*([] if _complete(published) else ["needs the images of all sports"]), *parts, how])
 
 
 def _counts(by_sport: Found) -> str:

@@ -44,9 +44,9 @@ def _extreme(material: Material, figure: Published) -> ReplicatedFigure:
         return judge(
             figure,
             None,
-            note="data of all sports are needed"
+            note="needs the answers for all sports"
             if respondents == (PEOPLE,)
-            else "data of all models and sports are needed",
+            else "needs the answers of all models for all sports",
         )
     extreme = min if figure.quantity.startswith("lowest") else max
     conditions = [condition for respondent in respondents for condition in material.of(respondent)]

@@ -50,7 +50,7 @@ def _fit(scoring: Scoring) -> dict[str, float] | None:
 
 def _median(material: Material, figure: Published) -> ReplicatedFigure:
     if not _is_whole(material):
-        return judge(figure, None, note="data of all sports, respondents and prompts are needed")
+        return judge(figure, None, note="needs the answers of all respondents to all prompts for all sports")
     joined = [join for condition in material.conditions if (join := material.joined(condition))]
     is_distance = figure.quantity.startswith("median distance")
     values = [join.distances / GRID.diagonal if is_distance else join.shares for join in joined]

@@ -130,7 +130,9 @@ class PredictionDistribution(_Answer):
         if isinstance(self.probabilities, dict):
             indices = [grid.index(label) for label in self.probabilities]
             if len(set(indices)) < len(indices):
-                raise DistributionError("a cell is named twice, with different spellings")
+                raise DistributionError(
+                    "probabilities: a cell is named twice, with different spellings. Name each cell once"
+                )
             mass[indices] = list(self.probabilities.values())
         else:
             if len(self.probabilities) != grid.n_cells:

@@ -94,7 +94,7 @@ class GroundTruth(Record):
     def _canonical(self) -> GroundTruth:
         mask = _unit_grid(self.grid).mask(self.cells)
         if self.cells != (canonical := _named(mask, self.grid)):
-            raise ValueError(f"cells {self.cells} are not in canonical form {canonical}; use from_labels")
+            raise ValueError(f"cells {self.cells} are not in canonical form {canonical}; use GroundTruth.from_labels")
         return self
 
     @classmethod

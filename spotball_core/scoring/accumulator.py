@@ -193,7 +193,9 @@ class Accumulator:
             raise DistributionError(f"answers have shape {mass.shape}, expected (n_answers, {mass.shape[-1]})")
         are_counts, total = (mass == np.floor(mass)).all(axis=1), mass.sum(axis=1)
         if (odd := np.flatnonzero(~are_counts & (np.abs(total - 1) > SUM_TOLERANCE))).size:
-            raise DistributionError(f"the sum of answer {odd[0]} is {total[odd[0]]:g}, expected 1 or whole counts")
+            raise DistributionError(
+                f"answer {odd[0]} sums to {total[odd[0]]:g}, expected probabilities that sum to 1, or whole counts"
+            )
         whole = np.where(are_counts[:, None], mass, 0.0).astype(np.int64)
         shares = np.where(are_counts[:, None], 0.0, mass / np.where(are_counts, 1.0, total)[:, None])
         parts = np.floor(shares * PARTS).astype(np.int64)

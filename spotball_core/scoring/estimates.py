@@ -200,7 +200,9 @@ class Estimator:
         """Return the reason why a metric is undefined although its requirements are met."""
         if not metric.is_matched or not self.answers.mass.any():
             return metric.no_value
-        of_reference = f" (or {sampling.LEAST_REFERENCE} of the reference)" if "reference" in metric.needs else ""
+        of_reference = (
+            f", and at least {sampling.LEAST_REFERENCE} of the reference" if "reference" in metric.needs else ""
+        )
         return f"matching needs at least {metric.least_responses} responses per image{of_reference}"
 
     def _used(self, metric: Metric) -> BoolArray:

@@ -87,7 +87,9 @@ class Scoring:
         strangers = table.filter(pl.col("_scene").is_null())
         if not strangers.is_empty():
             sport, image = strangers.select("sport", "image").row(0)
-            raise OptionError(f"counts refer to an image that the scenes do not contain: {sport}/{image}")
+            raise OptionError(
+                f"the scenes do not contain the image {sport}/{image} of the counts. Use the ids of the scenes"
+            )
         respondents = table["respondent"].unique().sort().to_list()
         if self.policy.reference is not None and self.policy.reference not in respondents:
             raise OptionError(f"reference: {unknown_name('respondent', self.policy.reference, respondents)}")
@@ -368,8 +370,8 @@ def _mixed_outlines(scenes: Sequence[Scene]) -> Iterator[str]:
     n_outlines = sum(outline is not None for scene in scenes for outline in scene.player_outlines or ())
     if 0 < n_outlines < n_players:
         yield (
-            f"{n_outlines:,} of {n_players:,} players have an outline; near_player_rate and overlap_rate use the boxes "
-            "of the other players"
+            f"{n_outlines:,} of {n_players:,} players have an outline; `near_player_rate` and `overlap_rate` use the "
+            "boxes of the other players"
         )
 
 
@@ -381,7 +383,10 @@ def _uneven_samples(groups: Sequence[GroupScore]) -> Iterator[str]:
         sizes = [size for size in samples if size]
         if sizes and max(sizes) > UNEVEN * min(sizes):
             where = f"{sport}: " if sport else ""
-            yield f"{where}{min(sizes):g} to {max(sizes):g} responses per image. Compare groups by matched metrics"
+            yield (
+                f"{where}the number of responses per image ranges from {min(sizes):g} to {max(sizes):g}. Compare "
+                "groups by matched metrics"
+            )
 
 
 def reading_order(

@@ -159,11 +159,12 @@ def load_counts(
         else:
             counts = read_counts(responses, known, participants=participants)
     if counts.table.is_empty():
-        raise OptionError("the counts contain no responses")
+        raise OptionError("there are no responses to score. Add at least one")
     grid = common_grid(known)
     if (grid.rows, grid.cols) != (counts.rows, counts.cols):
         raise OptionError(
-            f"counts have a grid of {counts.rows} x {counts.cols}, but the scenes have one of {grid.rows} x {grid.cols}"
+            f"the counts have a grid of {counts.rows} x {counts.cols}, but the scenes have a grid of {grid.rows} x "
+            f"{grid.cols}. Use the scenes with which the responses were counted"
         )
     if strict and counts.warnings:
         raise InputError(counts.warnings)

@@ -120,7 +120,7 @@ def _ceilings(report: ScoreReport) -> Iterator[Titled]:
         "sport",
         "participants",
         "images",
-        f"Distance of one half from the other ({unit})",
+        f"Distance between two halves ({unit})",
         f"Distance of uniform guessing ({unit})",
     ]
     rows = [
@@ -138,7 +138,7 @@ def _ceilings(report: ScoreReport) -> Iterator[Titled]:
     yield (
         "Noise ceiling",
         1,
-        [*heads, "Accuracy of a participant (%)", "Accuracy of the others' most frequent cell (%)"],
+        [*heads, "Accuracy of a participant (%)", "Accuracy of the other participants' most frequent cell (%)"],
         rows,
     )
     heads = ["sport", "group", f"Sampling floor ({unit})", "Closeness (0: uniform guessing, 1: people)"]

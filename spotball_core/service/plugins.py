@@ -52,7 +52,10 @@ class Registry(Mapping[str, Entry]):
                 expected = f"spotball_core.{self._type.__name__}"
                 raise OptionError(f"{of} is of type {type(entry).__name__}, expected {expected}")
             if entry.key in entries:
-                raise OptionError(f"{of} has the key {entry.key!r}, which another {self._kind} already has")
+                raise OptionError(
+                    f"{of} has the key {entry.key!r}, which another {self._kind} already has. Uninstall one of their "
+                    "packages"
+                )
             entries[entry.key] = entry
         return entries
 
@@ -109,7 +112,9 @@ def _used(group: str, kind: str, name: str, prefix: str, use: Callable[[Any], An
         raise
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
-        raise OptionError(f"the {kind} {name!r} ({_where(entries[0])}) cannot be loaded: {reason}") from error
+        raise OptionError(
+            f"the {kind} {name!r} ({_where(entries[0])}) cannot be loaded: {reason}. Update or uninstall this package"
+        ) from error
 
 
 def _where(entry: EntryPoint) -> str:

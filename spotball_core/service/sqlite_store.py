@@ -226,8 +226,8 @@ def run_tables(content: str, names: str, commands: str, detail: Column, packages
             ("session",),
             (
                 Column("session", "INTEGER NOT NULL", "number of the start, from 1"),
-                Column("started", "TEXT NOT NULL", "when, UTC"),
-                Column("ended", "TEXT", "when; null if it was killed"),
+                Column("started", "TEXT NOT NULL", "time of the start, UTC"),
+                Column("ended", "TEXT", "time of the end, UTC; null if the process was killed"),
                 Column("outcome", "TEXT", "how it ended"),
                 Column("host", "TEXT NOT NULL", "the machine"),
                 Column("pid", "INTEGER NOT NULL", "the process"),

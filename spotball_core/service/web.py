@@ -106,7 +106,7 @@ async def read_body(request: Request, most: int) -> bytes:
                     raise HttpError(413, f"more than {most} bytes")
                 parts.append(part)
     except TimeoutError:
-        raise HttpError(408, "the request did not arrive completely in time") from None
+        raise HttpError(408, "the request took too long to arrive. Send it again") from None
     return b"".join(parts)
 
 

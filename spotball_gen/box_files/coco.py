@@ -122,7 +122,7 @@ class _CocoReader:
     def _data(self) -> dict[str, object]:
         data = read_json(self._path, "boxes")
         if not isinstance(data, dict):
-            expected = "an object with images, categories and annotations"
+            expected = "an object with the keys `images`, `categories` and `annotations`"
             raise InputError([Problem(str(self._path), None, "file", f"a {type(data).__name__}", expected)])
         return data
 

@@ -67,7 +67,7 @@ def _wrong(row: list[str]) -> tuple[str, str, str] | None:
         if name in ("frame", "track", "class") and value != int(value):
             return name, repr(field), "a whole number"
         if name == "frame" and value < 0:
-            return name, repr(field), "the number of a frame"
+            return name, repr(field), "a frame number of at least 0"
         if name in ("width", "height") and value <= 0:
             return name, repr(field), "a number of pixels above 0"
         if name == "confidence" and value != _NONE and not 0 <= value <= 1:

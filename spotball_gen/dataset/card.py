@@ -146,7 +146,7 @@ def _like(of: Mapping[str, Any]) -> Iterator[str]:
     yield from _table(
         ["", *sports], [[_ROWS[row], *(_number(of["table_1"][sport][row]) for sport in sports)] for row in TABLE_1]
     )
-    yield from ("", "![Where balls and players are](positions.svg)", "")
+    yield from ("", "![Positions of balls and players](positions.svg)", "")
     yield "Measures of difficulty: quartiles over images (lengths in pixels), and the share of balls in the center"
     yield "window:"
     yield ""

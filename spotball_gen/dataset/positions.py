@@ -29,7 +29,7 @@ def picture(scenes: Mapping[str, Sequence[Scene]]) -> str:
     high = _WIDE * grid.height / grid.width
     height = _TOP + round((high + _HEAD) * len(scenes)) + 24
     width = 2 * _WIDE + 3 * _GAP
-    title = "Where balls and players are"
+    title = "Positions of balls and players"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">',
         '<g font-family="system-ui, sans-serif" font-size="12">',
@@ -43,8 +43,8 @@ def picture(scenes: Mapping[str, Sequence[Scene]]) -> str:
         heading = f"{sport}, {len(of):,} {'image' if len(of) == 1 else 'images'}"
         parts.append(f'<text x="{_GAP}" y="{y - 25:.1f}" fill="{_TEXT}" font-weight="600">{escape(heading)}</text>')
         heads = (
-            f"Ball: in each cell in at most {balls.max():.0%} of the images",
-            f"Players: cover at most {players.max():.0%} of a cell",
+            f"Ball: share of images per cell, at most {balls.max():.0%}",
+            f"Players: covered share of each cell, at most {players.max():.0%}",
         )
         for column, (head, values, color) in enumerate(zip(heads, (balls, players), (_BALL, _PLAYERS), strict=True)):
             x = _GAP + column * (_WIDE + _GAP)

@@ -73,7 +73,10 @@ def write_match(
         writer = cv2.VideoWriter(str(beside), cv2.CAP_OPENCV_MJPEG, fourcc, rate, (width, height))
         writer.set(cv2.VIDEOWRITER_PROP_QUALITY, QUALITY)
         if not writer.isOpened():
-            raise SpotballError(f"{path}: OpenCV cannot write a Motion JPEG video to this path")
+            raise SpotballError(
+                f"{path}: OpenCV cannot write a Motion JPEG video to this path. Name another folder, or reinstall "
+                "OpenCV"
+            )
         for image, truth in _drawn(painter, sport, parts, width, height, rate):
             writer.write(cv2.cvtColor(image, cv2.COLOR_RGB2BGR))
             frames.append({"time": len(frames) / rate, **asdict(truth)})

@@ -83,7 +83,7 @@ def results_card(board: Leaderboard, keys: tuple[str, ...], repo: str, *, licens
     lines = [
         "# Spot the Ball: results",
         "",
-        f"{plural(len(board.reports), 'score report')} from `spotball score`. Made with spotball-core.",
+        f"This repository contains {plural(len(board.reports), 'score report')} from `spotball score`.",
         "",
         *_use(repo),
         *(line for text in ranking_sections(board, keys) for line in (text, "")),
@@ -105,7 +105,7 @@ def _images(rows: Sequence[SceneRow], parts: Sequence[str]) -> Iterator[str]:
     counts = ", ".join(f"{count:,} {markdown_text(sport)}" for sport, count in sorted(sports.items()))
     yield from ("# Spot the Ball", "")
     yield f"{plural(len(rows), 'image')}: {counts}. The task is to say where the removed ball was."
-    yield "Made with spotball-core."
+    yield "The dataset was made with spotball-core."
     yield ""
     yield from (markdown_row(["part", "images"]), "| --- | ---: |")
     for part in parts:

@@ -145,7 +145,9 @@ class Hub:
         if fault is None and not file.is_same(path):
             fault = f"different content of {path.stat().st_size:,} bytes"
         if fault is not None:
-            raise SpotballError(f"{repo}: {name}: found {fault}, expected the {file.size:,} bytes that the Hub lists")
+            raise SpotballError(
+                f"{repo}: {name}: found {fault}, expected the {file.size:,} bytes that the Hub lists. Try again"
+            )
         return path
 
     @contextmanager

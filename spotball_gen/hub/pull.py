@@ -106,7 +106,7 @@ class _Download:
             expected = f"at most {most_bytes:,} bytes. Increase --max-size to allow more"
             problems.append(Problem(self.repo, None, "size", f"{size:,} bytes", expected))
         elif 2 * size > free:
-            expected = f"at most half of the {free:,} free bytes"
+            expected = f"at most half of the {free:,} free bytes. Free space on the disk"
             problems.append(Problem(self.repo, None, "size", f"{size:,} bytes", expected))
         if problems:
             raise InputError(problems)

@@ -179,7 +179,7 @@ class _ConfigReader:
     def _sources(self) -> tuple[SourceSettings, ...]:
         entries = self._tables.get("sources", [])
         if not isinstance(entries, list) or not entries:
-            self._wrong("sources", "none", "a table [[sources]] with sport, and path or query")
+            self._wrong("sources", "none", "a table [[sources]] with `sport`, and with `path` or `query`")
             return ()
         sources = []
         for number, entry in enumerate(entries, start=1):
@@ -211,7 +211,7 @@ class _ConfigReader:
         for source in sources:
             unspecified = source.path is None and source.query is None
             if unspecified and source.sport in sports and not sports[source.sport].queries:
-                expected = f"path or query, or queries in [sports.{source.sport}]"
+                expected = f"`path` or `query`, or `queries` in [sports.{source.sport}]"
                 self._wrong("sources", f"{source.sport} without path and query", expected)
 
     def _choice(self, stage: str) -> StageChoice | None:

@@ -252,7 +252,9 @@ class Ledger(RunStore):
             try:
                 return Item.from_record(json.loads(record), self._source(video), self.work)
             except ValueError as error:
-                raise StoreError(f"{self.path}: the item {name} cannot be read: {error}") from error
+                raise StoreError(
+                    f"{self.path}: the item {name} cannot be read ({error}). Restore the file from a backup"
+                ) from error
         raise KeyError(name)
 
     def items(self, state: State = "passed", stage: str | None = None) -> Iterator[Item]:

@@ -118,7 +118,7 @@ class _Reader:
             self.wrong(
                 part or "file",
                 actual,
-                "a list" if part else "a list of results, or an object with images and annotations",
+                "a list" if part else "a list of results, or an object with the keys `images` and `annotations`",
             )
             return []
         read = []
@@ -139,7 +139,7 @@ class _Reader:
             return None
         name = entry.file_name if entry.file_name is not None else entry.image_id
         if name is None:
-            self.wrong(f"{where}.image_id", "nothing", "image_id or file_name")
+            self.wrong(f"{where}.image_id", "nothing", "`image_id` or `file_name`")
         return None if name is None else str(name)
 
     def confident(self, where: str, entry: _Result, flags: bool) -> FloatArray | None:

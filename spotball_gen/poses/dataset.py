@@ -150,7 +150,7 @@ def _check_out(dataset: Path, out: Path) -> None:
 
 def _files_of(out: Path) -> set[str]:
     """Return the names of the files of an earlier result."""
-    read_json(out / REPORT, "the counts of poses")
+    read_json(out / REPORT, "the counts that `spotball cues poses` writes")
     responses = {path.name for path in out.glob("responses*")}
     scenes = read_scenes(out / SCENES)
     drawings = {output_name(DRAWINGS, scene.sport, scene.image, ending=".png") for scene in scenes}

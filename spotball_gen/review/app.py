@@ -67,11 +67,11 @@ class DecisionChange(Record):
     @model_validator(mode="after")
     def _whole(self) -> DecisionChange:
         if (self.verdict == "reject") != (self.reason in REASONS):
-            raise ValueError("expected one of the known reasons for reject, and no reason otherwise")
+            raise ValueError("expected one of the known reasons if the verdict is `reject`, and no reason otherwise")
         if self.verdict != "reject" and self.reason is not None:
-            raise ValueError("expected a reason only for reject")
+            raise ValueError("expected a reason only if the verdict is `reject`")
         if (self.verdict == "repaint") != bool(self.regions):
-            raise ValueError("expected regions for repaint, and no regions otherwise")
+            raise ValueError("expected regions if the verdict is `repaint`, and no regions otherwise")
         return self
 
 
@@ -159,7 +159,7 @@ class _ReviewHandlers:
             content = await asyncio.to_thread(path.read_bytes)
         except OSError as error:
             show(f"error: {error}", err=True)
-            raise HTTPException(404, "the image's file cannot be read") from None
+            raise HTTPException(404, "the image file cannot be read") from None
         return Response(content, media_type=MEDIA[path.suffix.lower()])
 
     # The review ----------------------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ class _ReviewHandlers:
 
     async def fault(self, request: Request, error: Exception) -> Response:
         """Return the response to an internal error. The traceback goes to the log, not to the browser."""
-        return JSONResponse({"error": "internal error of the server"}, 500)
+        return JSONResponse({"error": "the server failed; its terminal shows the error"}, 500)
 
 
 def _told(piece: ReviewImage) -> dict[str, Any]:

@@ -81,7 +81,7 @@ def apply_review(dataset: Path, *, only_accepted: bool = False) -> Applied:
                         None,
                         "scenes",
                         "no images, because the review excluded all",
-                        "at least one image",
+                        "at least one image. Accept an image in the review",
                     )
                 ]
             )

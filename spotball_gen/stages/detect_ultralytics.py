@@ -96,7 +96,10 @@ class Ultralytics:
             return YOLO(str(self._path) if self._path.is_file() else self.settings.model)
         except Exception as error:  # The package, PyTorch and pickle raise different errors.
             reason = next(iter(str(error).splitlines()), type(error).__name__)
-            raise OptionError(f"detect: {self.settings.model}: cannot be loaded: {reason}") from error
+            raise OptionError(
+                f"detect: {self.settings.model} cannot be loaded: {reason}. Correct the path, or download the weights "
+                "again"
+            ) from error
 
     @cached_property
     def _weights(self) -> str:

@@ -129,7 +129,7 @@ class OnnxDetector:
         class_names = file.names or dict(enumerate(names))
         if not class_names:
             raise OptionError(
-                f"detect: {path} does not contain the names of its classes. List them in the setting names"
+                f"detect: {path} does not contain the names of its classes. List them in the setting `names`"
             )
         return cls(file, class_names, segments=file.task == "segment")
 

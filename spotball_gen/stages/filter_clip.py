@@ -41,7 +41,7 @@ class ClipSettings(TorchSettings):
     @model_validator(mode="after")
     def _chooses(self) -> ClipSettings:
         if self.threshold is None and self.top_share is None:
-            raise ValueError("expected threshold, top_share or both")
+            raise ValueError("expected `threshold`, `top_share` or both")
         return self
 
 
@@ -125,7 +125,9 @@ class Clip:
         if sport not in self._prompts:
             prompts = self.context.sports.get(sport, Sport()).prompts
             if not prompts:
-                raise OptionError(f"filter: clip: the sport {sport!r} has no prompts")
+                raise OptionError(
+                    f"filter: clip: the sport {sport!r} has no prompts. Add `prompts` to the table [sports.{sport}]"
+                )
             self._prompts[sport] = self._model.text_vectors(prompts)
         return self._prompts[sport]
 

@@ -133,13 +133,13 @@ class PyAV:
             raise VideoError(
                 f"{shape} of {width}x{height} pixels: cropping to the shape of {to} keeps {kept:.0%} of each frame, "
                 f'but frames.min_kept is {self.settings.min_kept:g}. Set frames.fit = "pad" for black edges, or lower '
-                "min_kept"
+                "frames.min_kept"
             )
         if scale > self.settings.max_scale:
             raise VideoError(
                 f"video of {width}x{height} pixels: images of {to} would enlarge it {scale:.2f} times, but "
-                f"frames.max_scale is {self.settings.max_scale:g}. Raise max_scale, or make smaller images with "
-                "run.width and run.height"
+                f"frames.max_scale is {self.settings.max_scale:g}. Raise it, or make smaller images with run.width "
+                "and run.height"
             )
 
     def _window(self, cols: int, rows: int) -> tuple[int, int, int, int]:

@@ -124,7 +124,7 @@ def _check_same(plan: GenerationPlan, ledger: Ledger, videos: Sequence[Video]) -
         path = (present[source.origin].path if source.origin in present else Path(source.path)).absolute()
         if not path.exists():
             if video.state == "waiting":
-                expected = "the video, which the run has not read completely"
+                expected = "the video, which the run has not read completely. Restore the file"
                 problems.append(Problem(str(path), None, "video", "no such file", expected))
             continue
         status = path.stat()

@@ -38,7 +38,7 @@ def report(data: Path) -> ScoreReport:
     return score(data, reference="human", bootstrap=20, seed=3)
 
 
-UNEVEN = "warning: soccer: 1 to 3 responses per image. Compare groups by matched metrics\n"
+UNEVEN = "warning: soccer: the number of responses per image ranges from 1 to 3. Compare groups by matched metrics\n"
 OPTIONS = ("--reference", "human", "--bootstrap", "20", "--seed", "3")
 
 

@@ -170,7 +170,7 @@ def test_an_image_without_parsed_answers_counts_for_accuracy_alone() -> None:
     assert contrast.metrics["accuracy"].n_images == 10
     for key in ("euclidean_error", "normalized_entropy_matched", "overlap_rate"):
         assert contrast.metrics[key].n_images == 9
-        assert contrast.metrics[key].reason == "1 image without values for both is excluded"
+        assert contrast.metrics[key].reason == "1 image is excluded, because not both respondents have a value"
 
 
 def test_each_sport_and_all_of_them() -> None:

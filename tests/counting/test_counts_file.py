@@ -102,8 +102,8 @@ ROW = {**KEYS, "cell": 12, "n": 1, "parts": 0, "grid_rows": 6, "grid_cols": 10}
         ([{**ROW, "grid_rows": None}], "a grid of None x 10"),
         ([{**ROW, "grid_rows": 6.0}], "grid_rows: found a column of type Float64, expected integers"),
         ([{**ROW, "grid_rows": "6"}], "grid_rows: found a column of type String, expected integers"),
-        ([ROW, {**ROW, "grid_rows": 7}], "2 grids"),
-        ([{**ROW, "sport": None}], "the column sport is empty in some rows"),
+        ([ROW, {**ROW, "grid_rows": 7}], "2 grid sizes"),
+        ([{**ROW, "sport": None}], "the column `sport` is empty in some rows"),
     ],
 )
 def test_each_value_of_a_file_is_checked(rows: list[dict[str, object]], said: str, tmp_path: Path) -> None:
@@ -117,7 +117,13 @@ def test_each_value_of_a_file_is_checked(rows: list[dict[str, object]], said: st
     [
         ({"grid_cols": 0}, "file: found a grid of 6 x 0, expected at least one row and one column"),
         ({"grid_cols": 10.0}, "grid_cols: found a column of type Float64, expected integers"),
-        ({"cell": 60}, "file: found counts contain cells outside the grid of 6 x 10, expected counts"),
+        (
+            {"cell": 60},
+            (
+                "file: found invalid counts (counts: the column `cell` contains cells outside the grid of 6 x 10. "
+                "Number the cells row by row, from 0 to 59), expected valid counts"
+            ),
+        ),
         ({"respondent": "  "}, "respondent: found an empty text, expected a name"),
         ({"parts": -1}, "parts: found -1, expected an integer from 0 to 2**53 - 1"),
         ({"parse_policies": "strict,loose"}, "parse_policies: found loose, expected lenient, strict"),
@@ -164,7 +170,7 @@ def test_a_folder_may_hold_counts(tmp_path: Path) -> None:
     ("table", "said"),
     [
         ({"a": [1]}, "found the columns a, expected also the columns sport"),
-        ({"grid_rows": [6, 7]}, "found 2 grids, expected counts with one grid"),
+        ({"grid_rows": [6, 7]}, "found 2 grid sizes, expected one. Count the images of each grid size separately"),
         ({"cell": [1, 60]}, "outside the grid of 6 x 10"),
         ({"n": [1.0, -1.0]}, "negative"),
     ],

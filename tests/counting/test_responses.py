@@ -424,7 +424,7 @@ class TestLayoutOfFiles:
 
 IMAGES = "an image of the scenes file: basketball has 2 images, such as '1'; soccer has 4 images, such as '1'"
 ONCE = "each combination of (respondent, prompt, sport, image, sample, participant) once"
-AN_ANSWER = "one of the columns cell, probabilities, x and y, or row and col"
+AN_ANSWER = "one of the columns `cell`, `probabilities`, `x` and `y`, or `row` and `col`"
 
 BAD_ROWS = [
     ({"image": "7", "cell": "D5"}, "image", "'7'", IMAGES),
@@ -494,13 +494,13 @@ BAD_ROWS = [
         {"image": "2", "probabilities": "{'D5': 1}"},
         "probabilities",
         "neither an object nor a list of numbers",
-        "cells and probabilities",
+        'an object such as {"D5": 0.7, "D6": 0.3}, or one number per cell',
     ),
     (
         {"image": "2", "probabilities": {"D5": "1"}},
         "probabilities",
         "neither an object nor a list of numbers",
-        "cells and probabilities",
+        'an object such as {"D5": 0.7, "D6": 0.3}, or one number per cell',
     ),
     ({"image": "7", "probabilities": {"G1": 2}}, "image", "'7'", IMAGES),
 ]

@@ -217,7 +217,7 @@ def test_wrong_options_are_errors(options: dict[str, object], message: str) -> N
 
 def test_groups_over_sports_are_an_error() -> None:
     scoring = scoring_of(varied_scenes(9), {"m/base": random_mass(9, 0)}, by=("respondent",))
-    with pytest.raises(OptionError, match="Group by sport"):
+    with pytest.raises(OptionError, match="cues are explained for one sport at a time"):
         explain_cues(scoring)
 
 

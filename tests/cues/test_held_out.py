@@ -74,7 +74,7 @@ def test_equal_respondents_do_not_differ() -> None:
 
 def test_nothing_is_divided_by_zero() -> None:
     found = ImageSums(np.ones(3), 10, 0).quotient(np.ones(3), np.zeros(3))
-    assert (found.value, found.reason) == (None, "the denominator is not above 0")
+    assert (found.value, found.reason) == (None, "the explainable gain is not above 0")
 
 
 def test_standard_error_is_that_of_the_mean() -> None:

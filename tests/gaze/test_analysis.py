@@ -199,4 +199,4 @@ def test_the_text_forms_carry_verdicts_and_signature(report: GazeReport) -> None
         assert "people (published)" in text
         assert report.signature in text
         assert "Test 2.3" in text
-        assert "warning: Test 1 compares with the published accuracy of people" in text
+        assert "warning: Test 1 compares respondents with the published accuracy of people" in text

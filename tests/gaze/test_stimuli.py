@@ -77,9 +77,8 @@ def test_all_that_is_wrong_is_told_with_its_line(tmp_path: Path) -> None:
         ":8: head_target: found 'key', expected one of cup, pen",
         ":9: points: found '0.5', expected pairs 'x y' of numbers from 0 to 1, joined by ;",
         (
-            ":10: points: found '0.5 0.5', expected one pair per object, or an empty place between two ; if the "
-            "position "
-            "is unknown"
+            ":10: points: found '0.5 0.5', expected one pair per object, joined by ; (an empty pair if the position "
+            "is unknown)"
         ),
         ":11: condition: found 'natural', expected incongruent, which follows from gaze_target and head_target",
         ":12: stimulus_id: found 'j', expected each stimulus once (2 times: lines 12, 13)",
@@ -100,7 +99,7 @@ def test_one_cause_is_told_once(tmp_path: Path) -> None:
     [
         ("", "an empty file"),
         (HEADER, "a header without rows"),
-        ("stimulus_id,view\na,left\n", "a column proximity"),
+        ("stimulus_id,view\na,left\n", "a column `proximity`"),
         (HEADER + "a,left\n", "2 fields"),
     ],
 )

@@ -141,7 +141,7 @@ def test_trials_that_contradict_the_stimuli_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_without_photos_needs_stimuli(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="a column objects"):
+    with pytest.raises(InputError, match="a column `objects`"):
         read_trials(written(tmp_path, "stimulus_id,choice", "a,cup"))
 
 
@@ -177,7 +177,7 @@ def test_columns_that_would_change_numbers_in_silence(tmp_path: Path, content: s
     path = tmp_path / "t.csv"
     path.write_text(content, encoding="utf-8")
     lines = said(path)
-    assert lines[0].startswith(told) if told else "expected a column stimulus_id" in lines[0]
+    assert lines[0].startswith(told) if told else "expected a column `stimulus_id`" in lines[0]
 
 
 @pytest.mark.parametrize("content", ["\ufeffa,b\n".encode("utf-16"), bytes(range(256)) * 3])

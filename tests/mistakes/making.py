@@ -55,7 +55,7 @@ MISTAKES = (
         _RUN,
         what="found none",
         where="c.toml: sources",
-        fix="a table [[sources]] with sport, and path or query",
+        fix="a table [[sources]] with `sport`, and with `path` or `query`",
         files={"c.toml": _COLOR},
     ),
     Mistake(

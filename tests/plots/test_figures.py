@@ -127,9 +127,9 @@ def test_a_respondent_that_named_nothing_has_an_empty_map() -> None:
 
 
 def test_maps_refuse() -> None:
-    with pytest.raises(OptionError, match="no guesses"):
+    with pytest.raises(OptionError, match="guesses: found none"):
         guess_maps({}, {}, GRID)
-    with pytest.raises(OptionError, match="ball's position is unknown for tennis"):
+    with pytest.raises(OptionError, match="truth: found nothing for tennis"):
         guess_maps({"tennis": {"human": counts({"A1": 1})}}, TRUTH, GRID)
     with pytest.raises(DistributionError, match="mass contains -1, expected counts or probabilities of at least 0"):
         guess_maps({"soccer": {"human": counts({"A1": -1})}}, TRUTH, GRID)
@@ -277,9 +277,9 @@ def test_a_report_that_is_not_split_is_one_panel() -> None:
 
 
 def test_chart_refuses() -> None:
-    with pytest.raises(OptionError, match="no group of this report has a value of accuracy"):
+    with pytest.raises(OptionError, match="no group of this report has an accuracy"):
         accuracy_chart(report_of(group("soccer", "oracle", "baseline", 1.0)))
-    with pytest.raises(OptionError, match="no group of this report has a value of accuracy"):
+    with pytest.raises(OptionError, match="no group of this report has an accuracy"):
         accuracy_chart(report_of(group("soccer", "me", "model", None)))
 
 

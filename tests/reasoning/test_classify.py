@@ -106,10 +106,10 @@ def test_no_texts_at_all() -> None:
         ({"one": [[1.0, 0.0]], "two": np.empty((0, 2))}, {}, "templates have shapes"),
         ({"one": [[1.0, 0.0, 0.0]], "two": [[1.0, 0.0, 0.0]]}, {}, "embeddings have shape"),
         ({"one": [[1.0, 0.0]], "two": [[0.0, 0.0]]}, {}, "zero or not finite"),
-        (SETS, {"centered": True, "reference": np.empty((0, 2))}, "at least one reference text"),
+        (SETS, {"centered": True, "reference": np.empty((0, 2))}, "no reference text has an embedding"),
         (SETS, {"centered": True, "weights": [-1.0]}, "weights: found shape"),
         (SETS, {"centered": True, "weights": [1.0, 1.0]}, "weights: found shape"),
-        (SETS, {"centered": True, "weights": [0.0]}, "at least one reference text"),
+        (SETS, {"centered": True, "weights": [0.0]}, "no reference text has an embedding"),
     ],
 )
 def test_what_cannot_be_used(sets: dict[str, object], options: dict[str, object], said: str) -> None:

@@ -126,22 +126,20 @@ class TestScenes:
     def test_how_balls_were_read_is_noted(self, release: Release) -> None:
         assert notes(release, "soccer_gt.csv: ball boxes were converted from a frame of 512 x 512 to pixels")
         for file in ("bb_gt.csv", "vball_gt.csv"):
-            assert notes(release, f"{file}: x and y were read as the center of the ball's box")
+            assert notes(release, f"{file}: `x` and `y` are read as the center of the ball's box")
 
     def test_a_ball_partly_outside_the_image_is_not_clipped_and_noted(self, release: Release) -> None:
         assert scene(release, "basketball", "81").ball_box == (-6, -8, 26, 24)
         (note,) = notes(release, "beyond the image")
         assert note == (
-            "images/basketball/bb_gt.csv: images whose ball box extends beyond the image (boxes are not clipped): 81"
+            "images/basketball/bb_gt.csv: the ball's box extends beyond the image, and is not clipped, in: 81"
         )
 
     def test_a_ball_outside_its_annotated_cells_is_noted(self, folder: Path, release: Release) -> None:
         assert not notes(release, "outside the annotated cells")
         replace(folder / TRUTH, "D4;E4", "A9")
         (note,) = notes(import_release(folder), "outside the annotated cells")
-        assert note.endswith(
-            "soccer_gt.csv: images whose ball box lies outside the annotated cells (scores use the cells): 2"
-        )
+        assert note.endswith("soccer_gt.csv: the ball's box lies outside the annotated cells, which scores use, in: 2")
 
     def test_the_ground_truth_is_there_unconverted(self, release: Release) -> None:
         (row,) = release.ground_truth.filter(sport="basketball", image="2").rows()
@@ -367,7 +365,9 @@ class TestParts:
         write_csv(folder / "data/responses/models/human/level0_soccer.csv", ("image",), [])
         (folder / "data/images/soccer/cover.jpg").write_bytes(b"")
         (folder / "data/images/soccer/.DS_Store").write_bytes(b"")
-        (note,) = notes(import_release(folder), "files excluded because they are not part of the release layout")
+        (note,) = notes(
+            import_release(folder), "these files are excluded, because they are not part of the release layout"
+        )
         assert "images/soccer/cover.jpg" in note
         assert "responses/humans/hockey_clicks.csv" in note
         assert "responses/models/human/level0_soccer.csv" in note

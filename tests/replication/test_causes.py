@@ -44,7 +44,7 @@ def answers(*numbers: int, ending: str = ".jpg") -> dict[str, list[str]]:
     ("numbers", "cause"),
     [
         ((50, 50, 50), "unexplained"),
-        ((75, 75, 50), "a run and a half: up to 75 answers per image, not 50"),
+        ((75, 75, 50), "more samples: up to 75 answers per image, not 50"),
         ((10, 10, 10), "fewer samples: 10 answers per image, not 50"),
         ((50, 49, 48), "a short run: fewer than 50 answers on 2 of 3 images"),
     ],

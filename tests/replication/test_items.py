@@ -173,7 +173,7 @@ def test_ranks_need_all_three_sports(folder: Path, found: Replication, tmp_path:
     write_boxes(copy, boxes)
     (copy / "data/analysis/player_proximity/filtered_people_image_summary.csv").unlink()
     for i in items(copy, where="figure 3"):
-        assert (i.status, i.note) == ("no data", "the players of all three sports are needed")
+        assert (i.status, i.note) == ("no data", "needs the players of all three sports")
 
 
 def test_truth_in_the_center_window_counts_each_cell_once(found: Replication) -> None:
@@ -277,7 +277,7 @@ def test_a_model_s_row_in_table_3_is_the_mean_over_its_prompts(found: Replicatio
     assert None not in by_prompt
     assert row.reproduced == pytest.approx(statistics.mean(value for value in by_prompt if value is not None))
     gemini = item(found, prompt=None, **{**gpt, "respondent": "gemini"})
-    assert (gemini.status, gemini.note) == ("no data", "data of all three prompts are needed")
+    assert (gemini.status, gemini.note) == ("no data", "needs the answers to all three prompts")
 
 
 def test_the_ratio_over_all_sports_is_taken_to_soccer_s_truth(folder: Path, found: Replication) -> None:
@@ -394,7 +394,7 @@ def test_balls_of_some_sports_alone_are_counted_and_not_compared(tmp_path: Path)
     i = item(tmp_path, where="figure 5", quantity="truth overlapping a player (%)")
     assert (i.status, i.reproduced, i.standard) == ("no data", None, 50.0)
     assert (i.note or "").startswith(
-        "data of all sports are needed; soccer 1 of 2; standard, with only the players of each image: "
+        "needs the images of all sports; soccer 1 of 2; standard, with only the players of each image: "
     )
 
 

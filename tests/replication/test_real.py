@@ -108,12 +108,12 @@ def test_balls_near_players_are_known_of_soccer_alone(found: Replication) -> Non
     near = item(found, where="figure 5", quantity="truth near a player (%)")
     assert (near.status, near.standard) == ("no data", pytest.approx(54.0))
     assert (near.note or "").startswith(
-        "data of all sports are needed; soccer 28 of 52; standard, with only the players of each image: "
+        "needs the images of all sports; soccer 28 of 52; standard, with only the players of each image: "
     )
     overlap = item(found, where="figure 5", quantity="truth overlapping a player (%)")
     assert (overlap.status, overlap.standard) == ("no data", 0.0)
     assert (overlap.note or "").startswith(
-        "data of all sports are needed; soccer 0 of 52; standard, with only the players of each image: "
+        "needs the images of all sports; soccer 0 of 52; standard, with only the players of each image: "
     )
 
 

@@ -100,7 +100,9 @@ class TestStandard:
         assert standard.policy.images == "shared"
         assert "|images:shared50|ref:human|" in standard.signature
         assert standard.provenance.dropped["controls"] == 2
-        assert standard.warnings == ("soccer: 20 to 150 responses per image. Compare groups by matched metrics",)
+        assert standard.warnings == (
+            "soccer: the number of responses per image ranges from 20 to 150. Compare groups by matched metrics",
+        )
 
     def test_intervals_hold_the_values(self, standard: ScoreReport) -> None:
         for group in standard.groups:

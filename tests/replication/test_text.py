@@ -85,12 +85,12 @@ def test_what_has_no_data_is_named_in_as_few_words_as_there_are() -> None:
             an_item(respondent="human", prompt="cue", **nothing),
             an_item(sport="volleyball", respondent="gpt", **nothing),
             an_item(sport="volleyball", respondent="human", **nothing),
-            an_item(sport="basketball", note="data of all three prompts are needed", **nothing),
+            an_item(sport="basketball", note="needs the answers to all three prompts", **nothing),
         ),
         width=120,
     )
     assert "  no data for 5 figures: soccer/gpt, soccer/human/cue, volleyball" in shown.splitlines()
-    assert "  no data for 1 figure (data of all three prompts are needed): basketball" in shown.splitlines()
+    assert "  no data for 1 figure (needs the answers to all three prompts): basketball" in shown.splitlines()
 
 
 def test_a_long_list_of_unexplained_ones_is_cut() -> None:

@@ -131,7 +131,7 @@ BAD: dict[str, tuple[Any, Any, type[Exception], str]] = {
     "label": ([0], ["Z9"], GridError, "Z9"),
     "negative": ([0], -np.ones((1, 60)), DistributionError, "contains -1"),
     "one axis": ([0], np.ones(60), DistributionError, "expected \\(n_answers, 60\\)"),
-    "no counts and no probabilities": ([0], np.full((1, 60), 0.5), DistributionError, "the sum of answer 0 is 30"),
+    "no counts and no probabilities": ([0], np.full((1, 60), 0.5), DistributionError, "answer 0 sums to 30"),
     "cells": ([0], np.ones((1, 59)), DistributionError, "59 values"),
 }
 

@@ -837,9 +837,7 @@ class TestSignature:
         assert parts_of(report.signature)["grid"] == "6x10@mixed"
         metrics = report.groups[0].metrics
         assert metrics["euclidean_error"].value == pytest.approx((0 + 128) / 2)
-        assert (
-            metrics["symmetric_center_bias"].reason == "images differ in size, so their center windows cannot be pooled"
-        )
+        assert (metrics["symmetric_center_bias"].reason or "").startswith("images differ in size, so their center")
         assert metrics["center_ratio"].value is None or metrics["center_ratio"].value >= 0
 
 
@@ -919,12 +917,12 @@ class TestWhatItTakes:
 
     def test_counts_that_do_not_belong_to_the_scenes(self) -> None:
         counts = read_counts(frame(ROWS), KNOWN)
-        with pytest.raises(OptionError, match="the scenes do not contain: soccer/2"):
+        with pytest.raises(OptionError, match="the scenes do not contain the image soccer/2"):
             score(counts, [KNOWN[0], *KNOWN[2:]])
-        with pytest.raises(OptionError, match="counts have a grid of 6 x 10, but the scenes have one of 2 x 2"):
+        with pytest.raises(OptionError, match="the counts have a grid of 6 x 10, but the scenes have a grid of 2 x 2"):
             score(counts, [scene("1", grid={"rows": 2, "cols": 2}, ball_cells=None)])
         empty = Counts.of(counts.table.clear(), rows=6, cols=10)
-        with pytest.raises(OptionError, match="the counts contain no responses"):
+        with pytest.raises(OptionError, match="there are no responses to score"):
             score(empty, KNOWN)
 
     def test_nothing_random_but_the_seed(self) -> None:

@@ -153,7 +153,9 @@ def split_photos(
         for part, places in zip(parts.values(), np.split(order, ends[:-1]), strict=True):
             part += [in_condition[place] for place in places]
     if not all(parts.values()):
-        raise OptionError(f"{len(stimuli)} photos are too few to split into training, validation and test photos")
+        raise OptionError(
+            f"{len(stimuli)} photos are too few to split into training, validation and test photos. Use more photos"
+        )
     for name, part in parts.items():
         (folder / name).mkdir(parents=True)
         ids = {stimulus.stimulus_id for stimulus in part}

@@ -18,7 +18,7 @@ _STEPS: Mapping[str, Stage] = MappingProxyType(
     {
         "took part": "consent",
         "read the instructions": "practice",
-        "came to the images": "trials",
+        "reached the images": "trials",
         "finished": "finished",
     }
 )

@@ -14,7 +14,9 @@ from spotball_core.text.tables import Titled, tables_as_markdown, tables_as_text
 
 AGREES = "The stored data agree with study.toml and its dataset, and the order of images agrees with the stored seeds."
 
-MORE = "For every step, every rule and completion times, add --full. For files, add --format markdown or json."
+MORE = (
+    "Add --full to see every step, every rule and completion times. Add --format markdown or json to choose the format."
+)
 
 
 def headline(attrition: Attrition) -> str:
@@ -45,7 +47,7 @@ def to_summary(attrition: Attrition, exclusion: Exclusion, faults: Sequence[str]
     n = attrition.rows
     steps = ("took part", *(["screened out"] if "screened out" in n else []), "finished", "excluded in all", "kept")
     by_rule = [f"{rule} {n[f'excluded: {rule}'][ALL]:,}" for rule in exclusion.rules if n[f"excluded: {rule}"][ALL]]
-    notes = ["The column minutes shows the mean time of finished participants from consent to the last answer."]
+    notes = ["The column `minutes` shows the mean time of finished participants from consent to the last answer."]
     if by_rule:
         notes.append(f"Exclusions by rule (a participant may break several): {', '.join(by_rule)}.")
     if not faults:

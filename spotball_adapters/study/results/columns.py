@@ -93,7 +93,7 @@ CLICKS: Columns = MappingProxyType(
         "answer_seconds": ("number", "seconds that the image was on the screen before the clicks were confirmed"),
         "server_answer_seconds": (
             "number",
-            "answer_seconds as measured by the server; shorter if events arrived together after a network failure",
+            "`answer_seconds` as measured by the server; shorter if events arrived together after a network failure",
         ),
     }
 )
@@ -121,7 +121,7 @@ TRIALS: Columns = MappingProxyType(
         "explanation": ("text", "the participant's explanation"),
         "server_response_time": (
             "number",
-            "response_time as measured by the server; shorter if events arrived together after a network failure",
+            "`response_time` as measured by the server; shorter if events arrived together after a network failure",
         ),
     }
 )

@@ -46,7 +46,7 @@ class Exclusion:
         if unknown := [name for name in self.rules if name not in RULES]:
             raise OptionError(f"--exclude: {unknown_name('rule', unknown[0], RULES)}")
         if "fast" in self.rules and self.min_seconds <= 0:
-            raise OptionError("the rule fast needs a minimum time per image. Add --min-seconds SECONDS")
+            raise OptionError("the rule `fast` needs a minimum time per image. Add --min-seconds SECONDS")
 
     def reasons(self, person: Participation) -> tuple[str, ...]:
         """Return the rules that exclude a participant, in the order of `RULES`; empty if they are kept."""
@@ -75,7 +75,8 @@ def exclusion_of(config: ExclusionConfig, *, rules: str | None = None, min_secon
         names = tuple(name.strip() for name in rules.split(",") if name.strip())
         if min_seconds is not None and "fast" not in names:
             raise OptionError(
-                "--min-seconds has an effect only with the rule fast. Add fast to --exclude, or remove --min-seconds"
+                "--min-seconds has an effect only with the rule `fast`. Add `fast` to --exclude, or remove "
+                "--min-seconds"
             )
         return Exclusion(names, seconds)
     checks = {"any": ("checks",), "all": ("checks-all",), "none": ()}[config.checks]

@@ -26,4 +26,4 @@ def disagreements(reader: StudyReader, design: StudyDesign) -> Iterator[str]:
     if strangers:
         yield f"the lists of {strangers} participants are no longer in study.toml"
     if differing:
-        yield f"the images or their order differ from the stored seed for {differing} participants"
+        yield f"the images or their order do not follow from the stored seed for {differing} participants"

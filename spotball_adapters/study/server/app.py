@@ -352,4 +352,4 @@ class _StudyHandlers:
 
     async def fault(self, request: Request, error: Exception) -> Response:
         """Return the response to an internal error. The traceback goes to the log, not to the browser."""
-        return self._failed(500, "internal error of the server. Try again")
+        return self._failed(500, "the server failed. Try again")

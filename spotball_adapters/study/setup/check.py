@@ -52,16 +52,18 @@ def problems(design: StudyDesign) -> Iterator[str]:
     if "base" not in config.pay.model_fields_set:
         yield 'pay.base: the pay is missing. Add it, or write base = "nothing"'
     if config.completion.url is None and config.completion.code is None:
-        yield "completion: there is no url or code, so participants cannot prove that they finished. Add one of them"
+        yield (
+            "completion: there is no `url` or `code`, so participants cannot prove that they finished. Add one of them"
+        )
     if config.quiz and config.quiz.failure == "screened-out" and not config.completion.of(screened=True):
         yield (
-            "completion: there is no screened_url or screened_code, so participants who fail the quiz cannot prove "
+            "completion: there is no `screened_url` or `screened_code`, so participants who fail the quiz cannot prove "
             "that they took part. Add one of them"
         )
     if config.database and config.database.has_password:
         yield "database.url: the address contains a password. Move the password to PGPASSWORD or ~/.pgpass"
     if config.task == "clicks" and design.example is None:
-        yield "example: the instructions have no example images. Add with_ball and without_ball"
+        yield "example: the instructions have no example images. Add `with_ball` and `without_ball`"
     for number, study_list in enumerate(config.lists, start=1):
         for problem in _problems_of_list(study_list, design):
             yield f"lists.{number} ({study_list.name}): {problem}"
@@ -71,9 +73,9 @@ def _problems_of_list(study_list: ListConfig, design: StudyDesign) -> Iterator[s
     if len(study_list.images) < FEWEST_IMAGES:
         yield f"found {len(study_list.images)} images, expected at least {FEWEST_IMAGES}. Add images"
     if not study_list.checks:
-        yield "there is no attention check. Add images with a visible ball to checks"
+        yield "there is no attention check. Add images with a visible ball to `checks`"
     if not study_list.practice:
-        yield "there is no practice image. Move one of the images to practice"
+        yield "there is no practice image. Move one of the images to `practice`"
     if design.config.task == "choice":
         return
     for image in study_list.practice:

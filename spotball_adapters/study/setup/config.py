@@ -146,9 +146,9 @@ class CompletionConfig(Record):
     @model_validator(mode="after")
     def _one(self) -> CompletionConfig:
         if self.url is not None and self.code is not None:
-            raise ValueError("expected either url or code, not both")
+            raise ValueError("expected either `url` or `code`, not both")
         if self.screened_url is not None and self.screened_code is not None:
-            raise ValueError("expected either screened_url or screened_code, not both")
+            raise ValueError("expected either `screened_url` or `screened_code`, not both")
         return self
 
     def of(self, *, screened: bool) -> dict[str, str]:

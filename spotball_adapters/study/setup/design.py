@@ -198,7 +198,7 @@ def _faults(
 ) -> Iterator[tuple[str, str, str]]:
     """Yield the problems with the lists: field, value found, value expected."""
     if config.task == "choice" and config.choice is None:
-        yield "choice", "nothing", "the table [choice], which the task choice requires"
+        yield "choice", "nothing", 'the table [choice], which `task = "choice"` requires'
         return
     yield from faults(Surveys(config.questionnaires, config.quiz), config.language)
     names = [study_list.name for study_list in config.lists]
@@ -208,7 +208,7 @@ def _faults(
         place = f"lists.{number}"
         scored = (*study_list.images, *study_list.checks)
         for image in dict.fromkeys(image for image in scored if scored.count(image) > 1):
-            yield place, f"{study_list.sport}/{image} twice", "each image at most once in images and checks"
+            yield place, f"{study_list.sport}/{image} twice", "each image at most once in `images` and `checks`"
         if len(study_list.checks) > len(study_list.images):
             yield (
                 f"{place}.checks",

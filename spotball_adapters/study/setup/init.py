@@ -67,8 +67,8 @@ def init_study(
         words |= _CLICKS
         if originals is not None and not has_originals(dataset, spare, originals):
             raise OptionError(
-                f"--originals {originals}: none of the {len(spare)} images that can be the example is there. "
-                "Name its files like the images in the dataset, or use fewer --images"
+                f"--originals {originals} contains none of the {len(spare)} images that can be the example. Give its "
+                "files the names of the images in the dataset, or use fewer --images"
             )
         example = find_example(dataset) or copy_example(dataset, spare, originals, out) or draw_example(out)
     else:

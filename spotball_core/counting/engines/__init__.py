@@ -58,6 +58,6 @@ def check_engine(name: str, ray_address: str | None) -> None:
         OptionError: if not.
     """
     if name not in get_args(EngineName):
-        raise OptionError(f"the engine is {name!r}, expected local or ray")
+        raise OptionError(f"engine: found {name!r}, expected local or ray")
     if ray_address is not None and name != "ray":
         raise OptionError("--ray-address needs --engine ray. Add it, or remove --ray-address")

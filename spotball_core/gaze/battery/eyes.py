@@ -173,8 +173,8 @@ def coin_flipping(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
     return Finding(
         verdict=verdict == "eye-head ambivalent",
         question=QUESTIONS["4"],
-        says="Share of choices of the head target, from the smallest distance of the eyes to the largest "
-        f"({shares_text}). Conclusion: {verdict}.",
+        says="The respondent chose the head target with these frequencies, from the smallest distance of the eyes to "
+        f"the largest: {shares_text}. Conclusion: {verdict}.",
         supports=verdict,
         method="t-test" if problems else sets[0].method,
         reason="; ".join(problems),
@@ -226,7 +226,10 @@ def notes(verdict: Supports, pairs: Sequence[Pair], alpha: float) -> tuple[str, 
         )
     if verdict != "eye-head ambivalent" and apart and equal:
         return (
-            "The means at distances above 0 are equal within the margin of the equivalence test, as for a coin flip.",
+            (
+                "The means at distances above 0 are equal within the margin of the equivalence test, as for a random "
+                "choice between eyes and head."
+            ),
         )
     return ()
 

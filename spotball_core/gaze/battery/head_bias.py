@@ -43,7 +43,7 @@ def head_more_often(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
     if either.is_empty():
         return no_answer(
             "2.1",
-            "no answer to an incongruent photo with more than two objects is the gaze target or the head target",
+            "no answer to incongruent photos with more than two objects names the gaze target or the head target",
         )
     counts: dict[str, Any] = {
         "n_trials": len(either),

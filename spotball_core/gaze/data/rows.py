@@ -82,7 +82,7 @@ class Rows:
             actual = f"the columns {listed}"
             raise InputError(
                 [
-                    Problem(str(self.path), None, name, actual, f"a column {name}. Rename or add the column")
+                    Problem(str(self.path), None, name, actual, f"a column `{name}`. Rename or add the column")
                     for name in missing
                 ]
             )

@@ -276,7 +276,7 @@ def _check_points(rows: Rows) -> None:
         number,
         "points",
         quoted("points"),
-        "one pair per object, or an empty place between two ; if the position is unknown",
+        "one pair per object, joined by ; (an empty pair if the position is unknown)",
     )
 
 

@@ -167,7 +167,8 @@ def make_trials(trials: Sequence[Trial], stimuli: Sequence[Stimulus]) -> Trials:
             raise OptionError(f"the stimuli do not contain {trial.stimulus_id!r}. Use ids of the stimuli file")
         if trial.choice is not None and trial.choice not in by_id[trial.stimulus_id].objects:
             raise OptionError(
-                f"choice {trial.choice!r} is not an object of stimulus {trial.stimulus_id!r}. Correct the column choice"
+                f"choice {trial.choice!r} is not an object of stimulus {trial.stimulus_id!r}. Correct the column "
+                "`choice`"
             )
     text = ("respondent", "stimulus_id", "prompt_id", "choice", "participant", "sample")
     schema: dict[str, pl.DataType] = {**dict.fromkeys(text, pl.String()), "response_time": pl.Float64()}

@@ -103,7 +103,7 @@ def evaluate_following(
         if (prediction.image, prediction.person) not in by_key:
             raise OptionError(
                 f"{prediction.respondent}: image {prediction.image}, person {prediction.person} has no annotation. "
-                "Correct the columns image and person"
+                "Correct the columns `image` and `person`"
             )
     results = []
     for name in names:

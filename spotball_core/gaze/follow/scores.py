@@ -98,7 +98,7 @@ def auc(heatmap: ArrayLike, targets: BoolArray) -> float:
         )
     n = int(targets.sum())
     if n in (0, targets.size):
-        raise OptionError("the AUC needs target pixels and other pixels")
+        raise OptionError("the AUC needs at least one target pixel and at least one other pixel")
     ranks = rankdata(values.ravel())[targets.ravel()]
     return float((ranks.sum() - n * (n + 1) / 2) / (n * (targets.size - n)))
 

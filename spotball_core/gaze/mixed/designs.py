@@ -101,10 +101,12 @@ def design(table: pl.DataFrame, terms: Sequence[str] = ()) -> Design:
         inside = [_variable(table, factor, term) for factor in term.split("*")]
         for variable in inside:
             if variables.setdefault(variable.name, variable) != variable:
-                raise OptionError(f"{variable.name} is used in two forms in the terms {', '.join(terms)}")
+                raise OptionError(
+                    f"{variable.name} has two forms in the terms {', '.join(terms)}. Use the same form in all terms"
+                )
         names = [variable.name for variable in inside]
         if len(set(names)) < len(names):
-            raise OptionError(f"{term} multiplies a variable by itself")
+            raise OptionError(f"{term} multiplies a variable by itself. Name each variable once per term")
         for size in range(1, len(names) + 1):
             products.extend(itertools.combinations(names, size))
     unique = {frozenset(product): product for product in reversed(products)}
@@ -127,13 +129,13 @@ def _variable(table: pl.DataFrame, text: str, term: str) -> Variable:
     column = table[name]
     number = column.dtype.is_numeric()
     if column.null_count() or (number and not column.cast(pl.Float64).is_finite().all()):
-        raise OptionError(f"{name} has missing or infinite values")
+        raise OptionError(f"{name} has missing or infinite values. Remove these rows")
     if how != "C" and number:
         values = column.cast(pl.Float64)
         mean = float(np.mean(values.to_numpy()))
         return Variable(name, None, mean, mean if how == "center" else 0.0, tuple(values.unique().sort()))
     if how == "center":
-        raise OptionError(f"{name} is not numeric and cannot be centered")
+        raise OptionError(f"{name} is not numeric and cannot be centered. Write {name} without center()")
     levels = tuple(float(level) if number else level for level in column.unique().sort())
     if len(levels) < 2:
         raise OptionError(f"the factor {name} has only the level {levels[0]}" if levels else "the table has no rows")
@@ -163,13 +165,17 @@ def _product(parts: Sequence[tuple[tuple[str, ...], FloatArray]], n: int) -> tup
 
 def _check_rank(names: Sequence[str], matrix: FloatArray) -> None:
     if len(matrix) < len(names):
-        raise OptionError(f"{len(matrix)} rows are too few for {len(names)} coefficients")
+        raise OptionError(f"{len(matrix)} rows are too few for {len(names)} coefficients. Use fewer terms")
     scale = np.linalg.norm(matrix, axis=0)
     if not scale.all():
         raise OptionError(
-            f"{names[int(np.argmin(scale))]} is 0 in all rows, because a combination of levels has no data"
+            f"{names[int(np.argmin(scale))]} is 0 in all rows, because a combination of levels has no data. Remove the "
+            "interaction"
         )
     triangle = np.abs(np.diag(np.linalg.qr(matrix / scale, mode="r")))
     if (triangle < 1e-10).any():
         column = names[int(np.argmax(triangle < 1e-10))]
-        raise OptionError(f"{column} cannot be distinguished from the other terms, because they always vary together")
+        raise OptionError(
+            f"{column} cannot be distinguished from the other terms, because they always vary together. Remove one of "
+            "them"
+        )

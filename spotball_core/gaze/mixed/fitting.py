@@ -266,4 +266,4 @@ def _unbounded(data: Data, covariance: FloatArray, names: Sequence[str], groups:
     errors = np.sqrt(np.diag(covariance)) * np.where(spread > 0, spread, 1.0)
     far = [name for name, error in zip(names, errors, strict=True) if not error < UNBOUNDED]
     far += [f"the intercepts of {name}" for name in groups]
-    return f"the answers do not limit the estimate of {', '.join(far)}" if far else ""
+    return f"the answers do not determine {', '.join(far)}" if far else ""

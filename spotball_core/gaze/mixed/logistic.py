@@ -28,7 +28,7 @@ def logistic(data: Data) -> Logistic:
     """Fit by Newton's method, halving steps that reduce the likelihood; random effects are ignored."""
     matrix, beta = data.matrix, np.zeros(data.matrix.shape[1])
     value, slope, information = _at(data, beta)
-    message = "the logistic regression did not converge"
+    message = f"no maximum of the likelihood was found in {MAX_STEPS} steps"
     for _ in range(MAX_STEPS):
         step = np.linalg.lstsq(information, slope, rcond=None)[0]
         decrement = float(slope @ step)

@@ -291,7 +291,7 @@ def _head(report: GazeReport) -> Section | None:
         "dominates, the share falls with every step. If the respondent follows only the head, the share is constant."
     )
     chart = TrendChart(tuple(panels), "distance between the targets", "head target", percent=True, start=0.0)
-    picture = PagePicture("gaze-head", "Choosing the head target", caption, chart, trend_alts(panels, percent=True))
+    picture = PagePicture("gaze-head", "Choices of the head target", caption, chart, trend_alts(panels, percent=True))
     return Section("head", "Head and eyes", pictures=(picture,))
 
 

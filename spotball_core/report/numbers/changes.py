@@ -58,7 +58,8 @@ def run_changes(before: Scoring, after: Scoring) -> RunChanges:
     grids = [f"{run.counts.rows} x {run.counts.cols}" for run in (before, after)]
     if grids[0] != grids[1]:
         raise OptionError(
-            f"the grids of the two runs differ ({grids[0]} before, {grids[1]} after), so the runs cannot be compared"
+            f"the grids of the two runs differ ({grids[0]} before, {grids[1]} after), so the runs cannot be compared. "
+            "Use runs with the same grid"
         )
     images, same = _images(before, after)
     groups_before, groups_after = _by_key(before), _by_key(after)

@@ -42,11 +42,12 @@ def cues(view: PageView, report: CueReport, folders: Sequence[Path] = ()) -> Sec
     if not groups:
         return Section("cues", title, missing="No group has guesses for enough images.")
     lead = (
-        "A model predicts the guesses for each image from three groups of cues. Places are the usual position of the "
-        "ball and the image's center. Players are their boxes and feet. Bodies are the directions of heads and torsos, "
-        "overlapping views, limbs, and blocked lines of sight. The model is fitted to the other images, so a cue that "
-        "guesses do not follow has no gain. Gains are in bits per guess. `explainable` is the gain if a guess is "
-        "predicted from the respondent's other guesses for the same image."
+        "A model predicts the guesses for each image from three groups of cues: places (the usual position of the "
+        "ball, and the image's center), players (their boxes and feet), and body cues. Body cues are the directions "
+        "of heads and torsos, the cells that several people look toward, the limbs that point to a cell, and the "
+        "cells that other players hide from view. The model is fitted to the other images, so a cue that guesses do "
+        "not follow has no gain. Gains are in bits per guess. `Explainable` is the gain if a guess is predicted from "
+        "the respondent's other guesses for the same image."
     )
     panels, alts = [], []
     for sport in view.sports:
@@ -58,7 +59,7 @@ def cues(view: PageView, report: CueReport, folders: Sequence[Path] = ()) -> Sec
         )
         if dots:
             panels.append(
-                DotPanel(sport, "gain that bodies add to places and players", dots, (ReferenceLine(0.0, "no gain"),))
+                DotPanel(sport, "gain that body cues add to places and players", dots, (ReferenceLine(0.0, "no gain"),))
             )
             alts.append("; ".join(_bits_of(explanation) for explanation in groups if explanation.sport == sport))
     chart = DotChart(tuple(panels), "bits per guess", "bits", start=None)
@@ -120,7 +121,7 @@ def _photo(view: PageView, image: ShownImage, folders: Sequence[Path]) -> CuePho
 
 def _table(view: PageView, groups: Sequence[CueExplanation]) -> PageTable:
     keys = tuple(dict.fromkeys(key for group in groups for key in group.shapley))
-    heads = ("Respondent", "Prompt", "All cues", "Bodies", "Explainable", *keys)
+    heads = ("Respondent", "Prompt", "All cues", "Body cues", "Explainable", *keys)
     rows = tuple(
         TableRows(
             sport,
@@ -137,7 +138,7 @@ def _table(view: PageView, groups: Sequence[CueExplanation]) -> PageTable:
         for sport in view.sports
     )
     caption = (
-        "Held-out gain over uniform guessing, in bits per guess: the gain of all cues, the gain that bodies add to "
+        "Held-out gain over uniform guessing, in bits per guess: the gain of all cues, the gain that body cues add to "
         "places and players, and the explainable gain. The other columns show the share of each group of cues in the "
         "gain (Shapley value, which does not depend on the order of cues). Brackets show 95% bootstrap intervals over "
         "images."

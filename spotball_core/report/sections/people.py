@@ -22,7 +22,7 @@ MAPS = "guess-maps"
 
 def ceiling(view: PageView) -> Section:
     """Return the section on how close a respondent can get to people, and how close each respondent gets."""
-    title = "How close can a respondent get?"
+    title = "How close to the reference can a respondent get?"
     if not view.reference:
         return Section("ceiling", title, missing=NO_REFERENCE)
     if not view.ceilings:

@@ -52,7 +52,10 @@ def export(dataset: Path, format: str, out: Path, *, with_ball: bool = False) ->
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise OptionError(f"--out: {out} exists already. Name a folder that does not exist")
     if with_ball and format != "coco":
-        raise OptionError(f"--with-ball works only with --format coco, found --format {format}")
+        raise OptionError(
+            f"--with-ball works only with --format coco, found --format {format}. Remove --with-ball, or change the "
+            "format"
+        )
     rows = read_rows(dataset, with_ball=with_ball)
     with replacing_folder(out) as new:
         FORMATS[format].write(rows, new)

@@ -112,7 +112,7 @@ def _about(rows: Sequence[Row], parts: Sequence[str], with_ball: bool, card: boo
         if with_ball
         else "The ball was removed from each image. The task is to say where it was."
     )
-    yield f"{state} Made with spotball-core."
+    yield f"{state} The dataset was made with spotball-core."
     yield ""
     yield from (markdown_row(["part", "images", "videos"]), "| --- | ---: | ---: |")
     videos = {part: {row.video for row in rows if row.part == part} for part in parts}

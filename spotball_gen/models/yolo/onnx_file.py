@@ -86,7 +86,7 @@ class OnnxFile:
             height, width = ast.literal_eval(metadata.get("imgsz", f"{SIZE}, {SIZE}"))
             size, stride = (int(height), int(width)), int(metadata.get("stride", STRIDE))
         except (ValueError, SyntaxError, AttributeError, TypeError) as error:
-            raise OptionError(f"{where}: {path}: the metadata of the model cannot be read: {error}") from error
+            raise OptionError(f"{where}: {path}: the metadata of the model cannot be read ({error}). {hint}") from error
         return cls(session, shape, names, size, stride, file_name(path), task, metadata, where)
 
     def canvas(self, image: tuple[int, int], size: int | None) -> tuple[int, int]:
@@ -103,7 +103,8 @@ class OnnxFile:
             if size not in (None, max(fixed)):
                 height, width = fixed
                 raise OptionError(
-                    f"{self.where}: size: {self.weights} accepts only images of {width} x {height} pixels"
+                    f"{self.where}: size: {self.weights} accepts only images of {width} x {height} pixels. Set size "
+                    f"to {max(fixed)}"
                 )
             return fixed
         return smallest_canvas(image, (size, size) if size else self.size, self.stride)

@@ -285,20 +285,20 @@ class TestWhatIsWrong:
                 "custom_id: found 'b1-1-ffffffff', expected the custom_id of a request",
             ),
             ('{"text": "D5"}', "custom_id: found nothing"),
-            ('{"custom_id": "ID"}', "expected exactly one of the keys text, replies and error, but found none"),
+            ('{"custom_id": "ID"}', "expected exactly one of the keys `text`, `replies` and `error`, but found none"),
             (
                 '{"custom_id": "ID", "text": "", "error": ""}',
-                "expected exactly one of the keys text, replies and error, but found text and error",
+                "expected exactly one of the keys `text`, `replies` and `error`, but found text and error",
             ),
             (
                 '{"custom_id": "ID", "replies": []}',
-                "expected exactly one of the keys text, replies and error, but found replies",
+                "expected exactly one of the keys `text`, `replies` and `error`, but found replies",
             ),
             (
                 '{"custom_id": "ID", "text": "", "finish": "ok"}',
                 "finish: found \"ok\", expected 'stop'",
             ),
-            ('{"custom_id": "ID", "error": "x", "finish": "stop"}', "expected finish only next to text"),
+            ('{"custom_id": "ID", "error": "x", "finish": "stop"}', "expected `finish` only with `text`"),
             ('{"custom_id": "ID", "text": "", "extra": 1}', "extra: found 1, expected a known key"),
             (
                 '{"custom_id": "ID", "replies": [{"text": "1"}, {"text": "2"}, {"text": "3"}]}',

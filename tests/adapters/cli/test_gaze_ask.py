@@ -212,7 +212,7 @@ class TestObserver:
         ("options", "message"),
         [
             (("--model", "nose"), "--model: unknown observer 'nose'. Available: eye, head,"),
-            (("--model", "eye", "--temperature", "1"), "supports only the setting seed. Remove --temperature"),
+            (("--model", "eye", "--temperature", "1"), "supports only --seed. Remove --temperature"),
             (("--model", "eye", "--base-url", "http://x"), "the provider observer does not use a server"),
         ],
     )

@@ -107,7 +107,7 @@ def test_points_come_back_as_they_were(
         ("stimulus_id,x,y\n,0,0\n", "p.csv:2: stimulus_id: found nothing"),
         ("stimulus_id,x,y\n1,0,0\n1,0,0\n", "p.csv:3: stimulus_id: found a second point for 1"),
         ("stimulus_id,x,y,sample\n1,0,0,0\n", "p.csv:2: sample: found '0'"),
-        ("stimulus_id,x\n1,0\n", "found the columns stimulus_id, x, expected a column y"),
+        ("stimulus_id,x\n1,0\n", "found the columns stimulus_id, x, expected a column `y`"),
     ],
 )
 def test_what_is_no_point(tmp_path: Path, text: str, message: str) -> None:

@@ -86,7 +86,7 @@ def test_no_answer_is_a_refusal() -> None:
 @pytest.mark.parametrize("setting", ["temperature", "top_p", "max_output_tokens"])
 def test_settings_that_it_would_ignore(setting: str) -> None:
     provider = BaselineProvider(Access("uniform", scenes=some_scenes()))
-    with pytest.raises(OptionError, match=r"supports only the setting seed\. Remove --"):
+    with pytest.raises(OptionError, match=r"supports only --seed\. Remove --"):
         provider.check(Settings(**{setting: 1}))
 
 

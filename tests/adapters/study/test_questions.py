@@ -115,7 +115,7 @@ def test_a_quiz_names_what_is_wrong_and_keeps_what_is_right_to_itself() -> None:
     ("changes", "says"),
     [
         ({"right": "goal"}, "the right answers of task to be among its options, but found goal"),
-        ({"required": False}, "task to be required and without show_if"),
+        ({"required": False}, "task to be required and without `show_if`"),
         ({"options": ["the ball"]}, "at least 2 items"),
         ({"options": ["a", "a"], "right": "a"}, "different values"),
         ({"options": ["a|b", "c"], "right": "c"}, "pattern"),
@@ -160,9 +160,9 @@ def test_faults_name_their_place() -> None:
     option = QUESTIONNAIRES.replace('equals = "yes"', 'equals = "often"')
     assert ("questionnaires.1.questions.2.show_if", "often", "an option of plays") in faults_of(option)
     number = QUESTIONNAIRES.replace("at_least = 10", 'equals = "10"')
-    assert [fault[2] for fault in faults_of(number)] == ["at_least or at_most, because years is a number"]
+    assert [fault[2] for fault in faults_of(number)] == ["`at_least` or `at_most`, because years is a number"]
     options = QUESTIONNAIRES.replace('equals = "yes"', "at_least = 1")
-    assert faults_of(options)[0][2] == "equals or differs, because plays has options"
+    assert faults_of(options)[0][2] == "`equals` or `differs`, because plays has options"
 
 
 def test_a_page_after_the_images_may_stand_first_in_the_file() -> None:

@@ -69,7 +69,7 @@ class TestWithoutRay:
     def test_an_address_needs_the_engine(self) -> None:
         with pytest.raises(OptionError, match=r"^--ray-address needs --engine ray. Add it, or remove --ray-address$"):
             engine_named("local", ray_address="127.0.0.1:6379")
-        with pytest.raises(OptionError, match=r"^the engine is 'spark', expected local or ray$"):
+        with pytest.raises(OptionError, match=r"^engine: found 'spark', expected local or ray$"):
             engine_named("spark")  # type: ignore[arg-type]
         check_engine("ray", "127.0.0.1:6379")
 

@@ -125,5 +125,5 @@ def test_human_level_on_natural_photos_alone_gives_a_warning() -> None:
     assert [one.type for one in report.respondents] == ["human-level", "human-level"]
     (warning,) = [text for text in report.warnings if "human-level" in text]
     assert warning.startswith(
-        "coin: the type human-level depends on natural photos only; accuracy is 100% on congruent photos and 5"
+        "coin: the test for the type human-level uses only natural photos; accuracy is 100% on congruent photos and 5"
     )

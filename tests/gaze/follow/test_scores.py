@@ -41,7 +41,7 @@ def test_auc_is_the_probability_of_a_right_order() -> None:
     assert auc(heatmap, targets) == pytest.approx(np.mean((pairs > 0) + 0.5 * (pairs == 0)))
     with pytest.raises(OptionError, match="shape"):
         auc(heatmap, targets[:3])
-    with pytest.raises(OptionError, match="target pixels"):
+    with pytest.raises(OptionError, match="at least one target pixel"):
         auc(heatmap, np.zeros_like(targets))
 
 

@@ -93,7 +93,7 @@ def test_other_rows_are_made_as_the_first_were() -> None:
         (["view)"], "cannot read 'view\\)'"),
         (["center(view)"], "view is not numeric and cannot be centered"),
         (["view*view"], "view\\*view multiplies a variable by itself"),
-        (["C(proximity)", "proximity"], "proximity is used in two forms in the terms C\\(proximity\\), proximity"),
+        (["C(proximity)", "proximity"], "proximity has two forms in the terms C\\(proximity\\), proximity"),
         (["C(proximity)*view*hint"], "10 rows are too few for 18 coefficients"),
     ],
 )

@@ -195,7 +195,7 @@ class TestWhatGoesWrong:
         table, _ = synthetic(9, stimuli=40)
         found = fit_two(table, (table["stimulus"].to_numpy() % 2).astype(float))
         assert not found.converged
-        assert found.message == "the answers do not limit the estimate of the intercepts of stimulus"
+        assert found.message == "the answers do not determine the intercepts of stimulus"
 
     @pytest.mark.parametrize(
         ("changed", "said"),

@@ -68,7 +68,7 @@ def test_what_does_not_converge_is_dropped_and_said() -> None:
     assert not chosen.full.converged
     assert "stimulus" not in chosen.groups
     assert chosen.dropped[0].groups == ("prompt", "stimulus")
-    assert chosen.dropped[0].reason.startswith("did not converge: the answers do not limit the estimate")
+    assert chosen.dropped[0].reason.startswith("did not converge: the answers do not determine")
 
 
 def test_answers_that_no_model_explains() -> None:

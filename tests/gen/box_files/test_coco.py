@@ -65,7 +65,7 @@ def broken(*steps: Any, value: Any = None) -> dict[str, Any]:
     ("data", "told"),
     [
         ('{"images": [\n  {"id": 1,}\n]}', ":2: file: found "),
-        ([], ": file: found a list, expected an object with images, categories and annotations"),
+        ([], ": file: found a list, expected an object with the keys `images`, `categories` and `annotations`"),
         (broken("annotations"), ": annotations: found nothing, expected a list"),
         (broken("images", value={}), ": images: found dict, expected a list"),
         (broken("images", 1, "width"), ": images.1.width: found nothing, expected "),

@@ -84,7 +84,7 @@ def test_mot_by_hand(tmp_path: Path, first_pixel: int) -> None:
         ("1,7,11,21,40,80,1,1,1,1,1", "line: found 11 fields"),
         ("one,7,11,21,40,80,1", "frame: found 'one', expected a number"),
         ("1.5,7,11,21,40,80,1", "frame: found '1.5', expected a whole number"),
-        ("-2,7,11,21,40,80,1", "frame: found '-2', expected the number of a frame"),
+        ("-2,7,11,21,40,80,1", "frame: found '-2', expected a frame number of at least 0"),
         ("1,7,inf,21,40,80,1", "left: found 'inf', expected a number"),
         ("1,7,11,21,0,80,1", "width: found '0', expected a number of pixels above 0"),
         ("1,7,11,21,40,80,95", "confidence: found '95', expected a number from 0 to 1, or -1"),

@@ -52,7 +52,7 @@ def test_a_source_without_a_place_is_of_a_sport_with_queries(folder: Path) -> No
     path.write_text(path.read_text().replace('path = "videos"', "count = 3"))
     assert read_config(path).sources[0].count == 3
     path.write_text(path.read_text().replace('"soccer"', '"handball"'))
-    expected = "path or query, or queries in [sports.handball]"
+    expected = "`path` or `query`, or `queries` in [sports.handball]"
     assert problems(path) == [f"sources: found handball without path and query, expected {expected}"]
 
 
@@ -90,8 +90,8 @@ def test_everything_wrong_is_told_at_once(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("", "sources: found none, expected a table [[sources]] with sport, and path or query"),
-        ("sources = 3", "sources: found none, expected a table [[sources]] with sport, and path or query"),
+        ("", "sources: found none, expected a table [[sources]] with `sport`, and with `path` or `query`"),
+        ("sources = 3", "sources: found none, expected a table [[sources]] with `sport`, and with `path` or `query`"),
         ("filter = 3", "filter: found 3, expected a table [filter]"),
         ('[[sources]]\nsport="soccer"\npath="videos"\nquery="x"', "expected path without query"),
         ('[[sources]]\nsport="a/b"\npath="videos"', 'sources.1.sport: found "a/b"'),

@@ -72,9 +72,9 @@ def test_the_third_number_is_a_confidence_or_a_flag(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("x", "file: found str, expected a list of results, or an object with images and annotations"),
+        ("x", "file: found str, expected a list of results, or an object with the keys `images` and `annotations`"),
         ([{"image_id": 1, "keypoints": FLAT[:-1]}], r"0\.keypoints: .* at least 51 items"),
-        ([result(), {"keypoints": FLAT}], r"1\.image_id: found nothing, expected image_id or file_name"),
+        ([result(), {"keypoints": FLAT}], r"1\.image_id: found nothing, expected `image_id` or `file_name`"),
         (
             [result(keypoints=[1.0, 2.0, 1.5, *FLAT[3:]])],
             r"0\.keypoints: found the confidence 1\.5, expected confidences",

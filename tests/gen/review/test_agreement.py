@@ -84,7 +84,7 @@ def test_in_words() -> None:
     ben = {first: Decision("accept"), second: Decision("repaint", None, (), ((0, 0, 9, 9),))}
     told = list(lines({"anna": anna, "ben": ben}, PIECES))
     assert told[:4] == [
-        "3 images (1 above a limit of the checks)",
+        "3 images (1 exceeds a limit of the checks)",
         "anna decided on 2 of 3 images: 1 accepted, 1 rejected, 0 to repaint; 0 boxes unchecked",
         "  rejected: 1 other",
         "  1 more decisions on images that are no longer in the dataset",

@@ -62,7 +62,7 @@ def test_the_region_is_painted_and_reviewed_again(reviewed: Path, config: Path) 
     told: list[str] = []
     ended = generate(config, out, repaint=True, tell=told.append)
     assert ended.written.fresh
-    assert "1 images are inpainted again" in told
+    assert "Inpainting 1 image again." in told
 
     # The image differs where it was marked and hardly beyond, and nowhere else from the frame than in the new mask.
     now, frame = image_of(out, scenes[0]), image_of(out, scenes[0], "with_ball")
@@ -101,7 +101,7 @@ def test_once_is_enough(reviewed: Path, config: Path) -> None:
     found, results = files(reviewed), query(reviewed, "SELECT * FROM results ORDER BY item, stage")
     told: list[str] = []
     assert not generate(config, reviewed, repaint=True, tell=told.append).written.fresh
-    assert "0 images are inpainted again" in told
+    assert "Inpainting 0 images again." in told
     assert files(reviewed) == found
     assert query(reviewed, "SELECT * FROM results ORDER BY item, stage") == results
     # What is marked then is painted with what was marked before.

@@ -134,7 +134,7 @@ def test_of_equal_scores_the_earlier_id_is_kept(model: Path) -> None:
 
 
 def test_neither_threshold_nor_share() -> None:
-    with pytest.raises(ValidationError, match="expected threshold, top_share or both"):
+    with pytest.raises(ValidationError, match="expected `threshold`, `top_share` or both"):
         Clip.Settings.model_validate({})
 
 

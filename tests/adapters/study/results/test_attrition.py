@@ -28,7 +28,7 @@ def test_counts() -> None:
     assert {said: list(row.values()) for said, row in FOUND.rows.items()} == {
         "took part": [3, 2, 5],
         "read the instructions": [3, 1, 4],
-        "came to the images": [3, 1, 4],
+        "reached the images": [3, 1, 4],
         "finished": [3, 0, 3],
         "excluded: checks": [1, 0, 1],
         "excluded: fast": [1, 0, 1],

@@ -101,7 +101,7 @@ class TestOptions:
         [
             ("checks,sleepy", None, "unknown rule 'sleepy'"),
             ("fast", None, "needs a minimum time per image"),
-            ("checks", 3.0, "only with the rule fast"),
+            ("checks", 3.0, "only with the rule `fast`"),
         ],
     )
     def test_what_cannot_be_asked_for(self, rules: str, seconds: float | None, said: str) -> None:

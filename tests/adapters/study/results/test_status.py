@@ -93,7 +93,7 @@ def test_what_was_changed_since_is_told(study: Path, tmp_path: Path) -> None:
     assert code == 1
     changed, others = json.loads(said)["disagreements"]
     assert changed == "these parts of the study changed after the first participant began: explanations"
-    assert others == "the images or their order differ from the stored seed for 10 participants"
+    assert others == "the images or their order do not follow from the stored seed for 10 participants"
 
 
 def test_a_list_that_is_gone(tmp_path: Path) -> None:

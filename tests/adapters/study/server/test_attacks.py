@@ -595,8 +595,8 @@ def test_a_fault_of_ours_tells_nothing(tmp_path: Path) -> None:
         for path in (tmp_path / "data/images/soccer").iterdir():
             path.unlink()
         answer = client.get(person.state["trials"][0]["image"])
-        assert (answer.status_code, answer.json()) == (500, {"error": "internal error of the server. Try again"})
+        assert (answer.status_code, answer.json()) == (500, {"error": "the server failed. Try again"})
         assert answer.headers.items() >= HEADERS.items()
         assert person.reload()["stage"] == "instructions"
         page = client.get("/admin", auth=("admin", PASSWORD)).text
-    assert "500 internal error of the server" in page
+    assert "500 the server failed" in page

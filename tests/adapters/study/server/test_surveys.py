@@ -226,7 +226,7 @@ def test_check_lists_what_is_wrong_with_questions(asked: Path) -> None:
     change(asked, {"About you": "About EMAIL", 'screened_code = "SCREENED"\n': ""})
     found = "\n".join(check(asked))
     assert "questionnaires.1 (background): the text still contains EMAIL" in found
-    assert "there is no screened_url or screened_code" in found
+    assert "there is no `screened_url` or `screened_code`" in found
     change(asked, {'question = "years"': 'question = "age"'})
     assert "questionnaires.1.questions.4.show_if" in "\n".join(check(asked))
 

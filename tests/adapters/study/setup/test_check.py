@@ -36,7 +36,7 @@ def test_a_fresh_study_lacks_what_only_the_researcher_knows(folder: Path) -> Non
         "texts.consent: the text still contains NAME, INSTITUTION, EMAIL. Replace it with your own text",
         "texts.debriefing: the text still contains NAME, INSTITUTION, EMAIL. Replace it with your own text",
         "pay.base: the text still contains AMOUNT. Replace it with your own text",
-        "completion: there is no url or code, so participants cannot prove that they finished. Add one of them",
+        "completion: there is no `url` or `code`, so participants cannot prove that they finished. Add one of them",
     ]
     assert done.stderr == "4 problems: the study is not ready for participants\n"
 
@@ -140,6 +140,6 @@ class TestExample:
         with pytest.raises(OptionError, match="does not exist"):
             init_study(data, tmp_path / "study", originals=tmp_path / "nowhere")
         others = self.originals(tmp_path / "originals", ["77"])
-        with pytest.raises(OptionError, match="none of the 0 images that can be the example is there"):
+        with pytest.raises(OptionError, match="contains none of the 0 images that can be the example"):
             init_study(data, tmp_path / "study", originals=others)
         assert not (tmp_path / "study").exists()

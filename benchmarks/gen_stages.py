@@ -1,11 +1,11 @@
-"""Claim: on one core, all stages that need no weights together take less than twice as long per item as decoding the
-second of video that the item comes from. `track` is excluded because it decodes again.
+"""Claim: on one core, all stages that need no trained model take less than twice as long per item as decoding one
+second of video. `track` is excluded because it decodes the video again.
 
-Times are CPU times on one core. The decoded video is H.264 with 1280x720 pixels at 30 frames per second. The items have
-640x360 pixels, come from a synthetic match and pass every stage, so each stage does all of its work. `detect` has the
-kind `color`, which finds only synthetic balls; no detector with weights is included. `track` reads the frames around
+Times are CPU times. The video is H.264 with 1280x720 pixels at 30 frames per second. The items have 640x360 pixels,
+come from a synthetic match and pass every stage, so each stage does all of its work. `detect` uses the detector
+`color`, which finds only synthetic balls; no detector with a trained model is measured. `track` reads the frames around
 each item from the video; its detections are given and take no time. Frames are written as PNG. The frames and the
-results of stages are recorded in the ledger. The benchmark writes docs/assets/gen-stages.json, from which the
+results of the stages are recorded in the ledger. The benchmark writes docs/assets/gen-stages.json, from which the
 documentation computes the time for a million items.
 """
 

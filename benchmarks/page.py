@@ -10,13 +10,13 @@ from results import NOISE, Result, amount, moved, summary, verdict
 
 HEAD = f"""# Benchmarks
 
-`make bench` runs the files in `benchmarks/` and writes this page. Each file tests one claim and measures the usual
-alternatives in the same run. Runs of compared methods alternate. All data is synthetic. Trust ratios more than times,
-because times depend on the machine. CPU times do not include the time in which other processes use the core.
+`make bench` runs the files in `benchmarks/` and writes this page. Each file tests one claim, and also measures the
+usual alternatives, in turn with the tested code. All data is synthetic unless stated otherwise. Trust ratios more than
+times, because times depend on the machine. CPU times do not include the time in which other processes use the core.
 
-The column *Earlier run* shows the stored figure of an earlier run. If the new figure differs by more than {NOISE:.0%},
-it is marked *better* or *worse*, or *moved* if no goal states which direction is better. `make bench KEEP=1` stores the
-new figures. [Where the time goes](performance.md) shows the parts of whole commands.
+If a stored figure of an earlier run differs from the new figure by more than {NOISE:.0%}, the column *Earlier run*
+shows it. The new figure is then called *better* or *worse*, or *moved* if it has no goal. `make bench KEEP=1` stores
+the new figures. [Where the time goes](performance.md) shows the parts of whole commands.
 """
 
 
@@ -32,7 +32,7 @@ def write_page(
         plots: plot of each benchmark, relative to the documentation's folder, or None if it has none.
     """
     setting = results[0].setting
-    lines = [HEAD, f"**{'; '.join(summary(results))}.**", ""]
+    lines = [HEAD, *(f"- {line}" for line in summary(results)), ""]
     lines += ["| | |", "| --- | --- |", f"| Date | {setting.date} |", f"| Machine | {setting.machine} |"]
     lines += [f"| Versions | {setting.versions} |"]
     lines += [f"| Duration | {sum(result.seconds for result in results) / 60:.0f} minutes |"]
@@ -58,9 +58,9 @@ def _section(result: Result, kept: Mapping[str, Result]) -> list[str]:
     lines += ["", "| Figure | Value | Goal | Earlier run | Details |", "| --- | ---: | --- | --- | --- |"]
     for move in moved(result, kept):
         figure, before = move.now, move.before
-        said = "**MISSED**" if figure.met is False else verdict(figure)
-        goal = f"{figure.goal}: {said}" if figure.goal else ""
-        last = ", ".join(filter(None, (amount(before.value, before.unit), move.word))) if before else ""
+        reached = "**MISSED**" if figure.met is False else verdict(figure)
+        goal = f"{figure.goal}: {reached}" if figure.goal else ""
+        last = f"{amount(before.value, before.unit)}, {move.word}" if before and move.word else ""
         cells = [figure.name, amount(figure.value, figure.unit), goal, last, figure.note]
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return lines

@@ -1,8 +1,8 @@
-"""Claim: the time for reading responses from Parquet is proportional to the rows, and memory stays nearly constant: 100
-million rows take less than 2 GB, and at most a quarter more memory than 10 million rows.
+"""Claim: the time for reading responses from Parquet grows no faster than the number of rows, and memory stays nearly
+constant: 100 million rows need less than 2 GB, at most a quarter more than 10 million rows.
 
-Each size is counted in its own process, with all columns of responses. The time includes the start of Python, and the
-memory is the peak of the process.
+Each file is read in its own process, with all columns of responses. The time includes the start of Python. The memory
+is the peak of the process.
 """
 
 from __future__ import annotations
@@ -78,9 +78,8 @@ def main() -> None:
         slower = found[many].seconds / found[few].seconds
         figure("growth of time relative to growth of rows", slower / (many / few), "", below=1.5)
     if many > LEVEL:
-        figure(
-            "memory relative to 10 million rows", found[many].megabytes / found[LEVEL].megabytes, "times", below=1.25
-        )
+        name = f"memory for {many / 1e6:.0f} million rows relative to {LEVEL / 1e6:.0f} million"
+        figure(name, found[many].megabytes / found[LEVEL].megabytes, "times", below=1.25)
     if options.plot:
         draw_plot(options.plot, found)
 

@@ -1,7 +1,7 @@
-"""Claim: `spotball replicate` on data of the full release's size takes less than a minute on two cores.
+"""Claim: `spotball replicate` takes less than a minute on two cores for data as large as the full release.
 
 The 156 synthetic images are of three sports. The 97,000 responses are from 50 people and from four models with three
-prompts each, with free text like that of the real files.
+prompts each. The responses contain free text like those in the release.
 """
 
 from __future__ import annotations

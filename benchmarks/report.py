@@ -1,8 +1,7 @@
-"""Claim: `spotball report` on data of the full release's size takes at most ten seconds on two quiet cores.
+"""Claim: `spotball report` takes at most ten seconds on two idle cores for data as large as the full release.
 
 The 156 synthetic scenes have images. The responses are from 50 participants and from 4 models with 3 prompts each. The
-command uses one process per core. It runs five times, and the median counts. Peak memory is that of its largest
-process.
+command uses one process per core. The time is the median of five runs. The memory is that of the largest process.
 """
 
 from __future__ import annotations

@@ -45,11 +45,9 @@ class Setting:
     """Number of cores that other work used in the second before the first measurement."""
 
     @property
-    def busy(self) -> str:
-        """Return a warning if other work used many cores; an empty string otherwise."""
-        if self.load < QUIET * self.cores:
-            return ""
-        return f"the machine was busy: other processes used {self.load:.1f} cores before the first measurement"
+    def busy(self) -> bool:
+        """Return whether other work used many cores."""
+        return self.load >= QUIET * self.cores
 
 
 @dataclass(frozen=True)
@@ -81,8 +79,10 @@ class Move:
     @property
     def word(self) -> str:
         """Return an assessment: new, better, worse or moved, or an empty string within the noise."""
+        if self.before is None:
+            return "new"
         if self.ratio is None:
-            return "new" if self.before is None else "moved"
+            return "" if (self.now.value, self.now.unit) == (self.before.value, self.before.unit) else "moved"
         if 1 / (1 + NOISE) <= self.ratio <= 1 + NOISE:
             return ""
         if not self.now.goal:
@@ -164,13 +164,15 @@ def verdict(figure: Figure) -> str:
 
 
 def summary(results: Sequence[Result]) -> list[str]:
-    """Return the summary of a run: goals met, names of goals missed, failures, and whether the machine was busy."""
+    """Return the summary of a run: goals met, names of goals missed, failures, and benchmarks on a busy machine."""
     goals = [(result, figure) for result in results for figure in result.figures if figure.met is not None]
-    missed = [f"{result.name}: {figure.name}" for result, figure in goals if not figure.met]
+    missed = [f"{figure.name} ({result.name})" for result, figure in goals if not figure.met]
     said = [f"{len(goals) - len(missed)} of {len(goals)} goals met"]
     said += [f"missed: {name}" for name in missed]
     said += [f"failed: {result.name}" for result in results if not result.finished]
-    return said + list(dict.fromkeys(result.setting.busy for result in results if result.setting.busy))
+    busy = [(f"{result.setting.load:.1f} cores", result.name) for result in results if result.setting.busy]
+    loads = [f"{cores} ({', '.join(name for load, name in busy if load == cores)})" for cores in dict(busy)]
+    return said + [f"the machine was busy: other processes used {' and '.join(loads)}"] * bool(busy)
 
 
 def show(results: Sequence[Result], kept: Mapping[str, Result]) -> None:

@@ -1,9 +1,9 @@
-"""Claim: `import spotball_core` takes less than 2 times as long as `import numpy, pydantic`, and `spotball --help` less
-than 2.5 times as long as `import typer, rich`. `spotball score` with a file of 1,000 rows takes less than 3 times as
-long as `import numpy, polars, pydantic`, with and without a reference.
+"""Claim: `import spotball_core` takes less than 2 times as long as `import numpy, pydantic`. `spotball --help` takes
+less than 2.5 times as long as `import typer, rich`. `spotball score` with a file of 1,000 rows takes less than 3 times
+as long as `import numpy, polars, pydantic`, with and without a reference.
 
 The file contains 20 responses of a baseline to each of 50 scenes. The reference is another baseline with 100 responses
-per scene. Scoring uses its default of 1,000 resamples and prints its table.
+per scene. The command uses its default of 1,000 resamples and prints its table.
 """
 
 from __future__ import annotations

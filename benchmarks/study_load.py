@@ -1,14 +1,16 @@
-"""Claim: with 1,000 simultaneous participants at people's pace in the human study, 99% of clicks are on disk and
-acknowledged within 250 ms, and the admin page loads within 200 ms. With 200 participants at eight times that pace,
-99% of clicks are acknowledged within 150 ms. No click is lost, and no click is stored twice.
+"""Claim: with 1,000 simultaneous participants at people's pace, the server of a human study stores and acknowledges 99%
+of clicks within 250 ms, and the admin page loads within 200 ms. With 200 participants at eight times that pace, it
+stores and acknowledges 99% of clicks within 150 ms. No click is lost, and no click is stored twice.
 
-In the paper's study, people took 20 s per image: one event every 4 s, at random times. The 1,000 participants start
-within one minute, and the admin page is requested every 5 s, as a browser does. The 200 start in the same second, with
-one event every half second. In a third load, 200 participants send each event as soon as the one before is
-acknowledged. Participants load each image when they reach it. The synthetic images have the file size of photos. The
-server is `spotball study serve` in its own process; participants are connections of another process. Both processes
-share two cores. Participants send one event in a hundred twice, as browsers do if they get no response. Afterwards, the
-store is compared with the acknowledged events.
+In the paper's study, people took 20 s per image. At this pace, a participant sends one event every 4 s, at random
+times. The 1,000 participants start within one minute, and the admin page is requested every 5 s, as a browser does. The
+200 participants start in the same second and send one event every half second. In a third load, 200 participants send
+each event as soon as the event before it is acknowledged.
+
+Participants load each image when they reach it. The synthetic images have the file size of photos. The server is
+`spotball study serve` in its own process; all participants are connections of another process. Both processes share two
+cores. Participants send one event in a hundred twice, as browsers do if they get no response. At the end, the stored
+events are compared with the acknowledged events.
 """
 
 from __future__ import annotations

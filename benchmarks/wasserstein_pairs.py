@@ -1,14 +1,19 @@
 """Claim: for 3,000 or more pairs, `wasserstein(P, Q)` with the extra `speed` is at least 6 times as fast as a loop over
-`ot.emd2` on one core and 10 times on two, for counts and for probabilities. `wasserstein` is at least 250 times as
-fast as `scipy.optimize.linprog` and `scipy.stats.wasserstein_distance_nd`. The results are the same.
+`ot.emd2` on one core, and at least 10 times as fast on two cores. This applies to counts and to probabilities.
+`wasserstein` is at least 250 times as fast as `scipy.optimize.linprog` and `scipy.stats.wasserstein_distance_nd`. The
+results are the same.
 
-Sparse pairs have 5 responses against 10. Realistic pairs have 50 responses against 150, clustered around one to three
-spots of each image. Repeating pairs are realistic, but a third of them use a single cell on one side, and a third occur
-twice. Dense pairs have 50 responses against 150, spread evenly over all 60 cells. The probabilities are random weights:
-sparse ones on the cells of sparse responses, realistic ones around the same spots, and dense ones by Dirichlet(1) on
-all 60 cells. All methods find the same values to 1e-9, and SciPy's methods to 1e-6. The shortest time of each method
-counts. Only the times of whole processes include the loading of libraries. No time includes the seconds that Numba
-needs once, after its installation, to compile the solver.
+- *Sparse* pairs compare 5 responses with 10.
+- *Realistic* pairs compare 50 responses with 150, which are clustered around one to three spots of each image.
+- *Repeating* pairs are realistic, but in a third of them one side uses a single cell, and another third occur twice.
+- *Dense* pairs compare 50 responses with 150, which are spread evenly over all 60 cells.
+
+Probabilities are random weights: on the cells of sparse responses, around the spots of realistic responses, or
+Dirichlet(1) on all 60 cells.
+
+All methods find the same values to 1e-9, and SciPy's methods to 1e-6. Each time is the shortest of several runs. Only
+the times of whole processes include loading libraries. Numba compiles the solver once after its installation, and no
+time includes these seconds.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ from tests.benchmarks.made_up import SETTING, figure, result
         ("below 60", 10.0, 10.01 * (1 + NOISE), "worse"),
         ("at least 6", 9.99 * (1 + NOISE), 10.0, ""),
         ("below 60", 0.0, 10.0, "moved"),
+        ("below 60", 0.0, 0.0, ""),
     ],
 )
 def test_what_became_of_a_figure(goal: str, before: float, now: float, word: str) -> None:
@@ -65,14 +66,15 @@ def test_the_summary_names_what_was_missed_and_what_failed() -> None:
         result("one", figure("a", 1, goal="below 2", met=True), figure("b", 3, goal="below 2", met=False)),
         result("two", figure("free", 1), finished=False),
     ]
-    assert summary(results) == ["1 of 2 goals met", "missed: one: b", "failed: two"]
+    assert summary(results) == ["1 of 2 goals met", "missed: b (one)", "failed: two"]
 
 
 def test_a_busy_machine_is_told_once() -> None:
     busy = replace(SETTING, cores=2, load=3.0)
-    results = [replace(result(name), setting=busy) for name in ("one", "two")]
-    (said,) = (line for line in summary(results) if "busy" in line)
-    assert "other processes used 3.0 cores" in said
+    busier = replace(SETTING, cores=2, load=4.0)
+    results = [replace(result(name), setting=setting) for name, setting in (("a", busy), ("b", busier), ("c", busy))]
+    (said,) = (line for line in summary([*results, result("quiet")]) if "busy" in line)
+    assert said == "the machine was busy: other processes used 3.0 cores (a, c) and 4.0 cores (b)"
     assert not any("busy" in line for line in summary([result("quiet")]))
 
 
@@ -81,7 +83,7 @@ def test_what_is_shown(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.M
     kept = {"one": result("one", figure("time", 10.0, goal="below 60", met=True), figure("old", 1.0))}
     show([result("one", figure("time", 90.0, goal="below 60", met=False))], kept)
     said = capsys.readouterr().out
-    for part in ("10 s", "90 s", "9.00", "worse", "below 60, MISSED", "gone", "missed: one: time"):
+    for part in ("10 s", "90 s", "9.00", "worse", "below 60, MISSED", "gone", "missed: time (one)"):
         assert part in said
 
 

@@ -31,7 +31,8 @@ def test_entropies_at_any_number_of_responses(soccer: Scoring) -> None:
     report = soccer.report()
     people, gemini = report.group("human").metrics, report.group("gemini").metrics
     plain, matched = "image_entropy", "image_entropy_matched"
-    assert f"people's image entropy is {people[plain].value:.2f} and Gemini's is {gemini[plain].value:.2f}" in text
+    assert f"image entropy is {people[plain].value:.2f} for people, with 150 responses per image" in text
+    assert f"and {gemini[plain].value:.2f} for Gemini, with 20" in text
     values = f"{people[matched].value:.2f} and {gemini[matched].value:.2f}"
     assert f"matched entropies, which do not depend on the number of responses, are {values}" in text
 
@@ -58,13 +59,13 @@ def test_distance_from_the_center(real_release: Path) -> None:
     (item,) = (i for i in items if i.quantity == "ball to image center (px)" and i.sport == "soccer")
     assert item.standard is not None
     assert (item.published, f"{item.standard:.2f}") == ("122.81", "122.81")
-    assert f"The distance is right in soccer ({item.standard:.2f} pixels)" in prose("replication.md")
+    assert f"soccer | {item.published} px | {item.standard:.2f} px |" in prose("replication.md")
 
 
 def test_area_of_the_ball(real_release: Path) -> None:
     items = replicate(real_release).items
     (item,) = (i for i in items if i.quantity == "ball area (px²)" and i.sport == "soccer")
-    assert f"is {item.standard:.2f} square pixels, not {item.published}" in prose("replication.md")
+    assert f"soccer | {item.published} px² | {item.standard:.2f} px² |" in prose("replication.md")
 
 
 def test_cells_of_the_box_in_pixels(real_release: Path) -> None:
@@ -86,13 +87,11 @@ def test_balls_near_players(real_release: Path) -> None:
     (overlap,) = (i for i in items if i.quantity == "truth overlapping a player (%)")
     assert "soccer 28 of 52" in (near.note or "")
     assert "soccer 0 of 52" in (overlap.note or "")
-    assert "near a player are then 28 of 52 in soccer" in prose("replication.md")
-    assert "overlap a player are then 0 of 52 in soccer" in prose("replication.md")
+    assert "near a player in 28 of 52 images in soccer" in prose("replication.md")
+    assert "is the case in 0 of 52 images in soccer" in prose("replication.md")
 
 
 def test_people_near_players(soccer: Scoring) -> None:
     people = soccer.report().group("human").metrics["near_player_rate"].value
     assert people is not None
-    assert f"people's guesses in soccer are near a player in {people:.0%} of cases, not in 77%" in prose(
-        "replication.md"
-    )
+    assert f"{people:.0%} of people's guesses in soccer are near a player, not 77%" in prose("replication.md")

@@ -53,7 +53,9 @@ def read_records(path: Path) -> FileRecords:
         MissingExtraError: for an Excel file without the extra `excel`.
     """
     ending = Path(path.name.removesuffix(".gz")).suffix.lower()
-    if ending not in ENDINGS or (path.suffix == ".gz" and ending in _BINARY):
+    if path.suffix == ".gz" and ending in _BINARY:
+        raise _broken(path, f"a compressed {ending} file", f"a {ending} file. Unpack the file and retry")
+    if ending not in ENDINGS:
         raise _broken(path, f"the extension {path.suffix!r}", f"one of the extensions {', '.join(ENDINGS)}")
     if not path.is_file():
         raise _broken(path, "no such file", "a file of replies")

@@ -8,7 +8,14 @@ from typing import Any
 
 from spotball_adapters.providers.keys import hidden
 from spotball_adapters.providers.protocol import PermanentError, RefusedError, TransientError
-from spotball_adapters.providers.server_messages import about_one_request, error_of, retry_after, retry_delay, shortened
+from spotball_adapters.providers.server_messages import (
+    about_one_request,
+    cannot_read_images,
+    error_of,
+    retry_after,
+    retry_delay,
+    shortened,
+)
 from spotball_core.service.json_file import parse_json
 
 ENCODINGS = ("gzip", "deflate")
@@ -145,7 +152,8 @@ class HttpResponse:
             message = f"the server redirects to {address}. Set --base-url to the final address"
         detail = message or text or "no error message"
         cleaned = self._responses.clean(f"{self._responses.name}: HTTP {status}: {detail}")
-        if (status in _PASSING or status >= 500) and code not in _FOR_GOOD:
+        is_permanent = code in _FOR_GOOD or cannot_read_images(message)
+        if (status in _PASSING or status >= 500) and not is_permanent:
             wait = retry_after(self._headers)
             return TransientError(cleaned, status=status, retry_after=retry_delay(body) if wait is None else wait)
         kind = RefusedRequestError if about_one_request(status, message, field) else RejectedError

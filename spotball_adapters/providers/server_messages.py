@@ -117,6 +117,20 @@ def about_one_request(status: int, message: str, field: str) -> bool:
     return status in (400, 413, 415, 422, 451) or (status == 403 and ("flagged" in lowered or "moderation" in lowered))
 
 
+_NO_IMAGES = ("image input is not supported", "missing data required for image input")
+"""Messages of llama.cpp and of Ollama."""
+
+
+def cannot_read_images(message: str) -> bool:
+    """Return whether a server reports that its model cannot read images. Such errors come with a temporary status.
+
+    Examples:
+        >>> cannot_read_images("image input is not supported - hint: you may need to provide the mmproj")
+        True
+    """
+    return any(words in message.lower() for words in _NO_IMAGES)
+
+
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds to wait, from `retry-after-ms` or `retry-after`, or None if neither is readable.
 

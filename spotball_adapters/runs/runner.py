@@ -324,10 +324,12 @@ class Runner(Generic[ItemT]):
             raise error.with_traceback(None) from None
         except PermanentError as error:
             self._count_repeated(error.requests - 1)
+            self.tally.faults += 1
             raise
         finally:
             self._asking.discard(worker)
         if answer is None:
+            self.tally.faults += 1
             gc.collect()
             raise RefusedError("not enough memory to read the response. Lower --concurrency or --max-response-mb")
         self._count_repeated(answer.requests - 1)

@@ -17,7 +17,7 @@ from spotball_core.service.json_file import RepeatedKeyError, parse_json
 _MOST_PROBLEMS = 10_000
 """A file with more problems probably does not contain scenes, and finding all of them would take minutes."""
 
-_PARQUET = b"PAR1"
+_PARQUET, _GZIP = b"PAR1", b"\x1f\x8b"
 
 
 def read_scenes(path: str | Path) -> tuple[Scene, ...]:
@@ -78,6 +78,9 @@ def _lines(path: Path) -> list[str]:
         data = path.read_bytes()
         if data.startswith(_PARQUET):
             raise InputError([_of_another_format(path, "a Parquet file")])
+        if data.startswith(_GZIP):
+            fix = "Unpack the file and retry"
+            raise InputError([Problem(str(path), None, "file", "a compressed file", "text in UTF-8", fix=fix)])
         # Do not use splitlines: a JSON string may contain other line separators, such as U+2028, unescaped.
         return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     except FileNotFoundError:

@@ -148,6 +148,11 @@ def load_counts(
         if scenes is None:
             raise OptionError("scenes: found none. Pass scenes, or responses as a dataset folder")
         known = read_scenes(scenes) if isinstance(scenes, (str, Path)) else list(scenes)
+        if others := {type(scene).__name__ for scene in known if not isinstance(scene, Scene)}:
+            raise OptionError(
+                f"scenes: found items of type {min(others)}, expected Scene records. Pass the path of scenes.jsonl, or "
+                "convert each dictionary with Scene.model_validate"
+            )
         if engine is not None and not are_paths:
             raise OptionError(
                 "engine: an engine counts files, but no files were given. Pass paths, or remove the engine"

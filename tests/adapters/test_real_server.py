@@ -1,19 +1,21 @@
-"""A complete run against a real server: `transformers serve` with a tiny model of random weights."""
+"""Complete runs against real servers with tiny models of random weights: `transformers serve` and llama-cpp-python."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.adapters.run_process import dataset, here, query, replies, said
-from tests.adapters.tiny_models import save_llama
+from tests.adapters.tiny_models import save_llama, save_llava_gguf
 
 pytestmark = pytest.mark.slow
 
@@ -24,18 +26,20 @@ sys.argv = ["transformers", "serve", "--host", "127.0.0.1", "--port", "0", "--de
 main()
 """
 
-NEEDED = ("torch", "transformers", "fastapi", "uvicorn", "openai")
+NEEDED = ("torch", "transformers", "fastapi", "uvicorn", "openai", "accelerate")
 """What the server needs; `pip install "transformers[serving]" torch` has it."""
 
 
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    for module in NEEDED:
-        pytest.importorskip(module, reason=f'{module} is not installed: pip install "transformers[serving]" torch')
-    cache = str(tmp_path_factory.mktemp("cache"))
-    environment = {**os.environ, "HF_HOME": cache, "HF_HUB_OFFLINE": "1"}
+GRAMMAR = r"""root ::= "Reasoning: none\nCell: " [A-F] [1-9]"""
+"""The only replies that llama.cpp then lets a model give."""
+
+
+@contextmanager
+def serving(*arguments: str, cache: Path) -> Iterator[str]:
+    """A server as a process of its own, and the address that it prints."""
+    environment = {**os.environ, "HF_HOME": str(cache), "HF_HUB_OFFLINE": "1"}
     with subprocess.Popen(
-        [sys.executable, "-c", PROGRAM], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=environment
+        [sys.executable, *arguments], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=environment
     ) as server:
         assert server.stderr
         lines = []
@@ -51,6 +55,14 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             yield started[1] + "/v1"
         finally:
             server.terminate()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    for module in NEEDED:
+        pytest.importorskip(module, reason=f'{module} is not installed: pip install "transformers[serving]" torch')
+    with serving("-c", PROGRAM, cache=tmp_path_factory.mktemp("cache")) as url:
+        yield url
 
 
 def test_every_sample_gets_a_reply(address: str, tmp_path: Path) -> None:
@@ -77,3 +89,25 @@ def test_the_responses_api_gives_replies_too(address: str, tmp_path: Path) -> No
     done = here(*line, "--prompt", "base", "--samples", "2", *options, env={})
     assert done.returncode == 0, said(done)
     assert len(replies(out)) == 2
+
+
+def test_an_interrupted_run_of_llama_cpp_continues(tmp_path: Path) -> None:
+    for module in ("llama_cpp", "gguf", "sse_starlette"):
+        pytest.importorskip(module, reason=f'{module} is not installed: pip install "llama-cpp-python[server]" gguf')
+    text, images = save_llava_gguf(tmp_path)
+    options = ("--model", str(text), "--clip_model_path", str(images), "--chat_format", "llava-1-5", "--n_ctx", "4096")
+    data, out = dataset(tmp_path / "data", images=3), tmp_path / "out"
+    with serving("-m", "llama_cpp.server", *options, "--host", "127.0.0.1", "--port", "0", cache=tmp_path) as url:
+        line = ("run", str(data), "--provider", "openai", "--base-url", url, "--model", "tiny", "--out", str(out))
+        line += ("--prompt", "base,cot", "--samples", "3,1", "--max-output-tokens", "40", "--attempts", "2")
+        line += ("--concurrency", "1", "--extra-body", json.dumps({"grammar": GRAMMAR}))
+        stopped = here(*line, "--max-requests", "5", env={})
+        assert (stopped.returncode, len(replies(out))) == (1, 5), said(stopped)
+        first = replies(out)
+        done = here(*line, env={})
+        assert done.returncode == 0, said(done)
+    assert len(replies(out)) == 3 * (3 + 4)
+    assert first.items() <= replies(out).items()
+    # The server ignores the number of samples and gives one reply per request.
+    assert query(out, "SELECT count(*) FROM requests") == [(21,)]
+    assert "0 of 12 samples could not be parsed" in done.stderr

@@ -1,4 +1,7 @@
-"""Models in the shapes of Llama 3.2 Vision and Qwen2.5-VL, with few and random weights, saved as on the Hub."""
+"""Models in the shapes of Llama 3.2 Vision, Qwen2.5-VL and LLaVA 1.5, with few and random weights.
+
+The first two are saved as on the Hub, and LLaVA 1.5 as the two GGUF files that llama.cpp reads.
+"""
 
 from __future__ import annotations
 
@@ -148,6 +151,88 @@ def save_qwen(
         },
     )
     return folder
+
+
+def save_llava_gguf(folder: Path) -> tuple[Path, Path]:
+    """The text model, whose tokens are bytes, and the model that reads images."""
+    import numpy as np
+    from gguf import GGUFWriter, TokenType
+
+    rng = np.random.default_rng(0)
+    wide, deep, heads, inner = 64, 2, 4, 128
+    seen, patch, size = 32, 14, 56
+
+    def add(writer: GGUFWriter, name: str, *shape: int) -> None:
+        writer.add_tensor(name, rng.normal(0, 0.3, shape).astype(np.float32))
+
+    def add_norm(writer: GGUFWriter, name: str, width: int) -> None:
+        writer.add_tensor(f"{name}.weight", np.ones(width, np.float32))
+
+    def finish(writer: GGUFWriter) -> None:
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_tensors_to_file()
+        writer.close()
+
+    text = GGUFWriter(folder / "text.gguf", "llama")
+    text.add_context_length(4096)
+    text.add_block_count(deep)
+    text.add_embedding_length(wide)
+    text.add_feed_forward_length(inner)
+    text.add_head_count(heads)
+    text.add_layer_norm_rms_eps(1e-5)
+    text.add_tokenizer_model("llama")
+    tokens = [
+        ("<unk>", TokenType.UNKNOWN),
+        ("<s>", TokenType.CONTROL),
+        ("</s>", TokenType.CONTROL),
+        *((f"<0x{byte:02X}>", TokenType.BYTE) for byte in range(256)),
+        *((chr(letter), TokenType.NORMAL) for letter in range(33, 127)),
+        ("\u2581", TokenType.NORMAL),
+    ]
+    text.add_token_list([token for token, _ in tokens])
+    text.add_token_types([kind for _, kind in tokens])
+    text.add_token_scores([0.0] * len(tokens))
+    add(text, "token_embd.weight", len(tokens), wide)
+    add(text, "output.weight", len(tokens), wide)
+    add_norm(text, "output_norm", wide)
+    for layer in range(deep):
+        add_norm(text, f"blk.{layer}.attn_norm", wide)
+        add_norm(text, f"blk.{layer}.ffn_norm", wide)
+        for name in ("attn_q", "attn_k", "attn_v", "attn_output"):
+            add(text, f"blk.{layer}.{name}.weight", wide, wide)
+        add(text, f"blk.{layer}.ffn_gate.weight", inner, wide)
+        add(text, f"blk.{layer}.ffn_up.weight", inner, wide)
+        add(text, f"blk.{layer}.ffn_down.weight", wide, inner)
+    finish(text)
+
+    images = GGUFWriter(folder / "images.gguf", "clip")
+    images.add_bool("clip.has_vision_encoder", True)
+    images.add_string("clip.projector_type", "mlp")
+    numbers = {"image_size": size, "patch_size": patch, "embedding_length": seen, "feed_forward_length": inner}
+    numbers |= {"block_count": deep, "projection_dim": wide, "attention.head_count": heads}
+    for name, number in numbers.items():
+        images.add_uint32(f"clip.vision.{name}", number)
+    images.add_float32("clip.vision.attention.layer_norm_epsilon", 1e-5)
+    images.add_array("clip.vision.image_mean", [0.5] * 3)
+    images.add_array("clip.vision.image_std", [0.25] * 3)
+    add(images, "v.class_embd", seen)
+    add(images, "v.patch_embd.weight", seen, 3, patch, patch)
+    add(images, "v.position_embd.weight", (size // patch) ** 2 + 1, seen)
+    for layer in range(deep):
+        for name in ("ln1", "ln2"):
+            add_norm(images, f"v.blk.{layer}.{name}", seen)
+            add(images, f"v.blk.{layer}.{name}.bias", seen)
+        for name in ("attn_q", "attn_k", "attn_v", "attn_out"):
+            add(images, f"v.blk.{layer}.{name}.weight", seen, seen)
+        add(images, f"v.blk.{layer}.ffn_up.weight", inner, seen)
+        add(images, f"v.blk.{layer}.ffn_down.weight", seen, inner)
+    add(images, "mm.0.weight", wide, seen)
+    add(images, "mm.0.bias", wide)
+    add(images, "mm.2.weight", wide, wide)
+    add(images, "mm.2.bias", wide)
+    finish(images)
+    return folder / "text.gguf", folder / "images.gguf"
 
 
 def _save_tokenizer(folder: Path, special: list[str], **named: str) -> dict[str, int]:

@@ -86,7 +86,8 @@ NOT_RUN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
             "spotball run ",
         ),
         "a GPU": ("vllm serve",),
-        "a network": ("ollama pull",),
+        "a network": ("ollama pull", 'pip install "llama-cpp-python[server]"'),
+        "a model's weights": ("llama-server",),
     },
 }
 """Blocks that are not run, by page and reason: how each block starts. Keep this list short."""

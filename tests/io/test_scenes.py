@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import tempfile
 from pathlib import Path
@@ -159,6 +160,13 @@ class TestErrors:
 
     def test_a_folder(self, tmp_path: Path) -> None:
         assert f"{tmp_path}: file: found" in str(fails(tmp_path))
+
+    def test_a_compressed_file_is_called_one(self, tmp_path: Path) -> None:
+        path = tmp_path / "scenes.jsonl.gz"
+        path.write_bytes(gzip.compress(LINE.encode()))
+        assert str(fails(path)) == (
+            f"{path}: file: found a compressed file, expected text in UTF-8. Unpack the file and retry"
+        )
 
     def test_not_utf8(self, tmp_path: Path) -> None:
         path = tmp_path / "scenes.jsonl"

@@ -909,6 +909,10 @@ class TestWhatItTakes:
         with pytest.raises(InputError, match="scenes: found none"):
             score(write_jsonl(tmp_path / "a.jsonl", ROWS))
 
+    def test_scenes_are_records(self) -> None:
+        with pytest.raises(OptionError, match=r"scenes: found items of type dict, expected Scene records"):
+            score(frame(ROWS), [*KNOWN, {"sport": "soccer", "image": "9"}])  # type: ignore[list-item]
+
     def test_scenes_twice(self) -> None:
         with pytest.raises(OptionError, match="scene soccer/1 occurs more than once"):
             small(known=[*KNOWN, KNOWN[0]])

@@ -14,8 +14,10 @@ import pytest
 
 from spotball_adapters.providers.openai import KEY, OpenAI
 from spotball_adapters.providers.protocol import Answer
+from spotball_adapters.providers.responses import RejectedError
 from tests.adapters.asking import access, ask, request
 from tests.adapters.conformance.cases import SECRET
+from tests.adapters.faults import status
 from tests.adapters.server import LoopbackServer, serve
 from tests.adapters.speaks_openai import OpenAIProtocol
 from tests.adapters.speech import BadRequest, ReceivedRequest, text_of
@@ -154,3 +156,19 @@ class TestCompatibleServers:
     def test_the_key_is_sent_where_there_is_one(self, compatible: Compatible, server: LoopbackServer) -> None:
         ask(OpenAI(access(server.url + compatible.query)), request())
         assert server.asked[0].key == (SECRET if compatible.keyed else None)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj",
+        "this model is missing data required for image input",
+    ],
+)
+def test_a_model_without_images_is_not_retried(message: str) -> None:
+    with serve(OpenAIProtocol()) as server:
+        server.always(status(500, message))
+        (error,) = ask(OpenAI(access(server.url)), request(1, 2, 3))
+        assert len(server.seen) == 1
+    assert type(error) is RejectedError
+    assert str(error) == f"127.0.0.1: HTTP 500: {message}"

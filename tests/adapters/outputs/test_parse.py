@@ -271,6 +271,7 @@ def test_failed_requests_are_counted_and_not_responses(tmp_path: Path) -> None:
         ("a.jsonl.gz", b"no gzip", "expected a file compressed with gzip"),
         ("a.parquet", b"PAR1", "expected a Parquet file"),
         ("a.xlsx", b"PK", "expected an Excel workbook"),
+        ("a.parquet.gz", b"", r"found a compressed .parquet file, expected a .parquet file. Unpack the file and retry"),
         ("a.pkl", b"", "found the extension '.pkl'"),
     ],
 )

@@ -34,6 +34,7 @@ RECIPES: dict[str, tuple[Callable[[], Speaks], str]] = {
     "Anthropic": (lambda: AnthropicProtocol(keys={KEY}), ""),
     "vLLM": (lambda: OpenAIProtocol(), "/v1"),
     "Ollama": (lambda: OpenAIProtocol(give=1), "/v1"),
+    "llama.cpp": (lambda: OpenAIProtocol(give=1), "/v1"),
     "LM Studio": (lambda: OpenAIProtocol(give=1), "/v1"),
     "OpenRouter": (lambda: OpenAIProtocol(keys={KEY}), "/v1"),
     "Azure OpenAI": (lambda: OpenAIProtocol(keys={KEY}), "/v1"),

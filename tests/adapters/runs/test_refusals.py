@@ -104,6 +104,7 @@ class TestOneImage:
         # Its other samples are not sent: it is refused whatever the sample.
         assert provider.order == ["1", *"2345", *"2345", *"2345", "1"]
         assert runner.tally.refused == {("soccer", "1", "base"): MESSAGE}
+        assert (runner.tally.requests, runner.tally.faults) == (14, 2)
         assert refused(tmp_path) == [("soccer", "1", "base", 1, MESSAGE)]
 
     def test_without_the_option_the_next_start_sends_it_last(self, tmp_path: Path) -> None:
@@ -153,6 +154,7 @@ class TestAllImages:
         assert type(runner.error) is RefusedError
         assert str(runner.error) == f"soccer/1: {MESSAGE}"
         assert provider.asked.total() == 6
+        assert (runner.tally.requests, runner.tally.faults) == (6, 6)
         # It is as likely that the fault is in the settings: no image is excluded for it.
         assert refused(tmp_path) == []
 

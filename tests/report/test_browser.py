@@ -148,6 +148,12 @@ def test_the_contents_stay_at_the_top(opened: Any, width: int) -> None:
     assert heading >= opened.evaluate(f"{place}.bottom") > 0
 
 
+def test_controls_are_not_printed(opened: Any) -> None:
+    opened.emulate_media(media="print")
+    for shown in ("nav.contents", ".choose", ".tools", "#explorer"):
+        assert not opened.locator(shown).first.is_visible()
+
+
 def test_a_long_name_does_not_hide_the_scores_on_a_phone(opened: Any) -> None:
     opened.set_viewport_size({"width": 400, "height": 900})
     name, score = "[...table.tBodies[0].rows[1].cells]", "getBoundingClientRect().right"

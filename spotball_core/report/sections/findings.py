@@ -192,8 +192,8 @@ def _differences(view: PageView) -> PageTable:
                     TableCell(number(difference.value, unit)),
                     TableCell(number(difference.reference, unit)),
                     TableCell(_signed(difference.difference, unit), interval(difference.ci95, unit)),
-                    TableCell(say_p(difference.p) if difference.p is not None else "–"),
-                    TableCell(say_p(difference.p_holm) if difference.p_holm is not None else "–"),
+                    TableCell(say_p(difference.p).removeprefix("= ") if difference.p is not None else "–"),
+                    TableCell(say_p(difference.p_holm).removeprefix("= ") if difference.p_holm is not None else "–"),
                     TableCell(f"{difference.n_images}"),
                 )
                 for difference in view.page.differences

@@ -19,6 +19,9 @@ from spotball_core.text.numbers import interval, listed, number, plural, quantit
 
 MAPS = "guess-maps"
 
+_LISTED = 6
+"""Maximum number of respondents and prompts that a sentence lists."""
+
 
 def ceiling(view: PageView) -> Section:
     """Return the section on how close a respondent can get to people, and how close each respondent gets."""
@@ -198,7 +201,9 @@ def _largest(mixtures: Mapping[str, Mixture]) -> str:
     for part, weights in sorted(by_part.items(), key=lambda item: -len(item[1])):
         low, high = quantity(min(weights.values()), "share"), quantity(max(weights.values()), "share")
         range_ = low if low == high else f"{low} to {high}"
-        phrases.append(f"{part} has the largest weight for {listed(list(weights))} ({range_})")
+        some = f"{len(weights)} of {len(mixtures)} respondents and prompts"
+        who = listed(list(weights)) if len(weights) <= _LISTED else some
+        phrases.append(f"{part} has the largest weight for {who} ({range_})")
     return "; ".join(phrases)
 
 

@@ -98,22 +98,24 @@ def _ranking(ranking: RankTable, keys: tuple[str, ...]) -> Section:
     shown_lines = lines(ranking, columns)
     with_source = any(line.source for line in shown_lines)
     names = ("Respondent", "Prompt", *(("Source",) if with_source else ()))
-    heads = (*names, "Images", "Responses", *map(head, columns))
+    heads = (*names, *map(head, columns), "Images", "Responses")
     rows = tuple(_row(line, with_source) for line in shown_lines)
     name = f"ranking-{ranking.number}"
+    caption = f"Ranking {ranking.number}. {CAPTION}"
     return Section(
         name,
         f"{ranking.number}. {printable(ranking.title)}",
         lead=tuple(remarks(ranking, columns)),
         missing="" if columns else "No report has values of the selected metrics.",
-        tables=(PageTable(f"{name}-table", CAPTION, heads, len(names), (TableRows("", rows),)),) if columns else (),
+        tables=(PageTable(f"{name}-table", caption, heads, len(names), (TableRows("", rows),)),) if columns else (),
         signature=printable(ranking.signature),
     )
 
 
 def _row(line: Line, with_source: bool) -> tuple[TableCell, ...]:
     names = (line.name, line.prompt, *((line.source,) if with_source else ()))
-    return (*map(TableCell, (*names, line.n_images, line.n_responses)), *map(_cell, line.scores))
+    counts = (line.n_images, line.n_responses)
+    return (*map(TableCell, names), *map(_cell, line.scores), *map(TableCell, counts))
 
 
 def _cell(score: Score) -> TableCell:

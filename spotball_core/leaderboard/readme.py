@@ -47,7 +47,7 @@ def _ranking(ranking: RankTable, keys: tuple[str, ...]) -> Iterator[str]:
     for remark in remarks(ranking, columns):
         yield markdown_text(remark)
     rows = [
-        markdown_row([*names, *counts, *map(head, columns)]),
+        markdown_row([*names, *map(head, columns), *counts]),
         markdown_row([*["---"] * len(names), *["---:"] * (len(counts) + len(columns))]),
         *(markdown_row(_cells(line, with_source)) for line in shown_lines),
     ]
@@ -59,7 +59,7 @@ def _cells(line: Line, with_source: bool) -> Iterator[str]:
     yield from (line.name, line.prompt)
     if with_source:
         yield line.source
-    yield from (line.n_images, line.n_responses, *map(_score, line.scores))
+    yield from (*map(_score, line.scores), line.n_images, line.n_responses)
 
 
 def _score(score: Score) -> str:

@@ -264,12 +264,12 @@
     const lines = [];
     if (ball.length) {
       lines.push(`You: ${Math.round(GUESSES * sum(mine, hit))} of ${GUESSES} guesses hit the ball; the mean error is ${sum(mine, off).toFixed(0)} px.`);
-      lines.push(`${name}: ${percent(sum(people, hit))} hit the ball; the mean error is ${sum(people, off).toFixed(0)} px.`);
+      if (people.length) lines.push(`${name}: ${percent(sum(people, hit))} hit the ball; the mean error is ${sum(people, off).toFixed(0)} px.`);
       for (const card of all(".card[data-right]", image))
         lines.push(`${one("h5", card).firstChild.textContent.trim()}: ${percent(Number(card.dataset.right))} hit the ball.`);
     }
     const alike = people.filter(([cell]) => image.guesses.some((guess) => guess.label === cell.label));
-    lines.push(`${percent(sum(alike, () => 1))} of the guesses of ${name} are in your cells.`);
+    if (people.length) lines.push(`${percent(sum(alike, () => 1))} of the guesses of ${name} are in your cells.`);
     reveal(image);
     one(".truth", image).append(make("p", { className: "guess", role: "status" }, lines.join(" ")));
   }

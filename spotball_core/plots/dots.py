@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from spotball_core.plots.canvas import (
@@ -14,6 +15,7 @@ from spotball_core.plots.canvas import (
     SMALL,
     FigureFrame,
     PanelBox,
+    fitted,
     headline,
     mark,
     panels,
@@ -213,8 +215,17 @@ class DotChart:
         headline(axes, panel.title, panel.under, box)
 
     def _label_axis(self, axes: Axes) -> None:
-        axes.set_xticks(*scale(*self._ends, percent=self.unit == "share"))
-        axes.set_xlabel(self.axis, fontsize=SMALL, color=FAINT, labelpad=2)
+        """Label the scale: as many ticks as have room, and the name below the plot or moved into the panel."""
+        for n in range(4, 0, -1):
+            ticks, labels = scale(*self._ends, percent=self.unit == "share", n=n)
+            room = min((self._inches(b) - self._inches(a) for a, b in pairwise(ticks)), default=self._wide)
+            if room > max((text_width(label, SMALL) for label in labels), default=0.0) + _GAP:
+                break
+        axes.set_xticks(ticks, labels)
+        name = fitted(self.axis, SMALL, self._left + self._wide + self._right)
+        half = text_width(name, SMALL) / 2
+        middle = max(min(self._wide / 2, self._wide + self._right - half), half - self._left)
+        axes.set_xlabel(name, x=middle / self._wide, fontsize=SMALL, color=FAINT, labelpad=2)
 
 
 def _positions(dots: Sequence[Dot]) -> tuple[list[float], float]:

@@ -129,7 +129,7 @@ class HeatMapChart:
         if self.window:
             (first_row, last_row), (first_col, last_col) = self.window
             size = last_col - first_col + 1, last_row - first_row + 1
-            look = {"fill": False, "edgecolor": THEME["truth"][0], "linewidth": 1.0}
+            look = {"fill": False, "edgecolor": THEME["truth"][0], "linewidth": 1.0, "zorder": 3}
             axes.add_patch(Rectangle((first_col - 0.5, first_row - 0.5), *size, linestyle=(0, (3, 2)), **look))
 
     def _draw_scale(self, figure: Figure, x: float, y: float) -> None:

@@ -128,8 +128,8 @@ def _left_out(view: PageView, shown: GalleryNumbers) -> str:
     notes = []
     if len(shown.images) < shown.n_images:
         notes.append(
-            f"{len(shown.images)} of {shown.n_images:,} images are shown. Half of them have the most disagreement, and "
-            "the others are spread evenly over the remaining images. Use `--pages` to show all images"
+            f"{len(shown.images)} of {shown.n_images:,} images are shown. Half of them are the first in this order, "
+            "and the others are spread evenly over the remaining images. Use `--pages` to show all images"
         )
     compared = {group.respondent for group in view.compared}
     others = {group.respondent for group in view.scored} - compared - {view.reference}
@@ -149,21 +149,30 @@ def _image(
 ) -> ImageCard:
     scene, grid = shown.scene, shown.scene.layout
     people = _on_grid(shown.reference, grid)
-    order = {
-        "disagreement": shown.disagreement,
-        "agreement": -shown.disagreement,
-        "typical": -shown.from_typical,
-    }
-    if shown.reference_right is not None:
-        order |= {"difficulty": -shown.reference_right, "ease": shown.reference_right}
+    order: dict[str, float] = {}
+    if shown.disagreement is not None and shown.from_typical is not None:
+        order |= {
+            "disagreement": shown.disagreement,
+            "agreement": -shown.disagreement,
+            "typical": -shown.from_typical,
+        }
+    if shown.ease is not None:
+        order |= {"difficulty": -shown.ease, "ease": shown.ease}
     if shown.leak is not None:
         order["leak"] = shown.leak
     cards = tuple(_card(case, scene, view, numbers, anchor) for case in shown.cases)
     ball = ", ".join(scene.ball_cells or ()) or "not known"
-    finds = ""
-    if shown.reference_right is not None:
-        finds = f"{view.reference} finds the ball in {quantity(shown.reference_right, 'share')} of guesses; "
-    apart = quantity(shown.disagreement, view.policy.wasserstein_unit)
+    facts = []
+    if shown.ease is not None:
+        finds = f"{view.reference} finds" if view.reference else "respondents find"
+        facts.append(f"{finds} the ball in {quantity(shown.ease, 'share')} of guesses")
+    if shown.disagreement is not None:
+        apart = quantity(shown.disagreement, view.policy.wasserstein_unit)
+        facts.append(f"the mean distance of respondents from {view.reference} is {apart}")
+    guesses = ""
+    if view.reference:
+        top = top_cells(people, grid)
+        guesses = f": {plural(round(shown.n_reference), 'guess')} of {view.reference}, most at {top}"
     return ImageCard(
         name=anchor(scene.sport, scene.image),
         sport=scene.sport,
@@ -176,25 +185,27 @@ def _image(
         outlines=_outlines(scene) if data is None else (),
         people=tiles(people / (people.max() or 1.0) * _DENSEST, grid),
         shares=json.dumps({label: round(value, 4) for label, value in shown.reference.items()}),
-        facts=f"{finds}the mean distance of respondents from {view.reference} is {apart}.",
+        facts="; ".join(facts) + "." if facts else "",
         order=order,
         failures=tuple(mode.key for mode in numbers.modes if any(mode.key in card.failures for card in cards)),
         cards=cards,
-        alt=f"{scene.sport} {scene.image}: {plural(round(shown.n_reference), 'guess')} of {view.reference}, most at "
-        f"{top_cells(people, grid)}. Ball: {ball}.",
+        alt=f"{scene.sport} {scene.image}{guesses}. Ball: {ball}.",
     )
 
 
 def _card(
     case: CaseNumbers, scene: Scene, view: PageView, numbers: GalleryNumbers, anchor: Callable[..., str]
 ) -> AnswerCard:
-    reference, unit, grid = str(view.reference), view.policy.wasserstein_unit, scene.layout
+    unit, grid = view.policy.wasserstein_unit, scene.layout
     answers = _on_grid(case.answers, grid)
     circles, counts = _circles(answers, grid)
-    right = ""
+    facts = []
+    if case.distance is not None and case.uniform is not None:
+        uniform = number(case.uniform, unit)
+        facts.append(f"{quantity(case.distance, unit)} from {view.reference} (uniform guessing: {uniform})")
     if case.right is not None:
-        right = f"; {quantity(case.right, 'share') if case.right else 'none'} of its guesses name a cell with the ball"
-    distance = f"{quantity(case.distance, unit)} from {reference} (uniform guessing: {number(case.uniform, unit)})"
+        some = quantity(case.right, "share") if case.right else "none"
+        facts.append(f"{some} of its guesses name a cell with the ball")
     return AnswerCard(
         name=anchor(scene.sport, scene.image, case.respondent or "", case.prompt or ""),
         respondent=case.respondent or "",
@@ -202,7 +213,7 @@ def _card(
         circles=circles,
         counts=counts,
         color=view.color(case),
-        facts=f"{distance}{right}.",
+        facts="; ".join(facts) + "." if facts else "",
         right=case.right,
         failures=case.failures,
         badges=tuple(mode.title for mode in numbers.modes if mode.key in case.failures),

@@ -107,7 +107,8 @@ def bootstrap_interval(
         confidence: confidence level, in (0, 1).
 
     Returns:
-        (low, high), an interval that contains the value; None if no resample has a value.
+        (low, high), an interval that contains the value; None if no resample has a value, or for a single unit, which
+        does not show how much units differ.
 
     Examples:
         >>> bootstrap_interval(1.5, [0.0, 1.0, 2.0, 3.0], confidence=0.5)
@@ -125,7 +126,7 @@ def bootstrap_interval(
     n = len(influence)
     if np.ptp(known) == 0 and known[0] == value and n:
         if low is None or high is None or value not in bounds:
-            return value, value
+            return (value, value) if n > 1 else None
         reach = (high - low) * (1 - ((1 - confidence) / 2) ** (1 / n))
         return (low, low + reach) if value == low else (high - reach, high)
     influence = influence[np.isfinite(influence)]

@@ -97,7 +97,8 @@ class TestTheSameNumbers:
         assert chosen(None, board.metrics) == DEFAULT[:5]
         keys = chosen(["euclidean_error", "accuracy"], board.metrics)
         table = rows(parsed(page(board, keys)), 0)
-        assert [head.split(" (")[0] for head in table[0]][-2:] == ["Euclidean error", "Accuracy"]
+        shown = ["Respondent", "Prompt", "Euclidean error", "Accuracy", "Images", "Responses"]
+        assert [head.split(" (")[0] for head in table[0]] == shown
         assert [row[0] for row in table[1:] if row[0] in "abc"] == ["c", "b", "a"]
         with pytest.raises(OptionError, match=r"--metrics: unknown metric 'nothing'. Available: accuracy"):
             chosen(["nothing"], board.metrics)
@@ -145,6 +146,13 @@ class TestTheSameNumbers:
         assert "https:" not in text
         ids = [one.attributes["id"] for one in parsed(text).walk() if "id" in one.attributes]
         assert len(ids) == len(set(ids))
+
+    def test_tables_have_different_names_and_no_empty_headers(self) -> None:
+        first, second = given({"a": (0.5, None)}), given({"b": (0.6, None)}, version="2", data="2")
+        content = parsed(page(board_of(first, second), ("accuracy",)))
+        names = [table.all("caption")[0].text for table in content.all("table")]
+        assert len(names) == len(set(names)) == 3
+        assert all(header.text for header in content.all("th"))
 
 
 class TestBadge:

@@ -102,7 +102,9 @@ def test_maps_have_the_images_shape_and_the_cells_names() -> None:
 
 def test_the_window_is_the_papers_and_only_on_its_grid() -> None:
     figure = guess_maps({"soccer": {"human": counts({"A1": 1})}}, {"soccer": counts({"A1": 1})}, GRID)
-    (window,) = maps_of(figure)[1].patches
+    axes = maps_of(figure)[1]
+    (window,) = axes.patches
+    assert all(window.get_zorder() > lines.get_zorder() for lines in axes.collections)  # the grid does not hide it
     # Cells are 1 wide and centered on their numbers: rows 2-4, columns 3-7.
     assert (window.get_x(), window.get_y(), window.get_width(), window.get_height()) == (2.5, 1.5, 5, 3)
     other = guess_maps({"soccer": {"human": np.ones((1, 4))}}, {"soccer": np.ones((1, 4))}, Grid(2, 2, 20, 20))

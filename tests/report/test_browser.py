@@ -138,6 +138,33 @@ def test_images_are_sorted_and_filtered(opened: Any, written: Written) -> None:
     assert len(images(opened)) == 6
 
 
+@pytest.mark.parametrize("width", [400, 1280, 1600])
+def test_the_contents_stay_at_the_top(opened: Any, width: int) -> None:
+    opened.set_viewport_size({"width": width, "height": 900})
+    opened.locator("nav.contents a", has_text="Every number").click()
+    place = "document.querySelector('nav.contents').getBoundingClientRect()"
+    assert opened.evaluate(f"{place}.top") == 0
+    heading = opened.evaluate("document.getElementById('numbers-title').getBoundingClientRect().top")
+    assert heading >= opened.evaluate(f"{place}.bottom") > 0
+
+
+def test_controls_are_not_printed(opened: Any) -> None:
+    opened.emulate_media(media="print")
+    for shown in ("nav.contents", ".choose", ".tools", "#explorer"):
+        assert not opened.locator(shown).first.is_visible()
+
+
+def test_a_long_name_does_not_hide_the_scores_on_a_phone(opened: Any) -> None:
+    opened.set_viewport_size({"width": 400, "height": 900})
+    name, score = "[...table.tBodies[0].rows[1].cells]", "getBoundingClientRect().right"
+    right = opened.evaluate(
+        f"""(() => {{ const table = document.getElementById("headline-caption").closest("table");
+        {name}[0].textContent = "openai/gpt-6.5-ultra-preview-2026-11-25-high-reasoning-effort-128k";
+        return {name}[2].{score}; }})()"""
+    )
+    assert right < 400
+
+
 def test_a_link_opens_its_card(opened: Any) -> None:
     assert not opened.locator("#soccer-2-alpha-cot").is_visible()
     opened.evaluate("location.hash = '#soccer-2-alpha-cot'")

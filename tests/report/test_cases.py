@@ -154,6 +154,45 @@ def test_images_hold_everything_by_hand(scoring: Scoring) -> None:
         ("alpha", "cot"): ("I see it.",),
         ("beta", "base"): (),
     }
+    assert all(image.ease == image.reference_right for image in found.images)
     few = gallery_numbers(scoring, compared(scoring.groups, "human"), most=2)
     assert few is not None
     assert (len(few.images), few.n_images) == (2, 6)
+
+
+def test_images_without_a_reference_are_sorted_by_difficulty(study: Path) -> None:
+    scoring = scoring_of(study, reference=None, bootstrap=0)
+    found = gallery_numbers(scoring, compared(scoring.groups, None))
+    assert found is not None
+    assert [mode.key for mode in found.modes] == ["center", "sure"]
+    assert len(found.images) == 6
+    answers = {("human", "base"): PEOPLE, **ANSWERS}
+    for image in found.images:
+        assert (image.n_reference, image.reference, image.reference_right) == (0, {}, None)
+        assert (image.disagreement, image.from_typical, image.leak) == (None, None, None)
+        assert all((case.distance, case.uniform) == (None, None) for case in image.cases)
+        rights = []
+        for case in image.cases:
+            cells = {cell: n for cell, n in answers[case.respondent, case.prompt][image.scene.key].items() if cell}  # type: ignore[index]
+            assert case.answers == cells
+            rights.append(sum(n for c, n in cells.items() if c in (image.scene.ball_cells or ())) / sum(cells.values()))
+        assert len(rights) == 4
+        assert image.ease == pytest.approx(np.mean(rights))
+    soccer = [image.ease or 0.0 for image in found.images if image.scene.sport == "soccer"]
+    assert soccer == sorted(soccer)
+
+
+def test_images_of_the_reference_alone_show_its_guesses(study: Path) -> None:
+    scoring = scoring_of(study, bootstrap=0)
+    found = gallery_numbers(scoring, [])
+    assert found is not None
+    assert (found.modes, found.failures) == ((), ())
+    assert {image.scene.key for image in found.images} == {
+        (sport, image) for sport, image, *_, off in SCENES if not off
+    }
+    for image in found.images:
+        people = PEOPLE[image.scene.key]
+        assert image.cases == ()
+        assert image.reference == pytest.approx({cell: n / sum(people.values()) for cell, n in people.items()})
+    soccer = [image.ease or 0.0 for image in found.images if image.scene.sport == "soccer"]
+    assert soccer == sorted(soccer)

@@ -91,6 +91,21 @@ def test_names_of_rules_do_not_touch(a: float, b: float) -> None:
     assert touching(figure) == []
 
 
+@pytest.mark.parametrize("axis", ["Wasserstein distance, matched to human (px)", "the distance from " + 9 * "people "])
+@pytest.mark.parametrize("high", [0.3, 0.05, 300.0])
+def test_texts_next_to_long_names_do_not_touch(axis: str, high: float) -> None:
+    """Long names and prompts leave little room for the scale, its ticks and its name."""
+    some = (
+        Dot("Qwen/Qwen4-…by-someone", "a-long-promp", "#0077bb", "o", 0.6 * high, (0.5 * high, high), note="134.7 px"),
+        Dot("human", "", "#d55e00", "D", 0.8 * high),
+    )
+    panel = DotPanel("soccer", "50 images, 7,500 responses each", some)
+    for start in (0.0, None):
+        figure = DotChart((panel,), axis, "share", start).draw([0])
+        assert touching(figure) == []
+        assert len(figure.axes[0].get_xticks()) > 1
+
+
 def test_a_value_off_the_scale_is_written_alone() -> None:
     panel = DotPanel(
         "soccer", "", (Dot("me", "", "#0077bb", "o", 0.2), Dot("oracle", "", "#858585", "p", None, note="100% →"))

@@ -143,8 +143,26 @@ def test_a_respondent_alone_has_a_sentence(reference: str | None) -> None:
     made = PageView(analyze(Scoring(counts, known, ScorePolicy.standard(reference=reference, bootstrap=50))))
     (sentence,) = findings(made).points
     accuracy = made.scored[0].metrics["accuracy"].value or 0.0
-    assert sentence.startswith(f"human finds the ball in {100 * accuracy:.1f}% [")
+    assert sentence.startswith(f"People find the ball in {100 * accuracy:.1f}% [")
     assert "compared with" not in page_of(made).intro[0]
+
+
+def test_conditions_of_one_respondent_are_not_called_respondents() -> None:
+    """alpha has two prompts, so there are three others than people, of two respondents."""
+    sentences = findings(PageView(analyze(scoring()))).points
+    closest = [sentence for sentence in sentences if "closest to those of human" in sentence]
+    assert closest
+    assert any(sentence.endswith(("1 other may be closer.", "2 others may be closer.")) for sentence in closest)
+
+
+def test_one_image_gives_no_interval() -> None:
+    """People hit soccer's image 1 in 10 of 12 guesses; one image does not show how much images differ."""
+    rows = responses().filter(sport="soccer", image="1", respondent="human")
+    counts, known = load_counts(rows, [one for one in scenes() if one.key == ("soccer", "1")], participants=True)
+    made = PageView(analyze(Scoring(counts, known, ScorePolicy.standard(reference="human", bootstrap=50))))
+    assert findings(made).points == (
+        "People find the ball in 83.3% of soccer guesses; uniform guessing finds it in 1.7%.",
+    )
 
 
 def test_the_first_table_has_scores_before_counts(written: Written) -> None:
@@ -154,4 +172,6 @@ def test_the_first_table_has_scores_before_counts(written: Written) -> None:
     assert table.heads[-3:] == ("Images", "Responses", "Unparsed")
     assert [rows.title for rows in table.groups] == ["soccer", "volleyball", ALL_SPORTS]
     assert all(len(row) == len(table.heads) for rows in table.groups for row in rows.rows)
-    assert len([row for rows in differences.groups for row in rows.rows]) == len(head.page.differences)
+    of_differences = [row for rows in differences.groups for row in rows.rows]
+    assert len(of_differences) == len(head.page.differences)
+    assert not any(cell.text.startswith("=") for row in of_differences for cell in row)

@@ -315,9 +315,14 @@ def test_without_a_reference_what_needs_one_says_so(study: Path, tmp_path: Path)
     write_report(scoring_of(study, reference=None, bootstrap=0), tmp_path / "out")
     page = parsed((tmp_path / "out/report.html").read_text())
     said = missing(page)
-    assert said.keys() == {"alignment", "ceiling", "gallery"}
+    assert said.keys() == {"alignment", "ceiling"}
     assert all("--reference human" in text for text in said.values())
     assert len(page.all("section")) == len(SECTIONS)
+    (gallery,) = page.all("section", id="gallery")
+    assert len(gallery.all("details", class_="image")) == 6
+    assert len(gallery.all("article")) == 24  # four groups, with people
+    assert "None" not in gallery.text
+    assert "nan" not in gallery.text
     assert "[" not in "".join(cell for row in rows(page, "headline") for cell in row)
 
 

@@ -135,3 +135,11 @@ def test_baselines_are_shown_image_by_image_only_where_nobody_else_is(view: Page
         assert ("Baselines (beta) are not shown" in " ".join(section.lead)) == (expected == {"alpha"})
         assert {made.color(group) for group in made.compared} == ({"#858585"} if expected == {"beta"} else {"#b8458f"})
     assert {group.respondent for group in view.compared} == {"alpha", "beta"}
+
+
+def test_a_sentence_does_not_list_dozens_of_names(view: PageView) -> None:
+    mixture = next(mix for mix in view.page.mixtures if mix.respondent == "beta")
+    few = sections_people._largest({"a": mixture, "b": mixture})
+    assert "has the largest weight for a and b (" in few
+    many = sections_people._largest({f"m{i}": mixture for i in range(36)})
+    assert "has the largest weight for 36 of 36 respondents and prompts (" in many

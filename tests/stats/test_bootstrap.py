@@ -210,6 +210,7 @@ class TestBootstrapInterval:
         for bounds in ((0.0, None), (None, 0.0), (None, None)):
             assert bootstrap_interval(0.0, [0.0, 0.0], [0.0] * 5, bounds=bounds) == (0.0, 0.0)
         # One resample, two units: with a mean of m, both are at the bound with a probability of ((3 - m) / 2) ** 2.
+        assert bootstrap_interval(0.5, [0.5, 0.5], [math.nan], bounds=(0.0, 1.0)) is None  # one unit
         assert bootstrap_interval(1.0, [1.0], [1.0] * 2, bounds=(1.0, 3.0)) == pytest.approx((1, 3 - 2 * 0.025**0.5))
         assert bootstrap_interval(3.0, [3.0], [3.0] * 2, bounds=(1.0, 3.0)) == pytest.approx((1 + 2 * 0.025**0.5, 3))
 

@@ -34,19 +34,23 @@ def modes(scoring: Scoring) -> tuple[FailureMode, ...]:
     policy = scoring.policy
     half, right = f"{HALF:.0%}", f"{RIGHT_SHARE:.0%}"
     near = f"at most {100 * policy.tau:g}% of the image's diagonal away from a player"
-    known = (
+    far = (
         FailureMode(
             key="far",
             title=f"Far from {policy.reference}, near a player",
             rule=f"the distance from {policy.reference} is at least that of uniform guessing, and at least {half} of "
             f"the guesses are {near}",
         ),
+    )
+    center = (
         FailureMode(
             key="center",
             title="Near the center, where the ball is not",
             rule=f"at least {half} of the guesses are in the center window "
             f"({window_words(policy.window or PAPER_WINDOW)}), and no cell of the ball is there",
         ),
+    )
+    sure = (
         FailureMode(
             key="sure",
             title="Low entropy and wrong",
@@ -54,7 +58,7 @@ def modes(scoring: Scoring) -> tuple[FailureMode, ...]:
             f"all cells, and less than {right} of the guesses name a cell with the ball",
         ),
     )
-    return known if center_window(scoring) is not None else (known[0], known[2])
+    return (far if policy.reference else ()) + (center if center_window(scoring) is not None else ()) + sure
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +68,8 @@ class Case:
     Attributes:
         group: the group.
         scene: the image's position among the scenes.
-        distance: Wasserstein distance to the reference on this image.
-        uniform: the distance of uniform guessing on this image.
+        distance: Wasserstein distance to the reference on this image; NaN without a reference.
+        uniform: the distance of uniform guessing on this image; NaN without a reference.
         near: share of guesses near a player; NaN without player boxes.
         center: share of guesses in the center window; NaN if the grid has none.
         spread: effective number of cells that the guesses spread over.
@@ -87,17 +91,21 @@ class Case:
 
 
 def cases(scoring: Scoring, groups: Sequence[Group]) -> list[Case]:
-    """Return every image of some groups that can be compared with the reference, in the order of the groups."""
+    """Return every image that some groups answered, in the order of the groups; with a reference, only images that can
+    be compared with it."""
     arrays = scoring.arrays
     uniform = uniform_distances(scoring)
     out = []
     for group in groups:
         estimator = scoring.estimator(group)
         places, mass = np.asarray(scoring.images(group), dtype=int), estimator.answers.mass
-        if not len(places) or estimator.answers.reference is None or estimator.answers.is_reference:
+        if not len(places) or estimator.answers.is_reference:
             continue
-        statistic = estimator.statistic(METRICS["wasserstein"], mass, estimator.answers.unparsed)
-        assert statistic.values is not None  # It is a mean over images.
+        distances, enters = np.full(len(places), np.nan), mass.any(axis=-1)
+        if estimator.answers.reference is not None:
+            statistic = estimator.statistic(METRICS["wasserstein"], mass, estimator.answers.unparsed)
+            assert statistic.values is not None  # It is a mean over images.
+            distances, enters = statistic.values, statistic.enters
         window = center_window(scoring)
         has_truth = arrays.has_truth[places]
         near = where_known(share(mass, arrays.near[places]), arrays.has_players[places])
@@ -107,16 +115,16 @@ def cases(scoring: Scoring, groups: Sequence[Group]) -> list[Case]:
         right = where_known(share(mass, arrays.truth[places]), has_truth)
         # A comparison with NaN (unknown) is false, so missing data is never a failure.
         failing = {
-            "far": (statistic.values >= uniform[places]) & (near >= HALF),
+            "far": (distances >= uniform[places]) & (near >= HALF),
             "center": (center >= HALF) & has_truth & ~ball_at_center.astype(bool),
             "sure": (spread <= SURE_SHARE * mass.shape[-1]) & (right < RIGHT_SHARE),
         }
-        for i in np.flatnonzero(statistic.enters):
+        for i in np.flatnonzero(enters):
             failures = frozenset(key for key, fails in failing.items() if fails[i])
             case = Case(
                 group=group,
                 scene=int(places[i]),
-                distance=float(statistic.values[i]),
+                distance=float(distances[i]),
                 uniform=float(uniform[places[i]]),
                 near=float(near[i]),
                 center=float(center[i]),

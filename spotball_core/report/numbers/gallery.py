@@ -38,36 +38,55 @@ def gallery_numbers(
     most: int | None = MOST,
     rationales: Mapping[CaseKey, Sequence[str]] | None = None,
 ) -> GalleryNumbers | None:
-    """Collect the images with the answers of some groups, and count the groups' failures.
+    """Collect the images with the answers of some groups and of the reference, and count the groups' failures.
 
     Args:
         scoring: the scored groups.
         groups: groups in the order in which they are shown.
         most: maximum number of images; None for all. If there are more, half of the shown images are those on which
-            respondents are farthest from the reference, and the others are spread evenly over the rest.
+            respondents are farthest from the reference (without distances, those on which the ball is found least
+            often), and the others are spread evenly over the rest.
         rationales: some of each group's rationales for an image.
 
     Returns:
-        The numbers; None without a reference, or if no group answered an image that the reference answered.
+        The numbers; None if there is no image to show. If no group can be compared with the reference, the images show
+        the reference alone.
     """
-    all_cases = cases(scoring, groups) if scoring.policy.reference is not None else []
-    if not all_cases:
-        return None
+    all_cases = cases(scoring, groups)
     by_scene: dict[int, list[Case]] = {}
+    if not all_cases and (reference := scoring.policy.reference):
+        alone = [group for group in scoring.groups if group.respondent == reference]
+        by_scene = {scene: [] for group in alone for scene in scoring.images(group)}
     by_group: dict[int, list[Case]] = {}
     for case in all_cases:
         by_scene.setdefault(case.scene, []).append(case)
         by_group.setdefault(case.group.number, []).append(case)
-    far = sorted(by_scene, key=lambda scene: -_disagreement(by_scene[scene]))
-    sports = list(dict.fromkeys(case.group.sport for case in all_cases))
+    if not by_scene:
+        return None
+    apart = {scene: _disagreement(some) for scene, some in by_scene.items()}
+    mass = scoring.reference_mass(list(by_scene))
+    reference_mass = {} if mass is None else dict(zip(by_scene, mass, strict=True))
+    ease = {scene: _ease(scoring, scene, some, reference_mass.get(scene)) for scene, some in by_scene.items()}
+    # Unknown values come last.
+    far = sorted(by_scene, key=lambda scene: (np.nan_to_num(-apart[scene]), np.nan_to_num(ease[scene], nan=1.0)))
+    sports = list(dict.fromkeys(scoring.arrays.sports[scene] for scene in by_scene))
     chosen = sorted(_spread(far, most), key=lambda scene: sports.index(scoring.arrays.sports[scene]))
-    known = modes(scoring)
-    apart: dict[str, list[float]] = {}
-    for scene, some in by_scene.items():
-        apart.setdefault(scoring.arrays.sports[scene], []).append(_disagreement(some))
-    typical = {sport: float(np.median(values)) for sport, values in apart.items()}
+    known = modes(scoring) if all_cases else ()
+    of_sport: dict[str, list[float]] = {}
+    for scene in by_scene:
+        of_sport.setdefault(scoring.arrays.sports[scene], []).append(apart[scene])
+    typical = {sport: float(np.median(values)) for sport, values in of_sport.items()}
     shown = (
-        _shown(scoring, scene, by_scene[scene], typical[scoring.arrays.sports[scene]], known, rationales or {})
+        _shown(
+            scoring,
+            scene,
+            by_scene[scene],
+            reference_mass.get(scene),
+            ease=ease[scene],
+            typical=typical[scoring.arrays.sports[scene]],
+            known=known,
+            rationales=rationales or {},
+        )
         for scene in chosen
     )
     return GalleryNumbers(
@@ -79,8 +98,21 @@ def gallery_numbers(
 
 
 def _disagreement(some: Sequence[Case]) -> float:
-    """Return the mean distance of an image's answers to the reference's."""
-    return float(np.mean([case.distance for case in some]))
+    """Return the mean distance of an image's answers to the reference's; NaN if there are no distances."""
+    return float(np.mean([case.distance for case in some])) if some else math.nan
+
+
+def _ease(scoring: Scoring, place: int, some: Sequence[Case], mass: FloatArray | None) -> float:
+    """Return how often the ball is found in an image, by the reference or else by the groups; NaN if not known."""
+    if not scoring.arrays.has_truth[place]:
+        return math.nan
+    if mass is None:
+        return float(np.mean([case.right for case in some]))
+    return float(share(mass, scoring.arrays.truth[place]))
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
 
 
 def _spread(far: Sequence[int], most: int | None) -> list[int]:
@@ -112,9 +144,9 @@ def _case(
         respondent=group.respondent,
         prompt=group.prompt,
         image=scene.image,
-        distance=case.distance,
-        uniform=case.uniform,
-        right=None if math.isnan(case.right) else case.right,
+        distance=_known(case.distance),
+        uniform=_known(case.uniform),
+        right=_known(case.right),
         n_answers=float(case.mass.sum()),
         answers=_by_label(case.mass, scene.layout),
         failures=tuple(mode.key for mode in known if mode.key in case.failures),
@@ -126,24 +158,26 @@ def _shown(
     scoring: Scoring,
     place: int,
     some: Sequence[Case],
+    counts: FloatArray | None,
+    *,
+    ease: float,
     typical: float,
     known: Sequence[FailureMode],
     rationales: Mapping[CaseKey, Sequence[str]],
 ) -> ShownImage:
-    arrays, scene = scoring.arrays, scoring.arrays.scenes[place]
-    mass = scoring.reference_mass([place])
-    assert mass is not None  # Cases are compared with the reference.
-    has_truth = bool(arrays.has_truth[place])
-    right = float(share(mass, arrays.truth[[place]])[0]) if has_truth else None
-    shares: FloatArray = np.nan_to_num(ratio(mass[0], mass[0].sum()))
+    scene = scoring.arrays.scenes[place]
+    mass = np.zeros(scene.layout.n_cells) if counts is None else counts
+    right = None if counts is None else _known(ease)
+    shares: FloatArray = np.nan_to_num(ratio(mass, mass.sum()))
     best = max((case.right for case in some), default=math.nan)
     return ShownImage(
         scene=scene,
         n_reference=float(mass.sum()),
         reference=_by_label(shares, scene.layout),
         reference_right=right,
-        disagreement=_disagreement(some),
-        from_typical=abs(_disagreement(some) - typical),
+        ease=_known(ease),
+        disagreement=_known(_disagreement(some)),
+        from_typical=_known(abs(_disagreement(some) - typical)),
         leak=None if right is None or math.isnan(best) else best - right,
         cases=tuple(_case(scoring, case, known, rationales) for case in some),
     )

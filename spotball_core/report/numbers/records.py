@@ -228,8 +228,8 @@ class CaseNumbers(Record):
     """A group's answers to one image.
 
     Attributes:
-        distance: Wasserstein distance to the reference.
-        uniform: the distance of uniform guessing.
+        distance: Wasserstein distance to the reference; None without a reference.
+        uniform: the distance of uniform guessing; None without a reference.
         right: share of the answers that name a cell with the ball; None if the ball's cells are not known.
         n_answers: number of parsed answers.
         answers: number of times each cell was named; cells that were not named are missing.
@@ -241,8 +241,8 @@ class CaseNumbers(Record):
     respondent: str | None
     prompt: str | None
     image: str
-    distance: float
-    uniform: float
+    distance: float | None
+    uniform: float | None
     right: float | None
     n_answers: float
     answers: dict[str, float]
@@ -256,9 +256,11 @@ class ShownImage(Record):
     Attributes:
         n_reference: number of parsed answers of the reference.
         reference: the share of the reference's answers that name each cell.
-        reference_right: the share that name a cell with the ball; None if the ball's cells are not known.
-        disagreement: mean distance of the groups' answers to the reference's.
-        from_typical: distance of the disagreement from the median of the sport's images.
+        reference_right: the share that name a cell with the ball; None if the ball's cells are not known, and without
+            a reference.
+        ease: `reference_right`, and without a reference the mean of the groups' shares; None if not known.
+        disagreement: mean distance of the groups' answers to the reference's; None without distances.
+        from_typical: distance of the disagreement from the median of the sport's images; None without distances.
         leak: how much more often the best group finds the ball than the reference does. If it is large, check the
             picture for a trace of the ball. None if the ball's cells are not known.
         cases: the answers of each group.
@@ -268,19 +270,21 @@ class ShownImage(Record):
     n_reference: float
     reference: dict[str, float]
     reference_right: float | None
-    disagreement: float
-    from_typical: float
+    ease: float | None
+    disagreement: float | None
+    from_typical: float | None
     leak: float | None
     cases: tuple[CaseNumbers, ...]
 
 
 class GalleryNumbers(Record):
-    """The gallery: images with the answers of the reference and of all groups compared with it.
+    """The gallery: images with the answers of the reference, if there is one, and of all other groups.
 
     Attributes:
         modes: the failure modes.
         failures: the images on which each group fails.
-        images: the images of each sport, those with the most disagreement first.
+        images: the images of each sport, those with the most disagreement first; without distances, those on which the
+            ball is found least often.
         n_images: number of images that could be shown.
     """
 
@@ -318,7 +322,7 @@ class PageNumbers(Record):
         unexplained: why other groups have no mixture.
         cues: which cues the guesses follow; None if no player of the images has keypoints.
         thresholds: the threshold fit; None without players.
-        gallery: the gallery; None without a reference, or if no other respondent answered its images.
+        gallery: the gallery; None if there is no image to show.
         reasoning: the categories of rationales, if given.
         changes: changes from an earlier run, if one was given.
     """

@@ -90,7 +90,7 @@ def _bits_of(explanation: CueExplanation) -> str:
 
 def _photos(view: PageView, folders: Sequence[Path]) -> list[PagePicture]:
     """Return maps on the photos that reveal most about the directions of heads."""
-    shown = view.page.gallery.images if view.page.gallery else ()
+    shown = view.page.gallery.images if view.page.gallery and view.reference else ()
     revealing = sorted(shown, key=lambda image: -float(head_directions(image.scene).reliability.sum()))
     photos = tuple(
         _photo(view, image, folders)

@@ -45,21 +45,25 @@ def _accuracy(view: PageView, sport: str | None, of_reference: GroupScore | None
     if not valued:
         return ""
     value, best = max(valued, key=lambda pair: pair[0])
-    name = f"{view.name(best)}, the best of {len(valued)} others," if len(valued) > 1 else view.name(best)
     where = f"{sport} guesses" if sport is not None else f"guesses, averaged over {len(view.sports)} sports"
     chance = _chance(view, sport)
     uniform = f"; uniform guessing finds it in {quantity(chance, 'share')}" if chance is not None else ""
     known = of_reference.metrics["accuracy"].value if of_reference else None
     if of_reference is None or known is None:
-        finds = name.removesuffix(",").replace(", the best of", " (the best of").replace("others", "respondents)")
-        return f"{finds} finds the ball in {_with_interval(best, 'accuracy')} of {where}{uniform}."
-    who, find = ("People", "find") if of_reference.kind == "human" else (view.name(of_reference), "finds")
+        subject = f"{view.name(best)}, the best of {len(valued)}, finds" if len(valued) > 1 else _finds(view, best)
+        return f"{subject} the ball in {_with_interval(best, 'accuracy')} of {where}{uniform}."
+    name = f"{view.name(best)}, the best of {len(valued)} others," if len(valued) > 1 else view.name(best)
     paired = _difference(view, best)
     difference = f" ({_said(paired)})" if paired else ""
     return (
-        f"{who} {find} the ball in {quantity(known, 'share')} of {where}, and {name} in {quantity(value, 'share')}"
-        f"{difference}{uniform}."
+        f"{_finds(view, of_reference)} the ball in {quantity(known, 'share')} of {where}, and {name} in "
+        f"{quantity(value, 'share')}{difference}{uniform}."
     )
+
+
+def _finds(view: PageView, score: GroupScore) -> str:
+    """Return the subject and verb of a sentence about a respondent's accuracy."""
+    return "People find" if score.kind == "human" else f"{view.name(score)} finds"
 
 
 def _said(paired: PairedDifference) -> str:
@@ -97,7 +101,7 @@ def _closeness(view: PageView, sport: str | None, others: Sequence[GroupScore]) 
         )
     rivals = sum(score.rank_ci95 is not None and score.rank_ci95[0] == 1 for score in _standings(view, sport, key)) - 1
     if rivals > 0:
-        sentence += f". {plural(rivals, 'other respondent')} may be closer"
+        sentence += f". {plural(rivals, 'other')} may be closer"
     return sentence + "."
 
 
@@ -188,8 +192,8 @@ def _differences(view: PageView) -> PageTable:
                     TableCell(number(difference.value, unit)),
                     TableCell(number(difference.reference, unit)),
                     TableCell(_signed(difference.difference, unit), interval(difference.ci95, unit)),
-                    TableCell(say_p(difference.p) if difference.p is not None else "–"),
-                    TableCell(say_p(difference.p_holm) if difference.p_holm is not None else "–"),
+                    TableCell(say_p(difference.p).removeprefix("= ") if difference.p is not None else "–"),
+                    TableCell(say_p(difference.p_holm).removeprefix("= ") if difference.p_holm is not None else "–"),
                     TableCell(f"{difference.n_images}"),
                 )
                 for difference in view.page.differences

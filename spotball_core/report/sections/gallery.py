@@ -8,15 +8,14 @@ from pathlib import Path
 from spotball_core.pages.parts import PageTable, Section, TableCell, TableRows
 from spotball_core.report.gallery import gallery
 from spotball_core.report.numbers.records import GalleryNumbers
-from spotball_core.report.sections.scores import NO_REFERENCE
 from spotball_core.report.sections.tables import names
 from spotball_core.report.view import PageView, same_group
 from spotball_core.service.parallel import THIS_PROCESS, Workers
-from spotball_core.text.numbers import plural
+from spotball_core.text.numbers import listed, plural
 
 
 def images(view: PageView, folders: Sequence[Path], workers: Workers = THIS_PROCESS) -> Section:
-    """Return the section with each image, sorted by disagreement (Figure 8), and the counts of failures.
+    """Return the section with each image, sorted by disagreement or difficulty (Figure 8), and the counts of failures.
 
     Args:
         view: the report's view.
@@ -24,19 +23,22 @@ def images(view: PageView, folders: Sequence[Path], workers: Workers = THIS_PROC
         workers: workers that scale the images down.
     """
     title = "Image by image"
-    if not view.reference:
-        return Section("gallery", title, missing=f"Images are sorted by the distance to a reference. {NO_REFERENCE}")
     numbers = view.page.gallery
     if numbers is None:
-        why = f"No other respondent answered images that {view.reference} answered."
-        return Section("gallery", title, missing=why)
+        return Section("gallery", title, missing="No image has guesses.")
     shown = gallery(view, numbers, folders, workers)
-    first = (
-        f"For each image, this section shows the ball, the guesses of {view.reference}, and the guesses of all "
-        "respondents side by side. The images of a sport are sorted by disagreement, which is the mean distance "
-        f"between the guesses of the respondents and those of {view.reference}."
-    )
-    lead = [first]
+    guesses = [f"the guesses of {view.reference}"] if view.reference else []
+    if numbers.failures:
+        guesses.append("the guesses of all respondents side by side")
+    shows = f"For each image, this section shows {listed(['the ball', *guesses])}. The images of a sport are sorted by "
+    if view.reference and numbers.failures:
+        shows += (
+            "disagreement, which is the mean distance between the guesses of the respondents and those of "
+            f"{view.reference}."
+        )
+    else:
+        shows += "difficulty: those on which the ball is found least often come first."
+    lead = [shows]
     if shown.left_out:
         lead.append(shown.left_out)
     if shown.without:
@@ -45,7 +47,7 @@ def images(view: PageView, folders: Sequence[Path], workers: Workers = THIS_PROC
             "boxes for the players, because the file is missing or cannot be read. Name the folder of the images with "
             "`--image-folder`."
         )
-    tables = (_counts(view, numbers),)
+    tables = (_counts(view, numbers),) if numbers.failures else ()
     return Section("gallery", title, tuple(lead), tables=tables, gallery=shown)
 
 

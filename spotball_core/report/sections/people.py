@@ -10,7 +10,7 @@ from spotball_core.plots.dots import Dot, DotChart, DotPanel, ReferenceLine
 from spotball_core.plots.heat_maps import HeatMapChart
 from spotball_core.report.charts.mixture import Mix, MixPanel, MixtureChart
 from spotball_core.report.maps import sport_maps
-from spotball_core.report.sections.scores import NO_REFERENCE, no_ceiling
+from spotball_core.report.sections.scores import NO_REFERENCE, described, no_ceiling
 from spotball_core.report.sections.tables import names
 from spotball_core.report.view import PageView
 from spotball_core.schema.mixture import Mixture
@@ -18,6 +18,9 @@ from spotball_core.schema.report import Ceiling
 from spotball_core.text.numbers import interval, listed, number, plural, quantity, span, told, unit_of, window_words
 
 MAPS = "guess-maps"
+
+_LISTED = 6
+"""Maximum number of respondents and prompts that a sentence lists."""
 
 
 def ceiling(view: PageView) -> Section:
@@ -56,10 +59,11 @@ def ceiling(view: PageView) -> Section:
     pictures = []
     if panels:
         chart = DotChart(tuple(panels), f"score: 0 = uniform guessing, 1 = {reference}", "score")
-        caption = (
-            f"Dots show the score of each respondent: 0 is uniform guessing, and 1 is {reference}. Lines show 95% "
-            "bootstrap intervals over images."
-        )
+        parts = ["Dots show the score of each respondent and prompt"]
+        if view.policy.bootstrap:
+            parts.append("Lines show 95% bootstrap intervals over images")
+        parts += described(rules)
+        caption = ". ".join(parts) + "."
         pictures.append(PagePicture("ceiling", "Between chance and the noise ceiling", caption, chart, tuple(alts)))
     tables = (_ceiling_table(view, unit),)
     return Section("ceiling", title, (lead,), tuple(points), pictures=tuple(pictures), tables=tables)
@@ -67,8 +71,8 @@ def ceiling(view: PageView) -> Section:
 
 def _ceiling_words(one: Ceiling, unit: str, view: PageView) -> str:
     words = (
-        f"{one.sport}: the distance between two halves of {one.n_participants} participants is "
-        f"{told(one.split_half, unit)}, and the distance of uniform guessing is {quantity(one.uniform, unit)}. A "
+        f"{one.sport}: before matching, the distance between two halves of {one.n_participants} participants is "
+        f"{told(one.split_half, unit)}, and that of uniform guessing is {quantity(one.uniform, unit)}. A "
         f"participant finds the ball in {told(one.participant_accuracy, 'share')} of guesses, and the most frequent "
         f"cell of the other participants in {told(one.leave_one_out_accuracy, 'share')}"
     )
@@ -197,7 +201,9 @@ def _largest(mixtures: Mapping[str, Mixture]) -> str:
     for part, weights in sorted(by_part.items(), key=lambda item: -len(item[1])):
         low, high = quantity(min(weights.values()), "share"), quantity(max(weights.values()), "share")
         range_ = low if low == high else f"{low} to {high}"
-        phrases.append(f"{part} has the largest weight for {listed(list(weights))} ({range_})")
+        some = f"{len(weights)} of {len(mixtures)} respondents and prompts"
+        who = listed(list(weights)) if len(weights) <= _LISTED else some
+        phrases.append(f"{part} has the largest weight for {who} ({range_})")
     return "; ".join(phrases)
 
 

@@ -157,7 +157,11 @@ def thresholds(view: PageView) -> Section:
         f"It is {at_chosen} at this report's τ = {policy.tau:g}, θ = {policy.theta:g}. {fit.n_near_largest} of "
         f"{fit.n_pairs} pairs of thresholds are within 1% of the largest value."
     )
-    caption = "Colors show the objective for each pair of thresholds, over all scored responses to images with players."
+    caption = (
+        "Colors show the objective for each pair of thresholds, over all scored responses to images with players. The "
+        "star marks the largest value, the cross marks the thresholds of this report, and the outline contains the "
+        "pairs within 1% of the largest value."
+    )
     chart = SurfaceChart(fit, (policy.tau, policy.theta))
     picture = PagePicture("thresholds", "Objective of the threshold fit", caption, chart, (point,))
     return Section("thresholds", title, (lead,), (point,), pictures=(picture,))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from spotball_core.metrics.registry import METRICS
 from spotball_core.pages.parts import PagePicture, PageTable, Section, TableCell, TableRows
 from spotball_core.plots.dots import Dot, DotChart, DotPanel, ReferenceLine
@@ -9,7 +11,7 @@ from spotball_core.report.numbers.records import MEAN_OVER_PROMPTS
 from spotball_core.report.sections.tables import caption, cell, has_values, head, names
 from spotball_core.report.view import PageView
 from spotball_core.schema.report import GroupScore
-from spotball_core.text.numbers import number, quantity, span, told, unit_of, within
+from spotball_core.text.numbers import listed, number, quantity, span, told, unit_of, within
 
 OFF_SCALE = 2.0
 """If the oracle's accuracy is this many times the best other value, the text states it and the chart omits it."""
@@ -166,14 +168,27 @@ def dots_section(
     parts = [f"Dots show {_axis(key, view)} of each respondent and prompt"]
     if view.policy.bootstrap:
         parts.append("Lines show 95% bootstrap intervals over images")
-    if not rules and view.reference and any(_reference_rule(view, sport, key) for sport in view.sports):
-        parts.append(f"The band shows {view.reference}")
-    if chance:
-        parts.append(f"The dashed line shows {'the ball' if chance_name == LIKE_THE_BALL else chance_name}")
+    parts += described([line for panel in panels for line in panel.rules])
     if any(dot.note.endswith("→") for panel in panels for dot in panel.dots):
         parts.append("An arrow marks a value beyond the scale")
     picture = PagePicture(name, metric.title, ". ".join(parts) + ".", chart, tuple(alts))
     return Section(name, title, (lead,) if lead else (), tuple(points), pictures=(picture,))
+
+
+def described(lines: Iterable[ReferenceLine]) -> list[str]:
+    """Return the sentences of a caption that explain the vertical lines and bands of a dot chart, without full stops.
+
+    Examples:
+        >>> described([ReferenceLine(0.2, "human", ends=(0.1, 0.3)), ReferenceLine(0.04, "uniform guessing")])
+        ['The solid line and its band show human with the 95% interval', 'The dashed line shows uniform guessing']
+    """
+    lines = list(lines)
+    solid = dict.fromkeys(line.name for line in lines if line.ends)
+    dashed = dict.fromkeys(line.name.removeprefix("like ") for line in lines if not line.ends)
+    parts = [f"The solid line and its band show {listed(list(solid))} with the 95% interval"] if solid else []
+    if dashed:
+        parts.append(f"The dashed {'line shows' if len(dashed) == 1 else 'lines show'} {listed(list(dashed))}")
+    return parts
 
 
 def _axis(key: str, view: PageView) -> str:

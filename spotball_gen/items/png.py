@@ -8,13 +8,15 @@ import zlib
 import numpy as np
 from numpy.typing import NDArray
 
-_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
+"""The first bytes of each PNG file."""
+
 _UP = 2
 """PNG's filter "up", which subtracts from each byte the one above."""
 _GRAY, _RGB = 0, 2
 
 
-def quick_png(array: NDArray[np.uint8], *, packed: bool = True) -> bytes:
+def quick_png(array: NDArray[np.uint8]) -> bytes:
     """Return pixels as PNG: RGB of shape (height, width, 3), or gray of shape (height, width).
 
     It takes half the time of OpenCV's fastest setting, for files that are 5% larger. The same pixels always give the
@@ -22,8 +24,6 @@ def quick_png(array: NDArray[np.uint8], *, packed: bool = True) -> bytes:
 
     Args:
         array: the pixels.
-        packed: whether to compress the file. Without compression, it takes a tenth of the time and about twice the
-            space.
 
     Source:
         Portable Network Graphics (PNG) Specification, third edition (W3C, 2025), sections 5, 9 and 11.
@@ -40,10 +40,10 @@ def quick_png(array: NDArray[np.uint8], *, packed: bool = True) -> bytes:
     np.subtract(pixels[1:], pixels[:-1], out=rows[1:, 1:])
     header = struct.pack(">IIBBBBB", width, height, 8, _GRAY if array.ndim == 2 else _RGB, 0, 0, 0)
     # Faster compressors sometimes encode the same pixels differently, but files are compared by their bytes.
-    packer = zlib.compressobj(strategy=zlib.Z_RLE) if packed else zlib.compressobj(level=0)
+    packer = zlib.compressobj(strategy=zlib.Z_RLE)
     data = packer.compress(rows.data) + packer.flush()
     parts = ((b"IHDR", header), (b"IDAT", data), (b"IEND", b""))
-    return _SIGNATURE + b"".join(_chunk(name, data) for name, data in parts)
+    return SIGNATURE + b"".join(_chunk(name, data) for name, data in parts)
 
 
 def _chunk(name: bytes, data: bytes) -> bytes:

@@ -56,7 +56,7 @@ class PyAV:
     """
 
     Settings: ClassVar[type[StageSettings]] = PyAVSettings
-    packages: ClassVar[tuple[str, ...]] = ("av", "scenedetect-headless", "opencv-python-headless", "numpy")
+    packages: ClassVar[tuple[str, ...]] = ("av", "opencv-python-headless", "numpy")
     name = "frames"
     kind = "pyav"
     version = "1"

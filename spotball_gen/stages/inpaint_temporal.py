@@ -51,7 +51,7 @@ class Temporal:
 
     name = "inpaint"
     kind = "temporal"
-    version = "1"
+    version = "2"
     batch_size = 8
     device: Device = "cpu"
 

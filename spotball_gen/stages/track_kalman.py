@@ -57,7 +57,7 @@ class Kalman:
     """
 
     Settings: ClassVar[type[StageSettings]] = KalmanSettings
-    packages: ClassVar[tuple[str, ...]] = ("av", "scenedetect-headless", "opencv-python-headless", "numpy", "scipy")
+    packages: ClassVar[tuple[str, ...]] = ("av", "opencv-python-headless", "numpy", "scipy")
     name = "track"
     kind = "kalman"
     version = "1"

@@ -139,7 +139,7 @@ def test_temporary_files_of_a_killed_run_are_removed(
         wait_for(out, "filter", child)
         child.kill()
     # What a kill in the middle of a picture and of a review leaves.
-    picture, review = out / ".work/frames/.a.x1y2z3_4.png", out / ".review.a1b2c3d4"
+    picture, review = out / ".work/frames/.a.x1y2z3_4.image", out / ".review.a1b2c3d4"
     picture.touch()
     review.mkdir()
     (review / "scenes.jsonl").touch()

@@ -231,9 +231,9 @@ class TestLedger:
 
     def test_pictures_of_rejects_are_not_kept_unless_wanted(self, tmp_path: Path) -> None:
         _, out = run(tmp_path, filter={"reject_every": 2})
-        assert len(list((out / ".work/frames").rglob("*.png"))) == 5
+        assert len(list((out / ".work/frames").rglob("*.image"))) == 5
         _, other = run(tmp_path, "other", filter={"reject_every": 2}, run={"keep_rejected": True})
-        assert len(list((other / ".work/frames").rglob("*.png"))) == 10
+        assert len(list((other / ".work/frames").rglob("*.image"))) == 10
         assert files(out) == files(other)
 
     def test_the_funnel_as_table_and_picture(self, tmp_path: Path) -> None:

@@ -35,6 +35,8 @@ _RIM = 3
 """Width in pixels of the ball's edge."""
 _OPEN = 3
 """Smaller groups of agreeing pixels than this square count only if nothing else is known."""
+_SEAM = 2.0
+"""Standard deviation in pixels of the transition between two neighbors."""
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float32]
@@ -229,7 +231,7 @@ def _agreed(stack: Floats, known: Bools, weights: Floats, tolerance: float) -> t
     agrees = alike >= 0.9 * best[None]
     square = np.ones((_OPEN, _OPEN), dtype=np.uint8)
     joined = np.array([cv2.morphologyEx(pixels.astype(np.uint8), cv2.MORPH_OPEN, square) > 0 for pixels in agrees])
-    chosen = np.zeros(stack.shape[1:], dtype=np.float32)
+    shares = np.zeros(agrees.shape, dtype=np.float32)
     left = best > 0
     for usable in (joined, agrees):
         while True:
@@ -238,9 +240,12 @@ def _agreed(stack: Floats, known: Bools, weights: Floats, tolerance: float) -> t
             if not gains[donor]:
                 break
             take = usable[donor] & left
-            chosen[take] = stack[donor][take]
+            shares[donor][take] = 1
             left &= ~take
-    return chosen, confidence.astype(np.float32)
+    # Blend neighbors into each other where both agree, because a hard border would be visible.
+    shares = np.array([cv2.GaussianBlur(share, (0, 0), _SEAM) for share in shares]) * agrees
+    chosen = np.einsum("nyx,nyxc->yxc", shares / np.maximum(shares.sum(axis=0), 1e-6), stack)
+    return chosen.astype(np.float32), confidence.astype(np.float32)
 
 
 def _unmoved(chosen: Floats, target: Floats, seen: Bools, tolerance: float) -> Floats:

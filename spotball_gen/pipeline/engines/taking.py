@@ -30,7 +30,8 @@ def item_id(source: VideoSource, ms: int) -> str:
 
 def frame_path(work: Path, source: VideoSource, ms: int) -> Path:
     """Return the path of the image for the frame at a time stamp in milliseconds."""
-    return work / output_name(FRAMES, source.video, item_id(source, ms), ending=".png")
+    # The format of the file changes from PPM to PNG when the item is selected.
+    return work / output_name(FRAMES, source.video, item_id(source, ms), ending=".image")
 
 
 class Taker:
@@ -40,6 +41,7 @@ class Taker:
         self._ledger, self._choice = ledger, choice
         bits = choice.settings.model_dump().get("duplicate_bits", -1)
         self._seen = Seen(bits, ledger.digests()) if bits >= 0 else None
+        self._writers = ThreadPoolExecutor(max_workers=_WRITERS)
         self._notes = {"kind": choice.kind, "version": choice.make.version, "settings": settings_digest(choice)}
 
     def mark(self, source: VideoSource) -> Mark | None:
@@ -54,11 +56,10 @@ class Taker:
         taken_frames = [self._judged(source, frame) for frame in usable]
         # Images of near duplicates are not kept, so they are not converted.
         kept = [place for place, frame in enumerate(taken_frames) if not frame.reject]
-        with ThreadPoolExecutor(max_workers=_WRITERS) as pool:
-            pictures = pool.map(lambda place: _saved(taken_frames[place].item.frame, usable[place]), kept)
-            for place, picture in zip(kept, pictures, strict=True):
-                taken = taken_frames[place]
-                taken_frames[place] = replace(taken, item=replace(taken.item, frame=picture))
+        pictures = self._writers.map(lambda place: _saved(taken_frames[place].item.frame, usable[place]), kept)
+        for place, picture in zip(kept, pictures, strict=True):
+            taken = taken_frames[place]
+            taken_frames[place] = replace(taken, item=replace(taken.item, frame=picture))
         drop_pictures(frame.item for frame in taken_frames if frame.reject)
         self._ledger.take(source.video, taken_frames, failures)
         return tuple(frame.item for frame in taken_frames if not frame.reject)
@@ -73,9 +74,8 @@ class Taker:
         if self._seen and near is None:
             self._seen.add(name, frame_hash)
         picture = PictureFile(frame_path(self._ledger.work, source, frame.ms))
-        item = Item(name, source, frame.ms / 1000, frame.shot, picture)
         place = {"number": frame.number, "size": list(frame.size), "window": list(frame.window)}
-        item = item.noted(FRAMES, **self._notes, **place)
+        item = Item(name, source, frame.ms / 1000, frame.shot, picture, notes={FRAMES: {**self._notes, **place}})
         reject = near and Reject(name, FRAMES, DUPLICATE, f"{near[1]} bits from {near[0]}", {"bits": float(near[1])})
         return TakenFrame(item, frame.number, frame_hash, reject or None)
 

@@ -82,7 +82,8 @@ class TestOnACluster:
         assert ledger_of(tmp_path / "ray") == ledger_of(tmp_path / "local")
         reasons = {row[3] for row in ledger_of(tmp_path / "ray") if row[2] == "rejected"}
         assert reasons == {"near duplicate", "not of the better half", "that second"}
-        pictures = [sorted(p.name for p in (tmp_path / name / ".work").rglob("*.png")) for name in ("ray", "local")]
+        work = [tmp_path / name / ".work" for name in ("ray", "local")]
+        pictures = [sorted(p.name for ending in ("image", "png") for p in of.rglob(f"*.{ending}")) for of in work]
         assert pictures[0] == pictures[1]
         assert query(tmp_path / "ray", "SELECT engine, outcome FROM sessions") == [("ray", "finished")]
         again = on_ray(config, tmp_path / "ray", plugins, address)

@@ -64,6 +64,7 @@ class TestTypes:
         assert second == f'{page}:19: error: No parameter named "ball_cell" (reportCallIssue)'
         assert third.startswith(f"{page}:19: error: Unexpected keyword argument")
 
+    @pytest.mark.slow
     def test_types_that_pyright_does_not_know(self, tmp_path: Path) -> None:
         code = "import dask.dataframe\n\nfound = []\nfound.append(dask.dataframe.read_csv('a.csv').columns)\n"
         Path(tmp_path, "untyped.py").write_text(code, encoding="utf-8")

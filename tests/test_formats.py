@@ -239,6 +239,7 @@ SPOILED: dict[str, list[Callable[[Any], Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "spoil"), [(name, spoil) for name, all in SPOILED.items() for spoil in all])
 def test_what_is_wrong_is_told(name: str, spoil: Callable[[Any], Any], demo: Path, batch: Path, tmp_path: Path) -> None:
     instance = deepcopy(next(written(name, demo, batch, tmp_path)))

@@ -38,6 +38,7 @@ CACHES = {
     "spotball_adapters/gaze/prompts.py:built_in": "a file of the package",
     "spotball_gen/pipeline/engines/ray_work.py:_reader": "a worker process's reader, a function of the packed job",
     "spotball_gen/pipeline/engines/ray_work.py:stretch": "a worker process's stages, a function of the packed job",
+    "spotball_gen/items/pictures.py:opencv": "the imported library",
     "spotball_gen/items/sports.py:known_sports": "a file of the package",
 }
 """Functions that keep their results for later calls, and why that changes no result."""
@@ -131,6 +132,7 @@ def test_no_function_changes_its_module() -> None:
     assert [fault for fault in found if not kept.fullmatch(fault)] == []
 
 
+@pytest.mark.slow
 def test_caches_are_known() -> None:
     assert {f"{name_of(path)}:{name}" for path in FILES for name in caches(tree_of(path))} == CACHES.keys()
 

@@ -86,6 +86,7 @@ def test_phrases_are_found_outside_code(words: str, phrases: list[str]) -> None:
     assert [re.search(r'a\.md:3: "(.*?)"', line)[1] for line in lines] == phrases  # type: ignore[index]
 
 
+@pytest.mark.slow
 def test_samples_of_each_area_repeat_by_their_seed() -> None:
     project = list(texts.texts())
     assert {text.area for text in project} == set(AREAS)

@@ -79,6 +79,7 @@ def test_one_panel_is_not_put_into_half_of_a_figure(monkeypatch: pytest.MonkeyPa
     assert set(drawn(dots("soccer"), "paper", monkeypatch)) == {"single-column/accuracy.pdf"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chart", [dots("soccer", "tennis"), maps("soccer", "tennis"), maps("soccer", "tennis", n=2)])
 def test_a_slides_figure_fits_a_slide(chart: Chart, monkeypatch: pytest.MonkeyPatch) -> None:
     figures = drawn(chart, "slides", monkeypatch, title="A title")

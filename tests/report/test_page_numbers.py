@@ -80,6 +80,7 @@ def test_a_page_needs_nothing_that_scores(written: Written, tmp_path: Path) -> N
     assert (tmp_path / "page/report.html").read_text(encoding="utf-8") == written.page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "value", "shown"),
     [

@@ -51,6 +51,7 @@ def everything(error: BaseException) -> str:
     return "\n".join(texts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_no_key_is_seen(
     client: Client,

@@ -55,6 +55,7 @@ def responses(kind: str, noise: float, seed: int = 0, n: int = 400) -> AngleMech
     return fit_angles(at + noise * wide, gaze, head)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [5, 25])
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("kind", ["eye", "head", "compromise", "coin", "guess"])

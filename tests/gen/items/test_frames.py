@@ -118,7 +118,7 @@ class TestSize:
             ),
             ((320, 96), {}, r"video of 320x96 pixels: .* keeps 50%"),
             ((96, 160), {"min_kept": 0}, r"images of 160x96 would enlarge it 1\.67 times"),
-            ((128, 76), {}, r"128x76 pixels: images of .* would enlarge it 1\.2. times.* Raise max_scale"),
+            ((128, 76), {}, r"128x76 pixels: images of .* would enlarge it 1\.2. times.* Raise it"),
         ],
     )
     def test_that_would_lose_much_or_be_enlarged_is_an_error(

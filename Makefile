@@ -2,8 +2,10 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-# uv installs in seconds what takes pip more than a minute.
-INSTALL = $(BIN)/uv pip install --quiet --python $(BIN)/python
+# uv installs in seconds what takes pip more than a minute. Without bytecode, the first import of a library may warn of
+# its source, which is an error in the tests.
+UV := $(BIN)/uv pip install --quiet --compile-bytecode --python
+INSTALL := $(UV) $(BIN)/python
 JOBS ?= 2
 # Neighboring tests run in one process, which builds the fixtures of a module once.
 PYTEST_JOBS := -n $(JOBS) --dist worksteal
@@ -123,6 +125,6 @@ $(VENV)/.all: $(VENV)/.dev
 
 $(VENV)-lowest/.done: pyproject.toml constraints/lowest.txt | $(VENV)/bin/uv
 	$(PYTHON) -m venv --clear $(VENV)-lowest
-	$(BIN)/uv pip install --quiet --python $(VENV)-lowest/bin/python \
+	$(UV) $(VENV)-lowest/bin/python \
 		--constraint constraints/lowest.txt --editable ".[report,adapters,gen,study,postgres,gaze,speed,excel,hub,dev]"
 	touch $@

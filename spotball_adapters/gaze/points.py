@@ -167,7 +167,7 @@ def read_faces(path: Path) -> Mapping[str, tuple[float, float, float, float]]:
             wrong.append((record, f"{stimulus_id}: {', '.join(map(str, sides))}"))
     if wrong:
         lines = record_lines(path, [record for record, _ in wrong])
-        expected = "one box per stimulus, with corners from 0 to 1"
+        expected = "one box per stimulus_id, with 0 <= x1 < x2 <= 1 and 0 <= y1 < y2 <= 1"
         raise InputError(Problem(str(path), lines[record], "face", actual, expected) for record, actual in wrong)
     return boxes
 

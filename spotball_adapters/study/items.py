@@ -120,7 +120,7 @@ class Clicks:
             if len(pending) < self._per_image:
                 raise NotAllowedError(f"only {len(pending)} of {self._per_image} cells are chosen")
             if [list(cell) for cell in event.value["cells"]] != [list(click.cell) for click in pending]:
-                raise NotAllowedError("the cells differ from the chosen cells")
+                raise NotAllowedError("the cells of the answer differ from the cells that were clicked")
             return TrialState(answer=ItemAnswer(pending))
         raise NotAllowedError(f"this item does not accept the event {event.kind}")
 

@@ -38,13 +38,13 @@ _ALL = (
     ),
     Cue(
         *("head", "Head direction", "head", False, "people"),
-        "how well the directions of heads agree with the cell",
+        "how directly the heads point toward the cell",
         "a head with a detected nose and an ear or eye",
         by_scene(bodies.head),
     ),
     Cue(
         *("torso", "Torso orientation", "torso", False, "people"),
-        "how well the directions of torsos agree with the cell",
+        "how directly the torsos point toward the cell",
         "a torso with both shoulders and a hip detected",
         by_scene(bodies.torso),
     ),

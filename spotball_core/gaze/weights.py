@@ -143,7 +143,7 @@ def _foot(weights: GazeWeights) -> Iterator[str]:
         if one.mechanism:
             yield f"{one.respondent}: {one.mechanism.says}"
     yield from (f"warning: {warning}" for warning in weights.warnings)
-    yield "Brackets show 95% profile likelihood intervals. - means that the choices do not determine the parameter."
+    yield "Brackets show 95% profile likelihood intervals. A dash (-) means that the choices do not determine it."
     yield weights.signature
 
 

@@ -122,7 +122,7 @@ def draw_preset(chart: Chart, preset: FigurePreset, frame: FigureFrame, folder: 
                 path = folder / size.name / f"{'-'.join(parts)}{ending}"
                 if path in written:
                     raise OptionError(
-                        f"two panels of {name} have the same name, {chart.names[places[0]]}. Rename one of them"
+                        f"two panels of {name} have the same file name: {path.name}. Rename a respondent or sport"
                     )
                 path.parent.mkdir(parents=True, exist_ok=True)
                 save_figure(figure, path, dpi=DPI)

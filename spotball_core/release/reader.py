@@ -233,7 +233,7 @@ class ReleaseReader:
         if apart:
             self._note(
                 path,
-                f"the ball's box lies outside the annotated cells, which scores use, in: {listed(apart)}",
+                f"the ball's box is outside the annotated cells in these images: {listed(apart)}. Scores use the cells",
             )
 
     # Players -------------------------------------------------------------------------------------------------

@@ -103,8 +103,8 @@ def draw_scene(scene: Scene, *, ball: bool) -> Image:
         raise MissingExtraError("drawing synthetic scenes", "study") from error
 
     if scene.sport not in _LOOKS or not scene.players or scene.ball_box is None:
-        expected = f"players and a ball in one of {', '.join(_LOOKS)}"
-        raise OptionError(f"{scene.sport}/{scene.image} cannot be drawn, because a picture needs {expected}")
+        needs = f"players, the ball's box, and one of these sports: {', '.join(_LOOKS)}"
+        raise OptionError(f"{scene.sport}/{scene.image} cannot be drawn. The scene needs {needs}")
     image = Images.new("RGB", (scene.width * FINER, scene.height * FINER))
     pen = Pen(ImageDraw.Draw(image))
     rng = generator_for(0, "picture", *scene.key)

@@ -126,7 +126,7 @@ def _head(of: Mapping[str, Any]) -> Iterator[str]:
     yield from ("# Dataset card", "")
     yield f"{total:,} items: " + ", ".join(f"{count:,} {sport}" for sport, count in of["items"].items()) + "."
     run = of["run"]
-    yield f"Images of {run['width']} x {run['height']} pixels, grid of {run['rows']} x {run['cols']} cells."
+    yield f"Each image has {run['width']} x {run['height']} pixels and a grid of {run['rows']} x {run['cols']} cells."
     splits = of["splits"]
     parts = (
         f"{splits[part]['images']:,} images of {splits[part]['videos']:,} videos ({part})" for part in (TRAIN, TEST)

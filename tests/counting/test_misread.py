@@ -95,7 +95,7 @@ MISREAD: dict[str, tuple[list[Row], str, str, str]] = {
     "from 0, without any 0": (
         [row for row in changed("row", from_0) if row["row"] and row["col"]],
         "row, col",
-        "answers that match the ball only if rows and columns start at 0",
+        "27 of 27 answers that match the ball only if rows and columns start at 0",
         "Add 1 to each",
     ),
     "shares": (changed("x", as_shares), "x, y", "all 40 points between 0 and 1", "Multiply x by the width and y"),

@@ -48,8 +48,8 @@ class TestRefused:
     def test_two_studies(self, tmp_path: Path, participants: bool) -> None:
         paths = [write_jsonl(tmp_path / "human.jsonl", study("ab")), write_csv(tmp_path / "study.csv", study("cd"))]
         assert refused(paths, participants=participants) == (
-            f"{paths[1]}: respondent: found 'human' with prompt 'base', which {paths[0]} also contains; both files "
-            f"answer soccer/1 and 1 more image, expected {EXPECTED}"
+            f"{paths[1]}: respondent: found 'human' with prompt 'base', which is also in {paths[0]} "
+            f"(both files have responses to soccer/1 and 1 more image), expected {EXPECTED}"
         )
 
     def test_the_folders_of_two_datasets(self, tmp_path: Path) -> None:
@@ -58,17 +58,14 @@ class TestRefused:
         ]
         with pytest.raises(
             InputError,
-            match=(
-                r"'human' with prompt 'base', which .*one/responses-human\.jsonl also "
-                r"contains"
-            ),
+            match=r"'human' with prompt 'base', which is also in .*one/responses-human\.jsonl",
         ):
             score(folders, bootstrap=0)
         assert score(folders, bootstrap=0, pool=True).groups[0].n_responses == 16
 
     def test_without_samples(self, tmp_path: Path) -> None:
         paths = [write_csv(tmp_path / f"{name}.csv", [{**HUMAN, "image": "1"}]) for name in "ab"]
-        assert "both files answer soccer/1, expected" in refused(paths)
+        assert "both files have responses to soccer/1), expected" in refused(paths)
 
     def test_a_sample_in_one_and_none_in_the_other(self, tmp_path: Path) -> None:
         paths = [write_csv(tmp_path / "a.csv", [{**HUMAN, "image": "1", "sample": 1}])]
@@ -98,8 +95,8 @@ class TestRefused:
         with pytest.raises(InputError) as error:
             score([tmp_path / "human.counts", other], KNOWN, bootstrap=0)
         assert str(error.value) == (
-            f"{tmp_path}/human.counts: respondent: found 'human' with prompt 'base', which {other} also contains; both "
-            f"files answer soccer/2, expected {EXPECTED}"
+            f"{tmp_path}/human.counts: respondent: found 'human' with prompt 'base', which is also in {other} "
+            f"(both files have responses to soccer/2), expected {EXPECTED}"
         )
         assert score([tmp_path / "human.counts", other], KNOWN, bootstrap=0, pool=True).groups[0].n_responses == 16
 
@@ -114,8 +111,8 @@ class TestRefused:
             check_counts(rows, counted, others, others[:3])
         names = ", ".join(map(str, others[:3]))
         found = [
-            f"respondent: found 'm' with prompt '{prompt}', which {names}, ... also contains; both files answer "
-            f"basketball/9 and 2 more images, expected {EXPECTED}"
+            f"respondent: found 'm' with prompt '{prompt}', which is also in {names}, ... (both files have "
+            f"responses to basketball/9 and 2 more images), expected {EXPECTED}"
             for prompt in ("base", "cot")
         ]
         assert str(error.value).splitlines() == [f"{names}: {line}" for line in found]

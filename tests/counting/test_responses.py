@@ -670,10 +670,9 @@ class TestDuplicates:
             (tmp_path / folder).mkdir()
             paths.append(write_csv(tmp_path / folder / "m.csv", [row]))
         assert str(fails(paths)) == (
-            f"{paths[1]}: respondent: found 'm' with prompt 'base', which {paths[0]} also contains; both files answer "
-            "soccer/2, "
-            "expected different respondents in different files. Rename one of them, or merge them with --pool (in "
-            "Python: pool=True)"
+            f"{paths[1]}: respondent: found 'm' with prompt 'base', which is also in {paths[0]} (both files have "
+            "responses to soccer/2), expected different respondents in different files. Rename one of them, or merge "
+            "them with --pool (in Python: pool=True)"
         )
         assert cells(read_counts(paths, KNOWN, pool=True)) == {34: 2.0}
 

@@ -112,5 +112,5 @@ def test_formats(tmp_path: Path) -> None:
 
 
 def test_two_panels_with_one_file_name_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="two panels of accuracy have the same name, soccer!"):
+    with pytest.raises(OptionError, match="two panels of accuracy have the same file name: accuracy-soccer"):
         draw_preset(dots("soccer", "soccer!"), PAPER, FigureFrame(), tmp_path, "accuracy")

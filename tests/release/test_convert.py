@@ -139,7 +139,9 @@ class TestScenes:
         assert not notes(release, "outside the annotated cells")
         replace(folder / TRUTH, "D4;E4", "A9")
         (note,) = notes(import_release(folder), "outside the annotated cells")
-        assert note.endswith("soccer_gt.csv: the ball's box lies outside the annotated cells, which scores use, in: 2")
+        assert note.endswith(
+            "soccer_gt.csv: the ball's box is outside the annotated cells in these images: 2. Scores use the cells"
+        )
 
     def test_the_ground_truth_is_there_unconverted(self, release: Release) -> None:
         (row,) = release.ground_truth.filter(sport="basketball", image="2").rows()

@@ -67,7 +67,7 @@ def test_players_are_where_their_boxes_are(scene: Scene) -> None:
     ids=["another sport", "players unknown", "no players", "no box"],
 )
 def test_what_cannot_be_drawn(scene: Scene) -> None:
-    with pytest.raises(OptionError, match="cannot be drawn, because a picture needs players and a ball in one of"):
+    with pytest.raises(OptionError, match="cannot be drawn\\. The scene needs players, the ball's box, and one of"):
         draw_scene(scene, ball=True)
 
 

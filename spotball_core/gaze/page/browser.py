@@ -60,7 +60,7 @@ def browser(trials: Trials, source: PhotoSource | None, colors: Mapping[str, str
     choices = _choices(trials)
     heads = ("Photo", "Condition", "View", "Proximity", "Eyes", "Head", "Disagreement (%)", *names)
     rows = tuple(_row(photo, names, choices) for photo in photos.iter_rows(named=True))
-    caption = "Number of choices of each object, most frequent first. ? stands for unmatched choices."
+    caption = "Number of choices of each object, most frequent first. A question mark counts unmatched choices."
     table = PageTable("browser", caption, heads, 6, (TableRows("", rows),), fold=f"All {len(rows):,} photos")
     sheet = disputed_sheet(source, photos["stimulus_id"].to_list(), colors) if source else None
     return Section("browser", "Photo browser", (_LEAD,), tables=(table,), photos=sheet)

@@ -32,8 +32,8 @@ def mechanisms(report: GazeReport) -> Section | None:
     _, names, heads, rows = mechanism_table(named)
     body = TableRows("", tuple(tuple(split_cell(cell) for cell in row) for row in rows))
     caption = (
-        "Parameters of the cue model, with 95% profile likelihood intervals. - means that the choices do not determine "
-        "the parameter."
+        "Parameters of the cue model, with 95% profile likelihood intervals. A dash means that the choices do not "
+        "determine the parameter."
     )
     table = PageTable("mechanisms", caption, tuple(head.capitalize() for head in heads), names, (body,))
     panels = [panel for result in report.respondents if (panel := _panel(result)).lines]

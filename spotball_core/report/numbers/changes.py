@@ -54,7 +54,7 @@ def run_changes(before: Scoring, after: Scoring) -> RunChanges:
             image that can be compared.
     """
     if any(tuple(run.policy.by) != PARTS for run in (before, after)):
-        raise OptionError(f"to compare two runs, group both by {', '.join(PARTS)}")
+        raise OptionError(f"the two runs cannot be compared. Group both by {', '.join(PARTS)}")
     grids = [f"{run.counts.rows} x {run.counts.cols}" for run in (before, after)]
     if grids[0] != grids[1]:
         raise OptionError(

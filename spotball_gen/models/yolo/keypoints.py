@@ -51,7 +51,7 @@ def read_people(output: NDArray[np.floating], box: Letterbox, *, confidence: flo
         ValueError: if a number is not finite.
     """
     if not np.isfinite(output).all():
-        raise ValueError("the model's output contains numbers that are not finite")
+        raise ValueError("the model's output contains NaN or infinity. Export the model again, in 32-bit precision")
     people = _suppressed(output, confidence) if output.shape[1] == NMS_COLUMNS else _raw(output, confidence, overlap)
     corners, scores, points = people
     keypoints = points.reshape(-1, N_KEYPOINTS, 3).astype(float)

@@ -31,7 +31,7 @@ def read_outlines(
         ValueError: if a number is not finite.
     """
     if not (np.isfinite(prototypes).all() and np.isfinite(coefficients).all()):
-        raise ValueError("the model's masks contain numbers that are not finite")
+        raise ValueError("the model's masks contain NaN or infinity. Export the model again, in 32-bit precision")
     sums = np.tensordot(coefficients.astype(np.float32), prototypes.astype(np.float32), axes=1)
     return [_outline(mask, edges, box) for mask, edges in zip(sums, corners, strict=True)]
 

@@ -46,7 +46,7 @@ def read_boxes(
         ValueError: if a number is not finite.
     """
     if not np.isfinite(output).all():
-        raise ValueError("the model's output contains numbers that are not finite")
+        raise ValueError("the model's output contains NaN or infinity. Export the model again, in 32-bit precision")
     n_masks = 0 if prototypes is None else len(prototypes)
     of_classes = output[4 : len(output) - n_masks]
     scores, kinds = of_classes.max(axis=0), of_classes.argmax(axis=0)

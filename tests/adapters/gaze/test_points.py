@@ -155,4 +155,4 @@ def test_faces(tmp_path: Path) -> None:
         read_faces(path)
     assert (len(error.value.problems), error.value.total) == (1, 4)
     assert f"{path}:3: face: found 1: 0.1, 0.2, 0.3, 0.4; 2: 0.5, 0, 0.2, 1; " in str(error.value)
-    assert "expected one box per stimulus" in str(error.value)
+    assert "expected one box per stimulus_id, with 0 <= x1" in str(error.value)

@@ -168,7 +168,7 @@ class TestRefused:
             (
                 [*BEGIN, *answered(0)[:4]],
                 ("answer", 0, 0.0, {"cells": [[3, 2], [1, 9], [3, 2]]}),
-                "the cells differ from the chosen",
+                "the cells of the answer differ from the cells that were clicked",
             ),
             ([*BEGIN, *answered(0)], answered(0)[-1], "is already answered; the explanation must come next"),
             ([*BEGIN, *answered(0)], ("undo", 0), "is already answered"),

@@ -85,7 +85,7 @@ def test_keypoints_may_be_outside_the_image_and_boxes_not() -> None:
 
 def test_numbers_that_are_not_finite() -> None:
     output: NDArray[np.float32] = np.full((56, 3), np.nan, dtype=np.float32)
-    with pytest.raises(ValueError, match="not finite"):
+    with pytest.raises(ValueError, match="NaN or infinity"):
         read_people(output, BOX, confidence=0.25, overlap=0.7)
 
 

@@ -79,7 +79,7 @@ def test_no_places_no_boxes() -> None:
 
 @pytest.mark.parametrize("broken", [np.nan, np.inf])
 def test_an_output_that_is_not_finite_is_an_error(broken: float) -> None:
-    with pytest.raises(ValueError, match="not finite"):
+    with pytest.raises(ValueError, match="NaN or infinity"):
         read(output_of((320.0, 300.0, 40.0, 40.0, 0.0, 0.0, broken)))
 
 

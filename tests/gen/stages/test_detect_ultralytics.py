@@ -119,7 +119,7 @@ def test_weights_that_cannot_be_loaded(stand_in: ModuleType, tmp_path: Path) -> 
     with pytest.raises(OptionError, match=r"the file .*nothing\.pt does not exist"):
         stage("./weights/nothing.pt", tmp_path)
     (tmp_path / "broken.pt").write_bytes(b"")
-    with pytest.raises(OptionError, match=r"broken\.pt: cannot be loaded: PytorchStreamReader failed$"):
+    with pytest.raises(OptionError, match=r"broken\.pt cannot be loaded: PytorchStreamReader failed\. Correct the"):
         stage("broken.pt", tmp_path).process([item_of(picture(), tmp_path)])
 
 

@@ -371,7 +371,7 @@ def test_runs_that_cannot_be_compared_are_refused() -> None:
         ),
         (run([frame], images(1, ball_cells=("D5",))), "no respondent and prompt answered the same image"),
         (run([rows("b", {"0": [HIT]})], images(1)), "no respondent and prompt answered the same image"),
-        (run([frame], images(1), by=("respondent",)), "by sport, respondent, prompt"),
+        (run([frame], images(1), by=("respondent",)), "the later run is grouped by respondent. Group both"),
     ):
         with pytest.raises(OptionError, match=message):
             run_changes(before, after)

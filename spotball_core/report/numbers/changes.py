@@ -53,8 +53,12 @@ def run_changes(before: Scoring, after: Scoring) -> RunChanges:
         OptionError: if the runs' grids differ, if groups are not by sport, respondent and prompt, or if no group has an
             image that can be compared.
     """
-    if any(tuple(run.policy.by) != PARTS for run in (before, after)):
-        raise OptionError(f"the two runs cannot be compared. Group both by {', '.join(PARTS)}")
+    for name, run in (("earlier", before), ("later", after)):
+        if tuple(run.policy.by) != PARTS:
+            by = ", ".join(run.policy.by)
+            raise OptionError(
+                f"the {name} run is grouped by {by}. Group both runs by {', '.join(PARTS)} to compare them"
+            )
     grids = [f"{run.counts.rows} x {run.counts.cols}" for run in (before, after)]
     if grids[0] != grids[1]:
         raise OptionError(

@@ -82,7 +82,7 @@ def explain(scoring: Scoring, group: Group, *, bootstrap: int = 200, seed: int =
     table = np.stack([part[image, cell] for part in parts.values()], axis=-1)
     weights, likelihood = _fit_subsets(counts, table)
     images, image = np.unique(image, return_inverse=True)
-    intervals = _intervals(counts, table, image, bootstrap, seed)
+    intervals = _intervals(counts, table, image, weights, bootstrap, seed)
     return Mixture(
         group=group.name,
         sport=group.sport,
@@ -154,12 +154,12 @@ def _shapley(likelihood: FloatArray, names: list[str]) -> dict[str, float]:
 
 
 def _intervals(
-    counts: FloatArray, table: FloatArray, image: IntArray, bootstrap: int, seed: int
+    counts: FloatArray, table: FloatArray, image: IntArray, weights: FloatArray, bootstrap: int, seed: int
 ) -> list[tuple[float, float] | None]:
-    """Return each weight's interval from a bootstrap over images."""
+    """Return each weight's interval from a bootstrap over images. The fits start from the weights of all images."""
     n_parts = table.shape[-1]
     if not bootstrap:
         return [None] * n_parts
     times = resample_weights(int(image.max()) + 1, bootstrap, generator_for(seed, "mixture"))
-    resampled, _ = fit_weights(times[:, image] * counts, table, np.ones((bootstrap, n_parts), dtype=bool))
-    return [percentile_interval(weights) for weights in resampled.T]
+    resampled, _ = fit_weights(times[:, image] * counts, table, np.ones((bootstrap, n_parts), dtype=bool), weights)
+    return [percentile_interval(of_part) for of_part in resampled.T]

@@ -90,7 +90,9 @@ class _Fits:
         return gradient, curvature
 
 
-def fit_weights(counts: FloatArray, parts: FloatArray, allowed: BoolArray) -> tuple[FloatArray, FloatArray]:
+def fit_weights(
+    counts: FloatArray, parts: FloatArray, allowed: BoolArray, start: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray]:
     """Return the maximum-likelihood weights, for several counts or several sets of parts at once.
 
     Projected Newton steps (Bertsekas 1982) minimize the sum of the weights minus the log likelihood per answer over
@@ -101,6 +103,9 @@ def fit_weights(counts: FloatArray, parts: FloatArray, allowed: BoolArray) -> tu
         parts: each part's probability of each outcome, shape (n_outcomes, n_parts).
         allowed: which parts each fit may use, shape (n_fits, n_parts). Together they must give every seen outcome a
             probability above 0, as a uniform part does.
+        start: weights from which every fit starts, shape (n_parts,), 0 for parts that are not allowed (default: equal
+            weights). They must give every seen outcome a probability above 0. Resamples take half as many steps from
+            the weights of the sample.
 
     Returns:
         Weights, shape (n_fits, n_parts), where each row sums to 1, and their log likelihoods, shape (n_fits,), which
@@ -114,15 +119,15 @@ def fit_weights(counts: FloatArray, parts: FloatArray, allowed: BoolArray) -> tu
         >>> weights.round(6).tolist()
         [[0.5, 0.5]]
     """
-    weights = allowed / allowed.sum(axis=-1, keepdims=True)
+    weights = allowed / allowed.sum(axis=-1, keepdims=True) if start is None else np.tile(start, (len(counts), 1))
     if ((counts > 0) & (weights @ parts.T <= 0)).any():
         raise OptionError("an answer has probability 0 in every part of the mixture. Add a uniform part")
     total = counts.sum(axis=-1, keepdims=True)
     rows, columns = np.triu_indices(parts.shape[1])
     products = parts[:, rows] * parts[:, columns]
     size = max(1, _BATCH // products.size)
-    for start in range(0, len(counts), size):
-        block = slice(start, start + size)
+    for first in range(0, len(counts), size):
+        block = slice(first, first + size)
         weights[block] = _minimized(
             weights[block], _Fits(counts[block] / total[block], parts, products, allowed[block])
         )

@@ -84,6 +84,20 @@ def test_many_fits_equal_each_alone() -> None:
         np.testing.assert_allclose(weights[row], alone[0], atol=1e-5)
 
 
+@given(st.integers(0, 10_000), st.sampled_from([3, 50, 5000]))
+def test_resamples_from_the_samples_weights_reach_the_same_maximum(seed: int, answers: int) -> None:
+    """The start contains weights of 0, and some of them rise again."""
+    rng = np.random.default_rng(seed)
+    _, parts = problem(seed % 100)
+    counts = rng.multinomial(answers, parts @ rng.dirichlet(np.full(5, 0.4))).astype(float)
+    (start,), _ = fit_weights(counts[None], parts, np.ones((1, 5), dtype=bool))
+    resampled = rng.multinomial(answers, counts / answers, size=20).astype(float)
+    allowed = np.ones((20, 5), dtype=bool)
+    weights, likelihood = fit_weights(resampled, parts, allowed, start)
+    np.testing.assert_allclose(weights.sum(axis=-1), 1.0)
+    np.testing.assert_allclose(likelihood, fit_weights(resampled, parts, allowed)[1], rtol=0, atol=2e-8 * answers)
+
+
 def test_parts_that_are_not_allowed_get_nothing() -> None:
     counts, parts = problem(8)
     allowed = np.array([[True, False, True, False, False], [True] * 5, [True, False, False, False, False]])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
@@ -17,6 +18,9 @@ from spotball_core.errors import OptionError
 from spotball_core.typing import FloatArray
 
 CONFIDENCE = 0.95
+
+_CACHED = 1_000_000
+"""Maximum number of weights in a cached matrix, which has 8 bytes per weight."""
 
 
 def resample_weights(n: int, resamples: int, seed: int | np.random.Generator = 0) -> FloatArray:
@@ -54,10 +58,24 @@ def weight_blocks(n: int, resamples: int, seed: int | np.random.Generator = 0, *
     """
     if n < 1 or resamples < 0:
         raise OptionError(f"found {resamples} resamples of {n} units, expected at least 0 resamples of at least 1 unit")
-    generator = np.random.default_rng(seed)
-    chances = np.full(n, 1 / n)
     starts = range(0, resamples, block)
-    return (generator.multinomial(n, chances, size=min(block, resamples - at)).astype(float) for at in starts)
+    if isinstance(seed, int) and n * resamples <= _CACHED:
+        weights = _cached_weights(n, resamples, seed)
+        return (weights[at : at + block] for at in starts)
+    generator = np.random.default_rng(seed)
+    return (_drawn(n, min(block, resamples - at), generator) for at in starts)
+
+
+@lru_cache(maxsize=8)
+def _cached_weights(n: int, resamples: int, seed: int) -> FloatArray:
+    """Return the weights as a read-only array. Groups that are scored on the same images use the same weights."""
+    weights = _drawn(n, resamples, np.random.default_rng(seed))
+    weights.flags.writeable = False
+    return weights
+
+
+def _drawn(n: int, resamples: int, generator: np.random.Generator) -> FloatArray:
+    return generator.multinomial(n, np.full(n, 1 / n), size=resamples).astype(float)
 
 
 def percentile_interval(values: ArrayLike, confidence: float = CONFIDENCE) -> tuple[float, float] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from spotball_core.typing import FloatArray
 
 _BLOCK = 2_000_000
 """Maximum number of values in memory."""
+
+_CACHED = 1_000_000
+"""Maximum number of values of the cached ways, which have 8 bytes each."""
 
 ROUNDING = 1e-12
 """Statistics that differ by less than this share of their parts count as ties, because the rest is rounding."""
@@ -64,13 +68,19 @@ class Swaps:
             width: number of values computed per way. A larger width gives smaller blocks; the ways are the same.
         """
         block = max(1, _BLOCK // max(self.n, width))
-        generator = generator_for(self.seed, "swaps", str(self.n))
-        for start in range(0, len(self), block):
-            stop = min(start + block, len(self))
-            if self.exact:
-                yield (np.arange(start, stop)[:, None] >> np.arange(self.n) & 1).astype(float)
-            else:
-                yield (generator.random((stop - start, self.n)) < 0.5).astype(float)
+        starts = range(0, len(self), block)
+        if self.exact:
+            for start in starts:
+                ways = np.arange(start, min(start + block, len(self)))
+                yield (ways[:, None] >> np.arange(self.n) & 1).astype(float)
+        elif self.permutations * self.n <= _CACHED:
+            every_way = _cached_ways(self.n, self.permutations, self.seed)
+            for start in starts:
+                yield every_way[start : start + block]
+        else:
+            generator = generator_for(self.seed, "swaps", str(self.n))
+            for start in starts:
+                yield _random_ways(min(block, len(self) - start), self.n, generator)
 
     def p_value(self, as_extreme: int) -> float:
         """Return the p value if this many ways give a statistic at least as extreme as the observed one.
@@ -83,6 +93,18 @@ class Swaps:
             (0.5, 0.005)
         """
         return as_extreme / len(self) if self.exact else (1 + as_extreme) / (1 + len(self))
+
+
+@lru_cache(maxsize=4)
+def _cached_ways(n: int, permutations: int, seed: int) -> FloatArray:
+    """Return all random ways as a read-only array, because each metric of each respondent is tested with them."""
+    ways = _random_ways(permutations, n, generator_for(seed, "swaps", str(n)))
+    ways.flags.writeable = False
+    return ways
+
+
+def _random_ways(ways: int, n: int, generator: np.random.Generator) -> FloatArray:
+    return (generator.random((ways, n)) < 0.5).astype(float)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -54,6 +54,19 @@ class TestWeights:
         assert all(0 < len(rows) <= block for rows in blocks)
         np.testing.assert_array_equal(np.concatenate([np.empty((0, n)), *blocks]), resample_weights(n, resamples, 5))
 
+    @pytest.mark.parametrize("resamples", [20_000, 20_001], ids=["cached", "not cached"])
+    def test_cached_weights_are_those_of_a_generator(self, resamples: int) -> None:
+        expected = np.random.default_rng(5).multinomial(50, np.full(50, 1 / 50), size=resamples)
+        for _ in range(2):
+            blocks = list(weight_blocks(50, resamples, 5, block=7000))
+            np.testing.assert_array_equal(np.concatenate(blocks), expected)
+
+    def test_a_changed_result_does_not_change_the_next_one(self) -> None:
+        weights = resample_weights(4, 3, 9)
+        before = weights.copy()
+        weights += 1
+        np.testing.assert_array_equal(resample_weights(4, 3, 9), before)
+
     def test_nothing_global_is_drawn_from(self) -> None:
         before = np.random.get_state()[1].copy()  # noqa: NPY002
         resample_weights(20, 50, 0)

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from spotball_core.errors import OptionError
+from spotball_core.random import generator_for
 from spotball_core.stats.permutation import Swaps, holm
 
 
@@ -35,6 +36,13 @@ def test_the_ways_depend_on_the_seed_and_not_on_the_blocks() -> None:
 
     np.testing.assert_array_equal(ways(0, 1), ways(0, 100_000))
     assert (ways(0, 1) != ways(1, 1)).any()
+
+
+@pytest.mark.parametrize("n", [50, 101], ids=["cached", "not cached"])
+def test_random_ways_are_those_of_a_generator(n: int) -> None:
+    expected = generator_for(3, "swaps", str(n)).random((10_000, n)) < 0.5
+    for _ in range(2):
+        np.testing.assert_array_equal(np.concatenate(list(Swaps(n, 10_000, 3).blocks(width=500))), expected)
 
 
 def test_exact_ways_do_not_depend_on_the_blocks() -> None:

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from spotball_core.pages.parts import PagePicture, Section
 from spotball_core.plots.canvas import FigureFrame, plain_style
-from spotball_core.plots.inline import Inline, inline_svg
+from spotball_core.plots.inline import Inline, inline_panels, mark_texts
 from spotball_core.plots.presets import PRESETS, Chart, draw_preset
 from spotball_core.plots.saving import save_figure
 from spotball_core.service.parallel import THIS_PROCESS, Workers
@@ -60,7 +60,7 @@ class Figure(Protocol):
 
 
 class DrawnFigures:
-    """The figures of a page, which workers draw into a new folder. The panels for the page come first, then the files.
+    """The figures of a page, which workers draw into a new folder.
 
     Args:
         folder: folder for the files.
@@ -84,28 +84,27 @@ class DrawnFigures:
         self._folder = folder
         self._tell = tell
         self._figures = [(figure, own or signature) for figure, own in _figures(sections)]
-        self._pictures = [figure for figure, _ in self._figures if isinstance(figure, PagePicture)]
-        # Maps take longest and come first, so that workers finish together.
-        self._by_size = sorted(self._figures, key=lambda each: isinstance(each[0], PagePicture))
-        self._panels = workers.map(_panels, self._pictures)
-        self._files = workers.map(partial(_files, folder, options), self._by_size)
+        draw = partial(_draw, folder, options)
+        # Maps take longest, so they are started first, but the page does not wait for them.
+        self._maps = workers.map(draw, [signed for signed in self._figures if not isinstance(signed[0], PagePicture)])
+        self._pictures = workers.map(draw, [signed for signed in self._figures if isinstance(signed[0], PagePicture)])
+        self._files: dict[str, list[str]] = {}
 
     def panels(self) -> dict[str, list[Inline]]:
         """Return the panels of each picture, by the picture's name, once they are drawn."""
         panels = {}
-        for picture in self._pictures:
-            self._tell(f"drawing {picture.name}")
-            panels[picture.name] = next(self._panels)
+        for name, files, inline in self._pictures:
+            self._tell(f"drawing {name}")
+            self._files[name], panels[name] = files, inline
         return panels
 
     def finish(self) -> None:
-        """Wait for the files, and write the captions."""
-        files = {}
-        for figure, _ in self._by_size:
-            self._tell(f"writing {figure.name}")
-            files[figure.name] = next(self._files)
+        """Wait for the maps, and write the captions."""
+        for name, files, _ in self._maps:
+            self._tell(f"drawing {name}")
+            self._files[name] = files
         captions = [
-            f"## {figure.title}\n\n{figure.caption}\n\n`{signature}`\n\n" + "".join(files[figure.name])
+            f"## {figure.title}\n\n{figure.caption}\n\n`{signature}`\n\n" + "".join(self._files[figure.name])
             for figure, signature in self._figures
         ]
         if captions:
@@ -122,27 +121,26 @@ def _figures(sections: Sequence[Section]) -> Iterator[tuple[Figure, str]]:
             yield section.maps, section.signature
 
 
-def _panels(picture: PagePicture) -> list[Inline]:
-    """Draw a picture's panels for the page."""
-    with plain_style():
-        return [
-            inline_svg(picture.chart.draw([place]), f"{picture.name}-{place}", alt)
-            for place, alt in enumerate(picture.alts)
-        ]
+def _draw(folder: Path, options: FigureOptions, signed: tuple[Figure, str]) -> tuple[str, list[str], list[Inline]]:
+    """Write the files of a figure with its signature.
 
-
-def _files(folder: Path, options: FigureOptions, signed: tuple[Figure, str]) -> list[str]:
-    """Write the files of a figure with its signature; return them as lines of a Markdown list."""
+    Returns:
+        The figure's name, its files as lines of a Markdown list, and its panels for the page; none for maps.
+    """
     figure, signature = signed
     chart = figure.chart
     written = [folder / f"{figure.name}{ending}" for ending in ENDINGS]
+    panels: list[Inline] = []
     with plain_style():
         drawn = chart.draw(range(len(chart.names)), FigureFrame(figure.title, (figure.caption, signature)))
         for path in written:
             save_figure(drawn, path)
+        if isinstance(figure, PagePicture):
+            svg = (folder / f"{figure.name}.svg").read_text(encoding="utf-8")
+            panels = inline_panels(svg, mark_texts(drawn), figure.name, figure.alts)
         for name in options.presets:
             preset = PRESETS[name]
             title = figure.title if (preset.titles if options.titles is None else options.titles) else ""
             notes = (figure.caption, signature) if (preset.notes if options.notes is None else options.notes) else ()
             written += draw_preset(chart, preset, FigureFrame(title, notes), folder, figure.name)
-    return [f"- {path.relative_to(folder).as_posix()}\n" for path in written]
+    return figure.name, [f"- {path.relative_to(folder).as_posix()}\n" for path in written], panels

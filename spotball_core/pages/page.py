@@ -55,7 +55,7 @@ def render_page(page: Page, sections: Sequence[Section], svgs: Mapping[str, Sequ
     Args:
         page: title and other parts around the sections.
         sections: sections in order.
-        svgs: the panels of each picture, by the picture's name, from `inline_svg`.
+        svgs: the panels of each picture, by the picture's name, from `inline_panels`.
     """
     from spotball_core.version import version
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 WIDTH = 480
 """Maximum width in pixels, about the width of a card."""
 
-QUALITY, METHOD = 60, 2
-"""WebP quality, and the encoder's effort: an effort above 2 takes twice the time for files 5% smaller."""
+QUALITY, METHOD = 60, 0
+"""WebP quality, and the encoder's effort: an effort of 2 takes two thirds more time for files 8% smaller."""
 
 
 def as_data(path: Path, grid: Grid) -> str | None:

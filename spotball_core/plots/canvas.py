@@ -34,6 +34,9 @@ NAME, LABEL, SMALL, TITLE = 10.0, 9.0, 8.0, 12.0
 LINE = 0.17
 """Height of a line of small text."""
 
+PANEL = "panel_"
+"""Start of the id of a panel's axes. The rest is the panel's box: left, top, width and height in points."""
+
 _MARGIN, _HEADER = 0.12, 0.38
 
 _SAFE = 1.03
@@ -156,7 +159,10 @@ def panels(n: int, box: PanelBox, frame: FigureFrame | None = None) -> tuple[Fig
     for place in range(n):
         row, column = divmod(place, across)
         x, y = left + column * (step_right + gap), top + row * (step_down + gap)
-        axes.append(axes_at(figure, x + box.left, y + box.above, box.wide, box.high))
+        of_panel = axes_at(figure, x + box.left, y + box.above, box.wide, box.high)
+        of_panel.set_gid(PANEL + "_".join(f"{72 * inches:.2f}" for inches in (x, y, step_right, step_down)))
+        of_panel.patch.set_visible(False)
+        axes.append(of_panel)
     return figure, axes
 
 
@@ -227,7 +233,7 @@ def segments(
 def mark(axes: Axes, text: str) -> None:
     """Add a description to the last plotted element. A page shows this text when the pointer is on the element."""
     line = axes.lines[-1]
-    line.set_gid(f"mark-{len(axes.figure.axes)}-{len(axes.lines)}")
+    line.set_gid(f"mark-{axes.figure.axes.index(axes)}-{len(axes.lines)}")
     line.set_label(text)
 
 

@@ -1,13 +1,15 @@
-"""Convert a figure to SVG for a web page: with the page's colors, unique ids, and no machine-specific data."""
+"""Convert an SVG figure's panels to SVG for a web page, with the page's colors and with unique ids."""
 
 from __future__ import annotations
 
-import io
 import re
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
+from spotball_core.plots.canvas import PANEL
 from spotball_core.plots.theme import THEME
 
 if TYPE_CHECKING:
@@ -32,26 +34,67 @@ class Inline:
     width: int
 
 
-def inline_svg(figure: Figure, name: str, alt: str) -> Inline:
-    """Convert a figure to an `<svg>` element, with text as text and theme colors as CSS variables.
+def mark_texts(figure: Figure) -> dict[str, str]:
+    """Return the descriptions of a figure's marks (`canvas.mark`), by id."""
+    lines = [line for axes in figure.axes for line in axes.lines]
+    return {str(gid): str(line.get_label()) for line in lines if (gid := line.get_gid())}
+
+
+def inline_panels(svg: str, marks: Mapping[str, str], name: str, alts: Sequence[str]) -> list[Inline]:
+    """Cut the panels out of an SVG figure, so that a page and its files show the same drawing.
 
     Args:
-        figure: a figure in the theme's light colors.
-        name: a name that is unique on the page; ids start with it.
-        alt: a description of the figure for readers who cannot see it.
-    """
-    import matplotlib
+        svg: a figure of `canvas.panels` in the theme's light colors, with text as text.
+        marks: the result of `mark_texts` for the figure.
+        name: a name that is unique on the page; all ids start with it.
+        alts: a description of each panel for readers who cannot see it.
 
-    out = io.StringIO()
-    with matplotlib.rc_context({"svg.hashsalt": "spotball", "svg.fonttype": "none"}):
-        figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    root = ElementTree.fromstring(out.getvalue())
+    Returns:
+        One `<svg>` element per panel, with CSS variables instead of the theme's colors.
+    """
+    root = ElementTree.fromstring(svg)
     _clean(root)
-    used = {match for element in root.iter() for value in element.attrib.values() for match in _USED.findall(value)}
-    used |= {element.attrib[_HREF].removeprefix("#") for element in root.iter() if _HREF in element.attrib}
-    marks = {line.get_gid(): str(line.get_label()) for axes in figure.axes for line in axes.lines if line.get_gid()}
-    for element in [*root.iter()]:
-        if (text := marks.get(element.attrib.get("id"))) is not None:
+    shared: dict[str, ElementTree.Element] = {}
+    for parent in list(root.iter()):
+        for defs in parent.findall(f"{_SVG}defs"):
+            shared |= {element.attrib["id"]: element for element in defs}
+            parent.remove(defs)
+    panels: list[ElementTree.Element] = []
+    for group in root.iter(f"{_SVG}g"):
+        found = group.attrib.get("id", "")
+        if found.startswith(PANEL):
+            panels.append(_opened(found))
+        if panels and found.startswith((PANEL, "axes_")):
+            panels[-1].append(group)  # Other axes, such as a color bar, belong to the panel before them.
+    return [
+        _finished(panel, shared, marks, f"{name}-{place}", alt)
+        for place, (panel, alt) in enumerate(zip(panels, alts, strict=True))
+    ]
+
+
+def _opened(panel_id: str) -> ElementTree.Element:
+    """Return an empty `<svg>` element for the panel with this id, which contains its box."""
+    left, top, wide, high = map(float, panel_id.removeprefix(PANEL).split("_"))
+    view = f"{left:g} {top:g} {wide:g} {high:g}"
+    size = {"width": f"{wide * _POINT:.0f}", "height": f"{high * _POINT:.0f}"}
+    return ElementTree.Element("svg", {"viewBox": view, **size})
+
+
+def _finished(
+    panel: ElementTree.Element,
+    shared: Mapping[str, ElementTree.Element],
+    marks: Mapping[str, str],
+    name: str,
+    alt: str,
+) -> Inline:
+    """Complete a panel: add the shared elements that it uses, and adapt ids, colors and fonts to the page."""
+    used = _used_ids(panel)
+    defs = ElementTree.Element(f"{_SVG}defs")
+    defs.extend(deepcopy(element) for own_id, element in shared.items() if own_id in used)
+    if len(defs):
+        panel.insert(0, defs)
+    for element in [*panel.iter()]:
+        if (text := marks.get(element.attrib.get("id", ""))) is not None:
             element.set("data-mark", text)
             title = ElementTree.Element("title")
             title.text = text
@@ -69,11 +112,14 @@ def inline_svg(figure: Figure, name: str, alt: str) -> Inline:
                 element.set(key, value.replace("url(#", f"url(#{name}-"))
             elif key == "d":
                 element.set(key, " ".join(value.split()))
-    wide, high = (float(root.attrib[side].removesuffix("pt")) * _POINT for side in ("width", "height"))
-    view = root.attrib["viewBox"]
-    root.attrib.clear()
-    root.attrib |= {"viewBox": view, "width": f"{wide:.0f}", "height": f"{high:.0f}", "role": "img", "aria-label": alt}
-    return Inline(ElementTree.tostring(root, encoding="unicode"), round(wide))
+    panel.attrib |= {"role": "img", "aria-label": alt}
+    return Inline(ElementTree.tostring(panel, encoding="unicode"), int(panel.attrib["width"]))
+
+
+def _used_ids(root: ElementTree.Element) -> set[str]:
+    """Return the ids that elements refer to."""
+    used = {match for element in root.iter() for value in element.attrib.values() for match in _USED.findall(value)}
+    return used | {element.attrib[_HREF].removeprefix("#") for element in root.iter() if _HREF in element.attrib}
 
 
 def _clean(element: ElementTree.Element) -> None:

@@ -1,65 +1,108 @@
-"""Figures inside a page: the page's colors, ids of their own, texts as text, nothing of where they were made."""
+"""Panels inside a page, cut out of a figure's file: the page's colors, their own ids, and text as text."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from xml.etree import ElementTree
 
-from matplotlib.figure import Figure
+import pytest
 
-from spotball_core.plots.inline import inline_svg
+from spotball_core.plots.canvas import FigureFrame, PanelBox, mark, panels, plain_style
+from spotball_core.plots.inline import Inline, inline_panels, mark_texts
+from spotball_core.plots.saving import save_figure
 from spotball_core.plots.theme import THEME
 
-
-def figure() -> Figure:
-    drawn = Figure(figsize=(3, 2))
-    axes = drawn.add_axes((0.2, 0.2, 0.7, 0.7))
-    axes.plot([1, 2], [1, 2], "o", color=THEME["people"][0])
-    axes.axvspan(1, 1.5, color=THEME["model-1"][0], alpha=0.2)
-    axes.imshow([[0.0, 1.0]], extent=(1, 2, 1, 2))
-    axes.plot([1, 2], [2, 1], color="#123456")
-    axes.set_title("a < b & c", color=THEME["ink"][0])
-    return drawn
+BOX = PanelBox(2.0, 1.5, 0.5, 0.25, 0.25, 0.25)
 
 
-def test_it_is_one_named_image_of_the_figures_size() -> None:
-    made = inline_svg(figure(), "one", 'it says "a < b"')
-    root = ElementTree.fromstring(made.svg)
+@pytest.fixture
+def inline(tmp_path: Path) -> list[Inline]:
+    return drawn(tmp_path)
+
+
+def drawn(folder: Path, name: str = "one") -> list[Inline]:
+    """Two panels, with the same markers in both, and a color bar next to the second one."""
+    with plain_style():
+        figure, both = panels(2, BOX, FigureFrame("title of the file", ("note of the file",), width=6))
+        for place, axes in enumerate(both):
+            axes.plot([1, 2], [1, 2], "o", color=THEME["people"][0])
+            mark(axes, f"point of panel {place}")
+            axes.axvspan(1, 1.5, color=THEME["model-1"][0], alpha=0.2)
+            axes.plot([1, 2], [2, 1], color="#123456")
+            axes.set_title(f"a < b & {place}", color=THEME["ink"][0])
+        picture = both[1].imshow([[0.0, 1.0]], extent=(1, 2, 1, 2))
+        figure.colorbar(picture, cax=figure.add_axes((0.96, 0.3, 0.01, 0.3)))
+        save_figure(figure, folder / "figure.svg")
+        svg = (folder / "figure.svg").read_text(encoding="utf-8")
+        return inline_panels(svg, mark_texts(figure), name, ['it says "a < b"', "second"])
+
+
+def texts(panel: Inline) -> list[str | None]:
+    return [element.text for element in ElementTree.fromstring(panel.svg).iter("text")]
+
+
+def test_each_panel_is_a_named_image_of_the_panels_size(inline: list[Inline]) -> None:
+    assert len(inline) == 2
+    root = ElementTree.fromstring(inline[0].svg)
     assert root.tag == "svg"
     assert root.attrib["role"] == "img"
     assert root.attrib["aria-label"] == 'it says "a < b"'
-    assert made.width == 288  # 3 inches
-    assert root.attrib["width"] == "288"
-    assert "a < b & c" in [element.text for element in root.iter("text")]
+    for panel in inline:
+        assert panel.width == 264  # 2.75 inches
+        box = ElementTree.fromstring(panel.svg).attrib
+        assert (box["width"], box["height"]) == ("264", "192")
+        assert [float(number) for number in box["viewBox"].split()][2:] == [198, 144]
 
 
-def test_colors_of_the_theme_are_variables_and_others_stay() -> None:
-    svg = inline_svg(figure(), "one", "").svg
-    assert "var(--people)" in svg
-    assert "var(--model-1)" in svg
-    assert "var(--ink)" in svg
-    assert "#123456" in svg
-    assert not any(light in svg for light, _ in THEME.values())
+def test_a_panel_shows_its_own_axes_and_not_the_files_frame(inline: list[Inline]) -> None:
+    assert "a < b & 0" in texts(inline[0])
+    assert "a < b & 1" in texts(inline[1])
+    assert "a < b & 1" not in texts(inline[0])
+    assert not {"title of the file", "note of the file"} & {*texts(inline[0]), *texts(inline[1])}
+    # The image and the color bar are in the second panel.
+    assert [panel.svg.count("data:image/png;base64,") > 0 for panel in inline] == [False, True]
+    assert len(texts(inline[1])) > len(texts(inline[0]))
 
 
-def test_ids_are_the_figures_own_and_lead_somewhere() -> None:
-    one, other = (inline_svg(figure(), name, "").svg for name in ("one", "other"))
-    ids = [re.findall(r'\bid="([^"]+)"', svg) for svg in (one, other)]
-    assert ids[0]
-    assert not set(ids[0]) & set(ids[1])
-    for svg, names in zip((one, other), ids, strict=True):
-        assert len(set(names)) == len(names)
-        used = {*re.findall(r"url\(#([^)]+)\)", svg), *re.findall(r'href="#([^"]+)"', svg)}
+def test_the_views_of_panels_are_side_by_side(inline: list[Inline]) -> None:
+    views = [
+        [float(number) for number in ElementTree.fromstring(panel.svg).attrib["viewBox"].split()] for panel in inline
+    ]
+    assert views[0][1] == views[1][1]
+    assert views[1][0] > views[0][0] + views[0][2]
+
+
+def test_marks_have_their_description(inline: list[Inline]) -> None:
+    for place, panel in enumerate(inline):
+        assert re.findall('data-mark="([^"]*)"', panel.svg) == [f"point of panel {place}"]
+
+
+def test_colors_of_the_theme_are_variables_and_others_stay(inline: list[Inline]) -> None:
+    for panel in inline:
+        assert "var(--people)" in panel.svg
+        assert "var(--model-1)" in panel.svg
+        assert "var(--ink)" in panel.svg
+        assert "#123456" in panel.svg
+        assert not any(light in panel.svg for light, _ in THEME.values())
+
+
+def test_ids_are_the_panels_own_and_lead_somewhere(tmp_path: Path) -> None:
+    every = [*drawn(tmp_path), *drawn(tmp_path, "other")]
+    ids = [re.findall(r'\bid="([^"]+)"', panel.svg) for panel in every]
+    assert all(ids)
+    assert len({name for names in ids for name in names}) == sum(map(len, ids))
+    for panel, names in zip(every, ids, strict=True):
+        used = {*re.findall(r"url\(#([^)]+)\)", panel.svg), *re.findall(r'href="#([^"]+)"', panel.svg)}
         assert used == set(names)
 
 
-def test_it_holds_no_address_no_style_sheet_and_no_date() -> None:
-    svg = inline_svg(figure(), "one", "").svg
-    assert "http" not in svg
-    assert "<style" not in svg
-    assert "metadata" not in svg
-    assert "data:image/png;base64," in svg  # the raster, as it is
+def test_a_panel_has_no_address_no_style_sheet_and_no_date(inline: list[Inline]) -> None:
+    for panel in inline:
+        assert "http" not in panel.svg
+        assert "<style" not in panel.svg
+        assert "metadata" not in panel.svg
 
 
-def test_the_same_figure_gives_the_same_bytes() -> None:
-    assert inline_svg(figure(), "one", "x") == inline_svg(figure(), "one", "x")
+def test_the_same_figure_gives_the_same_bytes(tmp_path: Path) -> None:
+    assert drawn(tmp_path) == drawn(tmp_path)

@@ -253,8 +253,9 @@ def normalized_entropy(guesses: Guesses, *, grid: Grid | None = None) -> float |
     """
     mass, _ = mass_of(guesses, grid)
     p = ratio(mass, mass.sum(axis=-1, keepdims=True))
-    logarithm = np.log(p, out=np.zeros_like(p), where=p > 0)
-    entropy = -(p * logarithm).sum(axis=-1) / max(np.log(p.shape[-1]), np.log(2))
+    terms = np.log(np.where(p > 0, p, 1.0))  # Three times as fast as a logarithm with `where`.
+    terms *= p
+    entropy = -terms.sum(axis=-1) / max(np.log(p.shape[-1]), np.log(2))
     return unwrap(np.clip(entropy, 0.0, 1.0) + 0.0)
 
 

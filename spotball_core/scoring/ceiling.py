@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,12 +11,13 @@ from spotball_core.errors import OptionError
 from spotball_core.metrics.alignment import Unit, wasserstein
 from spotball_core.metrics.inputs import ratio
 from spotball_core.metrics.matched import wasserstein_additive
+from spotball_core.metrics.registry import METRICS
 from spotball_core.metrics.sampling import COLUMNS, distance_at_any_size
 from spotball_core.random import generator_for
 from spotball_core.schema.report import Ceiling, MetricValue
 from spotball_core.scoring import sides
 from spotball_core.scoring.estimates import SceneArrays
-from spotball_core.scoring.groups import Scoring
+from spotball_core.scoring.groups import Group, Scoring
 from spotball_core.service.parallel import THIS_PROCESS, Workers
 from spotball_core.stats.bootstrap import bootstrap_interval, resample_weights
 from spotball_core.typing import BoolArray, FloatArray
@@ -25,6 +27,21 @@ SPLITS = 100
 
 DRAWS = 20
 """Number of random draws from the reference's distribution, for the sampling floor."""
+
+
+@dataclass(frozen=True, slots=True)
+class CeilingPart:
+    """One sport's noise ceiling before the groups' scores are known.
+
+    Attributes:
+        ceiling: the record, without scores.
+        scenes: positions of its images.
+        uniform: each image's sums for the matched distance of uniform guessing, shape (n_images, 7).
+    """
+
+    ceiling: Ceiling
+    scenes: list[int]
+    uniform: FloatArray
 
 
 def noise_ceiling(scoring: Scoring, *, splits: int = SPLITS, seed: int = 0) -> tuple[Ceiling, ...]:
@@ -46,12 +63,12 @@ def noise_ceiling(scoring: Scoring, *, splits: int = SPLITS, seed: int = 0) -> t
     Raises:
         OptionError: without a reference, or if splits is below 1.
     """
-    return tuple(start_noise_ceiling(scoring, splits=splits, seed=seed))
+    return finish_noise_ceiling(scoring, start_noise_ceiling(scoring, splits=splits, seed=seed), {}, seed=seed)
 
 
 def start_noise_ceiling(
     scoring: Scoring, *, splits: int = SPLITS, seed: int = 0, workers: Workers = THIS_PROCESS
-) -> Iterator[Ceiling]:
+) -> Iterator[CeilingPart]:
     """Start `noise_ceiling` in worker processes, and return an iterator at once. The iterator waits for the results."""
     if splits < 1:
         raise OptionError(f"splits: found {splits}, expected at least 1")
@@ -59,11 +76,49 @@ def start_noise_ceiling(
         raise OptionError("a noise ceiling needs a reference respondent. Name one, such as human")
     scored = {scene for group in scoring.groups for scene in scoring.images(group)} & scoring.reference
     sports = dict.fromkeys(scoring.arrays.sports[scene] for scene in sorted(scored))
-    ceilings = workers.map_with(_ceiling, (scoring, sorted(scored), splits, seed), list(sports))
-    return (ceiling for ceiling in ceilings if ceiling is not None)
+    parts = workers.map_with(_ceiling, (scoring, sorted(scored), splits, seed), list(sports))
+    return (part for part in parts if part is not None)
 
 
-def _ceiling(given: tuple[Scoring, list[int], int, int], sport: str) -> Ceiling | None:
+def finish_noise_ceiling(
+    scoring: Scoring, parts: Iterable[CeilingPart], sums: Mapping[int, FloatArray | None], *, seed: int
+) -> tuple[Ceiling, ...]:
+    """Return the noise ceilings with the groups' scores.
+
+    Args:
+        scoring: the scored groups.
+        parts: the result of `start_noise_ceiling`.
+        sums: what each image of a group adds to `wasserstein_matched` (`Draws.sums`), by the group's number. Sums that
+            are missing or None are computed.
+        seed: seed of the intervals.
+    """
+    ceilings = []
+    for part in parts:
+        scores = {}
+        for group in scoring.groups:
+            if group.name not in part.ceiling.sampling_floor or group.respondent == part.ceiling.reference:
+                continue
+            images = scoring.images(group)
+            rows = {scene: row for row, scene in enumerate(images)}
+            shared = [(rows[scene], place) for place, scene in enumerate(part.scenes) if scene in rows]
+            if shared:
+                of_group, of_uniform = np.array(shared).T
+                known = sums.get(group.number)
+                group_sums = _matched_sums(scoring, group) if known is None else known
+                scores[group.name] = _score(
+                    group_sums[of_group], part.uniform[of_uniform], scoring.policy.bootstrap, seed
+                )
+        ceilings.append(part.ceiling.model_copy(update={"score": scores}))
+    return tuple(ceilings)
+
+
+def _matched_sums(scoring: Scoring, group: Group) -> FloatArray:
+    estimator = scoring.estimator(group)
+    answers = estimator.answers
+    return estimator.statistic(METRICS["wasserstein_matched"], answers.mass, answers.unparsed).sums
+
+
+def _ceiling(given: tuple[Scoring, list[int], int, int], sport: str) -> CeilingPart | None:
     import polars as pl
 
     scoring, scored, splits, seed = given
@@ -76,8 +131,7 @@ def _ceiling(given: tuple[Scoring, list[int], int, int], sport: str) -> Ceiling 
     crowd = _Crowd(arrays, scenes, people, scoring.policy.wasserstein_unit, seed)
     halves = crowd.split_half(splits)
     uniform = crowd.distances(np.ones((1, *crowd.mass.shape)))[0]
-    uniform_sums = crowd.matched_sums(np.full_like(crowd.mass, 1 / crowd.mass.shape[-1]))
-    floors, scores = {}, {}
+    floors = {}
     for group in scoring.groups:
         if group.respondent == reference:
             continue
@@ -89,13 +143,12 @@ def _ceiling(given: tuple[Scoring, list[int], int, int], sport: str) -> Ceiling 
         if not usable.any():
             continue
         floors[group.name] = float(crowd.sampling_floor(answers)[usable].mean())
-        scores[group.name] = _score(crowd.matched_sums(answers), uniform_sums, scoring.policy.bootstrap, seed)
 
     def estimate(values: FloatArray, weights: FloatArray) -> MetricValue:
         return _mean(values, weights, scoring.policy.bootstrap, seed)
 
     leave_one_out, hits, answered = crowd.accuracies(arrays.truth[scenes])
-    return Ceiling(
+    ceiling = Ceiling(
         sport=sport,
         reference=reference,
         n_participants=len(people.ids),
@@ -106,9 +159,10 @@ def _ceiling(given: tuple[Scoring, list[int], int, int], sport: str) -> Ceiling 
         participant_accuracy=estimate(ratio(hits, answered), answered),
         uniform=float(uniform.mean()),
         sampling_floor=floors,
-        score=scores,
+        score={},
         signature=f"{scoring.signature()}|splits:{splits}|splits-seed:{seed}",
     )
+    return CeilingPart(ceiling, scenes, crowd.uniform_sums())
 
 
 def _score(group_sums: FloatArray, uniform: FloatArray, resamples: int, seed: int) -> MetricValue:
@@ -154,14 +208,15 @@ class _Crowd:
             out[:, images] = wasserstein(first[:, images], second[:, images], unit=self.unit, grid=self.grids[number])
         return out
 
-    def matched_sums(self, answers: FloatArray) -> FloatArray:
-        """Return each image's sums for the matched distance of answers, shape (n_images, 7)."""
-        out = np.zeros((len(answers), COLUMNS))
+    def uniform_sums(self) -> FloatArray:
+        """Return each image's sums for the matched distance of uniform guessing, shape (n_images, 7)."""
+        out = np.zeros((len(self.mass), COLUMNS))
+        uniform = np.full_like(self.mass, 1 / self.mass.shape[-1])
         for number in np.unique(self.grid_of):
             images = np.flatnonzero(self.grid_of == number)
             grid = self.grids[number]
             out[images], _ = wasserstein_additive(
-                answers[images], self.mass[images], unit=self.unit, grid=grid, seed=self.seed
+                uniform[images], self.mass[images], unit=self.unit, grid=grid, seed=self.seed
             )
         return out
 

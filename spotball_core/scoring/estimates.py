@@ -93,7 +93,7 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """A metric's values in the bootstrap resamples, and without each of the resampled units.
+    """A metric's values in the bootstrap resamples and without each of the resampled units, and what each image adds.
 
     Groups with the same number of units are resampled identically. If two groups have the same images, the difference
     between their values in a resample is therefore a resampled difference.
@@ -101,10 +101,12 @@ class Draws:
     Attributes:
         resampled: value in each resample, shape (n_resamples,).
         left_out: value without each unit, shape (n_units,).
+        sums: what each image adds to the metric (`Statistic.sums`), shape (n_images, k); None for a mean over sports.
     """
 
     resampled: FloatArray
     left_out: FloatArray
+    sums: FloatArray | None = None
 
 
 class Estimator:
@@ -162,7 +164,9 @@ class Estimator:
                 **self._samples(by_key[key]),
                 reason=self._why_fewer(by_key[key], statistic.enters),
             )
-        draws = {key: Draws(resampled[key], np.atleast_1d(values)) for key, values in without.items()}
+        draws = {
+            key: Draws(resampled[key], np.atleast_1d(values), statistics[key].sums) for key, values in without.items()
+        }
         return {key: values_by_key[key] for key in by_key}, draws
 
     def samples(self) -> float:

@@ -77,7 +77,7 @@ def analyze(
         OptionError: if groups are not by sport, respondent and prompt, if there is nothing to score, or if the earlier
             run cannot be compared.
     """
-    from spotball_core.scoring.ceiling import start_noise_ceiling
+    from spotball_core.scoring.ceiling import finish_noise_ceiling, start_noise_ceiling
 
     if tuple(scoring.policy.by) != PARTS:
         raise OptionError(
@@ -93,7 +93,7 @@ def analyze(
         raise OptionError("no images are left to score. Try --images all")
     # Give all work to the workers at once, the longest first, so that none of them waits.
     reference, seed = scoring.policy.reference, scoring.policy.seed
-    ceiling_results = start_noise_ceiling(scoring, seed=seed, workers=workers) if reference is not None else iter(())
+    ceiling_parts = start_noise_ceiling(scoring, seed=seed, workers=workers) if reference is not None else iter(())
     score_results = workers.map_with(_scored, scoring, scoring.groups)
     of_reference = [group for group in answered if group.respondent == reference]
     mixture_results = workers.map_with(_mixture, scoring, [*compared(answered, reference), *of_reference])
@@ -104,9 +104,11 @@ def analyze(
     page = _page_of_answers(scoring, answered, gallery, reasoning, tell)
     image_sets = scoring.image_sets()
     tell("noise ceiling")
-    ceilings = tuple(ceiling_results)
+    parts = list(ceiling_parts)
     tell("scores")
     every = list(score_results)
+    sums = {scored_group.group.number: _matched_sums(scored_group) for scored_group in every}
+    ceilings = finish_noise_ceiling(scoring, parts, sums, seed=seed)
     report = scoring.report(ceilings, [scored_group.score for scored_group in every], image_sets)
     scored = [scored_group for scored_group in every if scored_group.score.n_images]
     tell("what explains whom")
@@ -131,6 +133,11 @@ def analyze(
 
 def _scored(scoring: Scoring, group: Group) -> ScoredGroup:
     return ScoredGroup(group, *scoring.score(group))
+
+
+def _matched_sums(scored_group: ScoredGroup) -> FloatArray | None:
+    draws = scored_group.draws.get("wasserstein_matched")
+    return None if draws is None else draws.sums
 
 
 def _page_of_answers(

@@ -147,7 +147,7 @@ def baseline_responses(
         raise OptionError(f"samples: found {samples}, expected at least 1")
     names = list(BASELINES if names is None else dict.fromkeys(names))
     if not names:
-        raise OptionError(f"no baseline was named. Available: {', '.join(BASELINES)}")
+        raise OptionError(f"no baseline was named. Name at least one of {', '.join(BASELINES)}")
     common_grid(scenes)
     distributions = {name: baseline_distributions(name, scenes) for name in names}
     return drawn_responses(distributions, scenes, samples=samples, seed=seed)

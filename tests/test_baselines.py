@@ -191,7 +191,7 @@ def test_images_may_differ_in_size_but_not_grids_in_shape() -> None:
     ("arguments", "message"),
     [
         ({"names": ["center", "gpt"]}, "unknown baseline 'gpt'. Available: uniform"),
-        ({"names": []}, "no baseline was named"),
+        ({"names": []}, "no baseline was named. Name at least one of uniform, center"),
         ({"samples": 0}, "samples: found 0"),
         ({"seed": -1}, "seed: found -1"),
         ({"scenes": []}, "scenes: found none"),

@@ -838,7 +838,7 @@ class TestSignature:
         assert parts_of(report.signature)["grid"] == "6x10@mixed"
         metrics = report.groups[0].metrics
         assert metrics["euclidean_error"].value == pytest.approx((0 + 128) / 2)
-        assert (metrics["symmetric_center_bias"].reason or "").startswith("images differ in size, so their center")
+        assert (metrics["symmetric_center_bias"].reason or "").startswith("images differ in size, so distances from")
         assert metrics["center_ratio"].value is None or metrics["center_ratio"].value >= 0
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from spotball_core.counting.responses import common_grid
 from spotball_core.cue_maps.scores import cue_scores
 from spotball_core.errors import OptionError, unknown_name
 from spotball_core.grid import Grid
@@ -107,7 +108,7 @@ def baseline_distributions(name: str, scenes: Sequence[Scene]) -> FloatArray:
     """
     if name not in BASELINES:
         raise OptionError(unknown_name("baseline", name, BASELINES))
-    _check(scenes)
+    common_grid(scenes)
     return BASELINES[name].function(scenes)
 
 
@@ -146,8 +147,8 @@ def baseline_responses(
         raise OptionError(f"samples: found {samples}, expected at least 1")
     names = list(BASELINES if names is None else dict.fromkeys(names))
     if not names:
-        raise OptionError(f"no baseline was named. Available: {', '.join(BASELINES)}")
-    _check(scenes)
+        raise OptionError(f"no baseline was named. Name at least one of {', '.join(BASELINES)}")
+    common_grid(scenes)
     distributions = {name: baseline_distributions(name, scenes) for name in names}
     return drawn_responses(distributions, scenes, samples=samples, seed=seed)
 
@@ -202,21 +203,6 @@ def _draws(name: str, distributions: FloatArray, scenes: Sequence[Scene], sample
             random = generator_for(seed, name, *scene.key).random(samples)
             draws[i] = np.searchsorted(cumulative[i], random, side="right")
     return draws
-
-
-def _check(scenes: Sequence[Scene]) -> None:
-    shapes: dict[tuple[int, int], Scene] = {}
-    keys: set[tuple[str, str]] = set()
-    for scene in scenes:
-        shapes.setdefault((scene.grid.rows, scene.grid.cols), scene)
-        if scene.key in keys:
-            raise OptionError(f"scene {scene.sport}/{scene.image} occurs more than once. Pass each scene once")
-        keys.add(scene.key)
-    if len(shapes) != 1:
-        found = ", ".join(f"{rows}x{cols} ({s.sport}/{s.image})" for (rows, cols), s in shapes.items())
-        raise OptionError(
-            f"baselines need at least one scene, and one grid size for all scenes, found {found or 'no scenes'}"
-        )
 
 
 def _uniform(scenes: Sequence[Scene]) -> FloatArray:
@@ -288,7 +274,7 @@ _ALL = (
     Baseline("nearest-player", "cells near a player's box", _nearest_player),
     Baseline("prior", "where the ball is in the sport's other scenes", _prior),
     Baseline("oracle", "the ball's cells", _oracle),
-    Baseline("social", "cells that the cues favor: usual places of the ball, players, and where people look", _social),
+    Baseline("social", "usual places of the ball, places near players, and places that players look at", _social),
 )
 
 BASELINES: Mapping[str, Baseline] = MappingProxyType({baseline.name: baseline for baseline in _ALL})

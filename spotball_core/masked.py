@@ -40,7 +40,7 @@ def without_mask(values: object, what: str, error: type[SpotballError], *, missi
     if mask.ndim == 0 or (mask.any(axis=-1) != mask.all(axis=-1)).any():
         raise error(
             f"{what} has {mask.sum():,} masked values, expected rows that are masked completely or not at all. Fill "
-            "the other values, for example with .filled(0)"
+            "the masked values of the other rows, for example with .filled(0)"
         )
     return np.where(mask, np.asarray(missing, dtype=np.result_type(array.dtype, type(missing))), array.data)
 

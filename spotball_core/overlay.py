@@ -104,8 +104,8 @@ def layout(grid: Grid) -> GridLayout:
         found = GridLayout(scale, size, margin, (width * scale + 2 * margin[0], height * scale + 2 * margin[1]))
     if max(found.size) > LARGEST:
         raise GridError(
-            f"drawing {grid} needs {found.size[0]} x {found.size[1]} pixels, expected at most {LARGEST} pixels per "
-            "side. Use a coarser grid"
+            f"drawing the grid {grid} needs {found.size[0]} x {found.size[1]} pixels, expected at most {LARGEST} "
+            "pixels per side. Use a coarser grid or a smaller image"
         )
     return found
 

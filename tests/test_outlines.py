@@ -103,9 +103,9 @@ class TestForms:
             ([[0, 0, 1, 1, 2]], "even number of coordinates .* found 5"),
             ([[float(i), float(i % 7)] for i in range(MOST_POINTS + 1)], "at most 10,000 points"),
             ({"counts": [1, 2]}, r"size of a mask is \[height, width\], found None"),
-            ({"counts": [1, 2], "size": [2, 2]}, "is its number of pixels, 4, found 3"),
+            ({"counts": [1, 2], "size": [2, 2]}, "add up to 3, expected its number of pixels, 4"),
             ({"counts": [-1, 5], "size": [2, 2]}, "whole numbers of at least 0"),
-            ({"counts": [4], "size": [2, 2]}, "the mask is empty"),
+            ({"counts": [4], "size": [2, 2]}, "the mask is empty; write null"),
             ({"counts": "~~", "size": [2, 2]}, "have an invalid character"),
             ({"counts": "P", "size": [2, 2]}, "end with an incomplete number"),
             ({"counts": [0, 2**28], "size": [1, 2**28]}, "at most 20,000 pixels per side"),
@@ -257,7 +257,8 @@ class TestRates:
         overlaps = [one.groups[0].metrics["overlap_rate"].value for one in scores]
         assert overlaps == [1, 1, 1]
         warned = (
-            "1 of 2 players have an outline; `near_player_rate` and `overlap_rate` use the boxes of the other players"
+            "only 1 of 2 players have an outline, so `near_player_rate` and `overlap_rate` mix outlines and boxes. Add "
+            "the missing outlines to the scenes, or remove all"
         )
         assert [warned in one.warnings for one in scores] == [False, False, True]
         assert len({one.provenance.data for one in scores}) == 3

@@ -93,7 +93,8 @@ class Counts:
             )
         except pl.exceptions.PolarsError as error:
             raise OptionError(
-                f"counts: a column contains values of the wrong type: {str(error).splitlines()[0]}"
+                f"counts: a column contains values of the wrong type: {str(error).splitlines()[0]}. Use integers in "
+                "`cell` and `parts`, numbers in `n`, and text in the other columns"
             ) from error
         if nameless := [key for key in KEYS if table[key].null_count()]:
             raise OptionError(f"counts: the column `{nameless[0]}` is empty in some rows. Fill it in every row")
@@ -105,9 +106,11 @@ class Counts:
                 f"counts: the column `cell` contains cells outside the grid of {rows} x {cols}. Number the cells row "
                 f"by row, from 0 to {rows * cols - 1}"
             )
-        if any(one.null_count() or not one.is_finite().all() or (one < 0).any() for one in (n, parts)):
+        if wrong := [
+            one.name for one in (n, parts) if one.null_count() or not one.is_finite().all() or (one < 0).any()
+        ]:
             raise OptionError(
-                "counts: the column `n` or `parts` contains numbers that are missing, negative or not finite. Correct "
+                f"counts: the column `{wrong[0]}` contains values that are missing, negative or not finite. Correct "
                 "these rows"
             )
         if answers(table).sum() >= LIMIT:

@@ -152,7 +152,7 @@ def merged(parts: Iterable[Counts], *, participants: bool) -> Counts:
     together = Counts.merge(told_apart(part) if participants else part.pooled() for part in parts)
     if several := _of_several_kinds(together.table):
         raise OptionError(
-            f"the files contain different kinds of one respondent: {several}. Use one value per respondent in "
-            "the column `kind`"
+            f"the files give one respondent different kinds: {several}. Use one value per respondent in the column "
+            "`kind`"
         )
     return together

@@ -82,22 +82,25 @@ def _texts(sign: Sign, grid: Grid, *, image: str = "", size: str = "") -> tuple[
     n, of = f"{sign.n:,}", f"{sign.of:,}"
     unparsed = "These answers count as unparsed"
     texts = {
-        "renamed": (f"{n} of {of} image ids with a file extension", f"ids as in the scenes file, such as '{image}'"),
+        "renamed": (
+            f"{n} of {of} image ids with a file extension",
+            f"ids as in the scenes file, such as '{image}'. The extensions are ignored",
+        ),
         "zero": (
             f"row or column 0 in {n} of {of} answers",
             f"rows and columns that start at 1. If yours start at 0, add 1 to each. {unparsed}",
         ),
         "from 0": (
-            f"{n} of {of} answers that match the ball only if rows and columns start at 0",
-            "rows and columns that start at 1. Add 1 to each",
+            f"{n} of {of} answers that are correct only if rows and columns start at 0",
+            "rows and columns that start at 1. Add 1 to each row and column",
         ),
         "shares": (
-            f"all {n} points between 0 and 1",
-            f"pixels. Multiply x by the width and y by the height of the image, such as {size} pixels",
+            f"values between 0 and 1 in all {n} points",
+            f"pixels. Multiply x by the width and y by the height of the image, here {size} pixels",
         ),
         "swapped": (
             f"{n} answers that agree much better with the scenes if x and y (or row and column) are swapped",
-            "x to the right and y down (or row from the top and column from the left). Swap the two",
+            "x from the left and y from the top (or row from the top and column from the left). Swap the two values",
         ),
         "off image": (
             f"{n} of {of} points outside the image",
@@ -106,11 +109,11 @@ def _texts(sign: Sign, grid: Grid, *, image: str = "", size: str = "") -> tuple[
         "outside": (f"{n} of {of} cells outside the grid", f"cells from A1 to {grid.labels[-1]}. {unparsed}"),
         "reply": (
             f"{n} of {of} cells that look like full replies",
-            f"cells such as D5. Extract the cell from each reply. {unparsed}",
+            f"cells such as D5. Extract the cell from each reply with `spotball parse`. {unparsed}",
         ),
         "unparsed": (
             f"{n} of {of} answers without a readable cell",
-            "cells such as D5. Write each cell as row letter and column number, or use the columns row and col",
+            "cells such as D5. Write each cell as row letter and column number, or use the columns `row` and `col`",
         ),
         "line": (
             f"all {n} answers in {sign.line}",

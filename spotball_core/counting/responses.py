@@ -106,7 +106,7 @@ def common_grid(scenes: Sequence[Scene]) -> Grid:
     if len(shapes) != 1:
         listed = ", ".join(f"{rows} x {cols}" for rows, cols in shapes)
         raise OptionError(
-            f"the scenes have grids of different sizes ({listed}). Score the scenes of each grid size separately"
+            f"the scenes have grids of different sizes ({listed}). Split them by grid size and use each part separately"
         )
     return next(scene.layout for scene in scenes)
 
@@ -332,7 +332,7 @@ class Reader:
         if len(says) > 1:
             kinds = [name for name, parts in given.items() if parts]
             texts = [pl.when(one).then(pl.lit(name)) for one, name in zip(says, kinds, strict=True)]
-            found = pl.concat_str(texts, separator=", ", ignore_nulls=True)
+            found = pl.format("values for {}", pl.concat_str(texts, separator=", ", ignore_nulls=True))
             check(
                 pl.sum_horizontal(one.cast(pl.Int8) for one in says) > 1,
                 "cell",
@@ -360,7 +360,7 @@ class Reader:
             f"{sport} has {n} image{'' if n == 1 else 's'}, such as '{first}'" for sport, n, first in sports.iter_rows()
         )
         return (
-            f"an image of the scenes file: {known}. Use the ids of this file, or name another scenes file with --scenes"
+            f"an image of the scenes file: {known}. Use the ids of the scenes file, or name another one with --scenes"
         )
 
     # Problems ------------------------------------------------------------------------------------------------

@@ -147,7 +147,7 @@ def truth_of(truth: Truth, grid: Grid | None) -> BoolArray:
     if is_ground_truth(truth):
         if grid is not None and (grid.rows, grid.cols) != (truth.grid.rows, truth.grid.cols):
             raise GridError(
-                f"grid: found {grid}, but the grid of truth is {truth.grid.rows}x{truth.grid.cols}. Pass the same grid"
+                f"grid: found {grid}, but `truth` has a grid of {truth.grid.rows}x{truth.grid.cols}. Pass the same grid"
             )
         return truth.mask
     truth = [truth] if isinstance(truth, str) else values_of(truth, grid)  # type: ignore[assignment]

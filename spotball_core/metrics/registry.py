@@ -32,7 +32,8 @@ def _center_ratio(data: MetricInput) -> Callable[[FloatArray, FloatArray], Float
 def _symmetric_center_bias(data: MetricInput) -> Callable[[FloatArray, FloatArray], FloatArray]:
     if len(data.grids) > 1:
         raise OptionError(
-            "images differ in size, so their center windows cannot be pooled. Score the images of each size separately"
+            "images differ in size, so distances from their centers cannot be pooled. Score the images of each size "
+            "separately"
         )
     return lambda p, q: strategy.symmetric_center_bias(p, q, grid=data.grid)
 

@@ -358,7 +358,8 @@ def window_mask(grid: Grid, window: Window | None = None) -> BoolArray:
     if window is None:
         if (grid.rows, grid.cols) != (6, 10):
             raise OptionError(
-                f"the center window from the paper is defined for a 6 x 10 grid, but this grid is {grid}. Pass `window`"
+                f"the center window from the paper is defined for a 6 x 10 grid, but this grid is {grid}. In Python, "
+                "pass `window`"
             )
         window = PAPER_WINDOW
     (top, bottom), (left, right) = window

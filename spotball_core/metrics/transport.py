@@ -288,7 +288,8 @@ def _solve(rows: FloatArray, costs: Costs, threads: int, are_integers: bool) -> 
             warnings.simplefilter("ignore")
             problem = check_result(code)
         if problem is not None:
-            raise DistributionError(f"the transport solver did not reach the optimum: {problem}")
+            cause = problem.partition(".")[0]
+            raise DistributionError(f"the transport solver did not reach the optimum: {cause}. Use a coarser grid")
     return np.concatenate([values for values, _ in solved])
 
 

@@ -42,6 +42,7 @@ PROMPTS = {"0": "base", "1": "cue", "2": "cot"}
 TRUTH_NUMBERS = ("x", "y", "width", "height", "gt_x", "gt_y")
 """The numbers in the ground truth of each image; the last two are optional."""
 
+_BOXES = "filtered_people_boxes_long.csv"
 _IMAGE_ENDINGS = (".jpg", ".jpeg", ".png")
 _TRUTH_FILE = re.compile(r"(\w+)_gt\.csv", re.ASCII)
 _RESPONSE_FILES = (
@@ -216,7 +217,7 @@ class ReleaseReader:
     def _note_balls(self, path: Path, sport: str, images: list[str]) -> None:
         """Note how the balls' boxes were converted, and which boxes have unexpected positions."""
         if sport == SCALED_SPORT:
-            how = f"ball boxes were converted from a frame of {FRAME} x {FRAME} to pixels of the image"
+            how = f"ball boxes were converted from pixels of a {FRAME} x {FRAME} frame to pixels of the image"
         else:
             how = "`x` and `y` are read as the center of the ball's box in pixels; `gt_x` and `gt_y` are not used"
         self._note(path, how)
@@ -229,11 +230,14 @@ class ReleaseReader:
             if not set(GRID.cells_in((x1, y1, x2, y2))) & set(scene.ball_cells or ()):
                 apart.append(image)
         if beyond:
-            self._note(path, f"the ball's box extends beyond the image, and is not clipped, in: {listed(beyond)}")
+            self._note(
+                path, f"the ball's box extends beyond the edge of these images, and is not clipped: {listed(beyond)}"
+            )
         if apart:
             self._note(
                 path,
-                f"the ball's box is outside the annotated cells in these images: {listed(apart)}. Scores use the cells",
+                f"the ball's box is outside the annotated cells in these images: {listed(apart)}. Scores use the "
+                "annotated cells",
             )
 
     # Players -------------------------------------------------------------------------------------------------
@@ -242,7 +246,7 @@ class ReleaseReader:
         """Read the players' boxes, and the images on which no players were found."""
         folder = self.data / "analysis" / "player_proximity"
         for name, read in (
-            ("filtered_people_boxes_long.csv", self._read_boxes),
+            (_BOXES, self._read_boxes),
             ("filtered_people_image_summary.csv", self._read_summary),
         ):
             with self._collecting():
@@ -283,7 +287,8 @@ class ReleaseReader:
             if n_players != (n_boxes := len(self.players.get((sport, image), ()))):
                 self._note(
                     path,
-                    f"{sport} {image} has {n_players} players in this file, but {n_boxes} boxes. The boxes are used",
+                    f"{sport} {image} has {n_players} players in this file, but {n_boxes} boxes in {_BOXES}. Scores "
+                    "use these boxes",
                 )
 
     # Responses -----------------------------------------------------------------------------------------------

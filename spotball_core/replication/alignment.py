@@ -41,7 +41,7 @@ def _over_uniform(material: Material, figure: Published) -> ReplicatedFigure:
         uniform = _uniform(material, way, sport)[_EXACT] if distance is not None else None
         ratios.append(distance / uniform if distance is not None and uniform else None)
     reproduced, standard = ratios
-    note = "needs the answers of people, and of the model to all three prompts" if reproduced is None else None
+    note = "needs the answers of people, and the model's answers to all three prompts" if reproduced is None else None
     return judge(figure, reproduced, standard, cause=causes.any_run(material, conditions), note=note)
 
 

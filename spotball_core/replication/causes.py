@@ -19,10 +19,13 @@ MERGED = (
     "players of each image"
 )
 PEOPLE_MIXED = (
-    "people mixed across sports: answers were matched to images by number alone, so an answer could be matched to "
-    "another sport (.jpg files came first); the standard uses the sport of each answer"
+    "people mixed across sports: answers were matched to images by number alone, so an answer could be matched to an "
+    "image of another sport; the standard uses the sport of each answer"
 )
-SOCCER_TRUTH = "soccer's truth for all sports: the guesses in all sports were divided by the prior of soccer"
+SOCCER_TRUTH = (
+    "soccer's truth for all sports: the published ratio divides the share of guesses of all sports in the center "
+    "window by the share of soccer's balls there; the standard uses the balls of all scored images"
+)
 NO_FIT = (
     "no optimum inside the range: for any guesses, the objective increases with tau and decreases with theta, so its "
     "maximum is at the edge of the tested range"
@@ -77,12 +80,12 @@ def _uneven(answers: list[float], expected: int | None, respondent: str) -> str 
         return None
     fewest, most = round(min(answers)), round(max(answers))
     if most > expected:
-        return f"more samples: up to {most} answers per image, not {expected}"
+        return f"more samples: up to {most} answers per image, but the paper states {expected}"
     if fewest == expected:
         return None
     if respondent == PEOPLE:
-        return f"fewer people: {fewest} answers per image, not {expected}"
+        return f"fewer people: {fewest} answers per image, but the paper states {expected}"
     if fewest == most:
-        return f"fewer samples: {most} answers per image, not {expected}"
+        return f"fewer samples: {most} answers per image, but the paper states {expected}"
     short = sum(n < expected for n in answers)
-    return f"a short run: fewer than {expected} answers on {short} of {len(answers)} images"
+    return f"a short run: {short} of {len(answers)} images have fewer than the {expected} answers that the paper states"

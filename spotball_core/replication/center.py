@@ -49,7 +49,7 @@ def _over_sports(material: Material, figure: Published) -> ReplicatedFigure:
         return judge(
             figure,
             None,
-            note="needs the answers for all sports"
+            note="needs the answers of people for all sports"
             if respondents == (PEOPLE,)
             else "needs the answers of all models for all sports",
         )

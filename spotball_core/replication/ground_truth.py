@@ -18,12 +18,12 @@ from spotball_core.replication.record import ReplicatedFigure, judge
 WHERE = "ground truth"
 
 RULE = (
-    "rule: the ball's cells are those that a rectangle touches, including its edges. The rectangle's center is (gt_x, "
-    "gt_y) in soccer and (x, y) in the other sports, and its size is the unconverted width and height. standard: "
-    "number of images in which the ball's box in pixels gives the same cells"
+    "rule: the ball's cells are those that a rectangle touches, including its edges. The rectangle's center is "
+    "(`gt_x`, `gt_y`) in soccer and (`x`, `y`) in the other sports, and its size is the unconverted `width` and "
+    "`height`. The standard value is the number of images in which the ball's box in pixels gives the same cells"
 )
 EFFECT = (
-    "reproduced: value with the published cells, which the scores use. standard: value with the cells of the ball's "
+    "the reproduced value uses the published cells, as the scores do; the standard value uses the cells of the ball's "
     "box in pixels. Entropy, near-player rate, overlap rate and Wasserstein distance do not depend on these cells"
 )
 
@@ -105,7 +105,7 @@ def _changed(truth: _Truth, sport: str) -> ReplicatedFigure:
     changed = truth.differing(truth.in_pixels)
     changes = [f"{key[1]}: {_joined(truth.published[key])} to {_joined(truth.in_pixels[key])}" for key in changed]
     n = float(len(changed))
-    figure = _figure("images whose cells differ from those of the box in pixels", sport)
+    figure = _figure("images whose cells differ from the cells of the ball's box in pixels", sport)
     return judge(figure, n, n, note=listed(changes, most=len(changes)) or None)
 
 

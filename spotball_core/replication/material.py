@@ -304,7 +304,7 @@ def reading_order(condition: tuple[str | None, str | None, str | None] | None) -
 def absent(figure: Published) -> str | None:
     """Return the note for a figure that a release file should contain but does not."""
     return (
-        f"{figure.read_from.rsplit('/', 1)[-1]} in this copy does not contain the figure"
+        f"{figure.read_from.rsplit('/', 1)[-1]} in this copy of the release does not contain this value"
         if figure.value is None
         else None
     )

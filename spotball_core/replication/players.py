@@ -20,13 +20,13 @@ _POLICY = ScorePolicy.paper()
 _KEYS = {"near-player rate": "near_player_rate", "overlap rate": "overlap_rate"}
 
 NEAR_BY_SEARCH = (
-    "found by search, because the paper does not describe the method: (gt_x, gt_y) is used unchanged, although it is "
-    "not the ball's position in basketball and volleyball; players are merged by file name; the result is the mean of "
-    "the rates of the three sports"
+    "the method was found by search, because the paper does not describe it: (`gt_x`, `gt_y`) is used unchanged, "
+    "although it is not the ball's position in basketball and volleyball; players are merged by file name; the result "
+    "is the mean of the rates of the three sports"
 )
 OVERLAP_BY_SEARCH = (
-    "found by search, because the paper does not describe the method: the ball's box is used, players are merged by "
-    "file name, and all images have the same weight"
+    "the method was found by search, because the paper does not describe it: the ball's box is used, players are "
+    "merged by file name, and all images have the same weight"
 )
 
 Key = tuple[str, str]
@@ -59,7 +59,8 @@ def _rate(material: Material, figure: Published) -> ReplicatedFigure:
         mixed = causes.PEOPLE_MIXED
         if joined and figure.n is not None and joined.n != figure.n:
             cause = (
-                f"another mix of people: the published figure has {figure.n:,} answers, these data have {joined.n:,}"
+                f"other answers of people: the published figure is from {figure.n:,} answers, but these data have "
+                f"{joined.n:,}"
             )
     notes = [mixed if joined and joined.mixed else None, absent(figure)]
     return judge(figure, reproduced, standard, cause=cause, note="; ".join(filter(None, notes)) or None)
@@ -68,7 +69,7 @@ def _rate(material: Material, figure: Published) -> ReplicatedFigure:
 def _extreme_of_people(material: Material, figure: Published) -> ReplicatedFigure:
     """Check the lowest or highest near-player rate of people over sports, in percent."""
     if not material.asked_everything(PEOPLE):
-        return judge(figure, None, note="needs the answers for all sports")
+        return judge(figure, None, note="needs the answers of people for all sports")
     extreme = min if figure.quantity.startswith("lowest") else max
     people = material.of(PEOPLE)
     rates = [joined.near_player_rate for condition in people if (joined := material.joined(condition))]
@@ -153,10 +154,10 @@ def _pooled(by_sport: Found) -> float | None:
 
 def _said(published: Found, standard: Found, how: str) -> str | None:
     """Describe the numbers of balls near players in each sport, as published and by the standard."""
-    parts = [_counts(published)] if published else []
+    parts = [f"published method: {_counts(published)}"] if published else []
     parts += [f"standard, with only the players of each image: {_counts(standard)}"] if standard else []
     return "; ".join([*([] if _complete(published) else ["needs the images of all sports"]), *parts, how])
 
 
 def _counts(by_sport: Found) -> str:
-    return ", ".join(f"{sport} {sum(near)} of {len(near)}" for sport, near in by_sport.items())
+    return ", ".join(f"{sum(near)} of {len(near)} balls in {sport}" for sport, near in by_sport.items())

@@ -86,7 +86,7 @@ def to_summary(replication: Replication, *, to_terminal: bool = False) -> str:
     notes = []
     if unchecked := [place for place in places if not place.checked]:
         names = ", ".join(place.title.partition(":")[0] for place in unchecked)
-        notes.append(f"No value can be checked in: {names}.")
+        notes.append(f"No value can be checked in these places: {names}.")
     return first_screen(
         headline(replication),
         ["place in the paper", "match", "known\nreason", "no known\nreason", "no\ndata"],

@@ -29,7 +29,9 @@ def check_accuracy(material: Material) -> Iterator[ReplicatedFigure]:
         n = material.n_scored(figure.condition)
         differs = figure.n is not None and n is not None and figure.n != n
         cause = (
-            f"another run: the published figure has {figure.n:,} answers, these data have {n:,}" if differs else None
+            f"another run: the published figure is from {figure.n:,} answers, but these data have {n:,}"
+            if differs
+            else None
         )
         yield judge(figure, reproduced, standard, cause=cause, note=absent(figure))
     for figure in material.printed(*_IN_TEXT):
@@ -44,7 +46,7 @@ def _extreme(material: Material, figure: Published) -> ReplicatedFigure:
         return judge(
             figure,
             None,
-            note="needs the answers for all sports"
+            note="needs the answers of people for all sports"
             if respondents == (PEOPLE,)
             else "needs the answers of all models for all sports",
         )

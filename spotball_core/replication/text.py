@@ -16,8 +16,9 @@ HEADS = ("published", "reproduced", "standard", "status")
 
 _MOST_DECIMALS = 4
 _ABOUT = (
-    "published: the printed figure. reproduced: computed with the published method. standard: computed with the "
-    "standard policy of spotball score. A match agrees with the published figure to its printed precision."
+    "The published value is the number that the paper prints. The reproduced value is computed with the published "
+    "method, and the standard value with the standard policy of `spotball score`. A match agrees with the published "
+    "value to its printed precision."
 )
 
 
@@ -97,7 +98,7 @@ def _summary(replication: Replication) -> str:
     explanation = f"{unexplained} unexplained" if unexplained else "each with a known cause"
     mismatches = statuses.count("mismatch")
     return (
-        f"{len(statuses)} figures: {_number(statuses.count('match'), 'match', 'matches')}, "
+        f"{_number(len(statuses), 'published value')}: {_number(statuses.count('match'), 'match', 'matches')}, "
         f"{_number(mismatches, 'mismatch', 'mismatches')}{f' ({explanation})' if mismatches else ''}, "
         f"{statuses.count('no data')} without data to check them"
     )
@@ -126,7 +127,7 @@ def _sections(replication: Replication) -> Iterator[_Section]:
 
 def _lacking(section: _Section) -> list[str]:
     return [
-        f"no data for {_number(count, 'figure')}{f' ({need})' if need else ''}: {names}"
+        f"no data for {_number(count, 'value')}{f' ({need})' if need else ''}: {names}"
         for count, names, need in section.without
     ]
 

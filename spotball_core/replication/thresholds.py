@@ -25,7 +25,11 @@ def check(material: Material) -> Iterator[ReplicatedFigure]:
     reproduced, standard = (_fit(scoring) for scoring in (material.paper, material.standard))
     for figure in material.printed("figure 10"):
         values = [fit[figure.quantity] if fit else None for fit in (reproduced, standard)]
-        note = "computed from the answers in these data" if reproduced and not _is_whole(material) else None
+        note = (
+            "computed from the available answers only, because some answers of the release are missing"
+            if reproduced and not _is_whole(material)
+            else None
+        )
         yield judge(figure, *values, cause=causes.NO_FIT, note=note)
     for figure in material.printed("section 8.2"):
         yield _median(material, figure)
@@ -42,7 +46,7 @@ def _fit(scoring: Scoring) -> dict[str, float] | None:
     return {
         "tau at the maximum": tau,
         "theta at the maximum": theta,
-        "objective at 0.08 and 0.02 over its maximum": float(
+        "objective at tau 0.08 and theta 0.02, divided by its maximum": float(
             ratio(surface.objective[published].max(), surface.objective.max())
         ),
     }

@@ -33,7 +33,7 @@ def polygons_of_mask(mask: dict[str, Any]) -> tuple[Polygon, ...]:
         for column, top, bottom in _columns(start, end, height)
     ]
     if not spans:
-        raise ValueError("the mask is empty")
+        raise ValueError("the mask is empty; write null if the outline is not known")
     return polygons_of_shape(shapely.union_all(shapely.box(*zip(*spans, strict=True))))
 
 
@@ -52,7 +52,7 @@ def _checked(mask: dict[str, Any]) -> tuple[int, list[int]]:
         )
     if sum(counts) != size[0] * size[1]:
         raise ValueError(
-            f"the sum of a mask's counts is its number of pixels, {size[0] * size[1]}, found {sum(counts)}"
+            f"the counts of a mask add up to {sum(counts)}, expected its number of pixels, {size[0] * size[1]}"
         )
     return size[0], list(counts)
 

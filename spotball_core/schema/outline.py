@@ -76,7 +76,7 @@ def _open(polygon: Polygon) -> Polygon:
     if len(set(polygon)) < 3:
         raise ValueError(f"a polygon has at least 3 points, found {len(set(polygon))}")
     if _on_a_line(polygon):
-        raise ValueError("a polygon whose points do not lie on one line")
+        raise ValueError("expected a polygon whose points do not lie on one line")
     return polygon
 
 

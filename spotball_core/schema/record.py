@@ -38,19 +38,19 @@ def _not_missing(value: object) -> object:
 
 def _name(text: str) -> str:
     if len(text) > MOST_SIGNS or _CONTROL.search(text):
-        raise ValueError(NAME_RULE)
+        raise ValueError(f"expected {NAME_RULE}")
     return text
 
 
 def _identifier(text: str) -> str:
     if "/" in text or "\\" in text or text in (".", ".."):
-        raise ValueError("a name without / and \\, other than . and ..")
+        raise ValueError("expected a name without / and \\, other than . and ..")
     return text
 
 
 def _relative(text: str) -> str:
     if not is_relative(text):
-        raise ValueError(PATH_RULE)
+        raise ValueError(f"expected {PATH_RULE}")
     return text
 
 

@@ -205,5 +205,6 @@ class ScoreReport(Record):
         criteria = {key: value for key, value in criteria.items() if value is not None}
         matches = [g for g in self.groups if all(getattr(g, key) == value for key, value in criteria.items())]
         if len(matches) != 1:
-            raise KeyError(f"{len(matches)} groups match {criteria}, expected one")
+            advice = ". Pass sport and prompt" if matches else ""
+            raise KeyError(f"{len(matches)} groups match {criteria}, expected one{advice}")
         return matches[0]

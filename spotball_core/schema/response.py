@@ -128,12 +128,13 @@ class PredictionDistribution(_Answer):
         """
         mass = np.zeros(grid.n_cells)
         if isinstance(self.probabilities, dict):
-            indices = [grid.index(label) for label in self.probabilities]
-            if len(set(indices)) < len(indices):
-                raise DistributionError(
-                    "probabilities: a cell is named twice, with different spellings. Name each cell once"
-                )
-            mass[indices] = list(self.probabilities.values())
+            labels: dict[int, str] = {}
+            for label in self.probabilities:
+                if (first := labels.setdefault(grid.index(label), label)) != label:
+                    raise DistributionError(
+                        f"probabilities: {first!r} and {label!r} name the same cell. Name each cell once"
+                    )
+            mass[list(labels)] = list(self.probabilities.values())
         else:
             if len(self.probabilities) != grid.n_cells:
                 raise DistributionError(

@@ -51,7 +51,7 @@ class PlayerBox(Record):
     def _from_sequence(cls, value: Any) -> Any:
         if isinstance(value, (list, tuple)):
             if len(value) != 4:
-                raise ValueError(f"the box has {len(value)} numbers instead of 4 (x1, y1, x2, y2)")
+                raise ValueError(f"expected 4 numbers x1, y1, x2, y2, not {len(value)}")
             return dict(zip(("x1", "y1", "x2", "y2"), value, strict=True))
         return value
 
@@ -176,7 +176,7 @@ class Scene(Record):
             shape = {"rows": grid.rows, "cols": grid.cols}
             size = {"width": grid.width, "height": grid.height}
             if any(value.get(side, pixels) != pixels for side, pixels in size.items()):
-                raise ValueError(f"width or height is not that of the grid {grid}")
+                raise ValueError(f"`width` or `height` is not that of the grid {grid}. Omit both")
             return {**value, **size, "grid": shape}
         return value
 
@@ -189,7 +189,9 @@ class Scene(Record):
     def _outlines_fit(self) -> Scene:
         for number, box, outline in self._by_player("player_outlines", self.player_outlines):
             if not _meet(box, outline):
-                raise ValueError(f"the outline of player {number} lies outside the player's box; are both in pixels?")
+                raise ValueError(
+                    f"the outline of player {number} lies outside the player's box. Give both in pixels of the image"
+                )
         return self
 
     @model_validator(mode="after")
@@ -197,7 +199,8 @@ class Scene(Record):
         for number, box, points in self._by_player("player_keypoints", self.player_keypoints):
             if not near_box(points, box.corners):
                 raise ValueError(
-                    f"no detected keypoint of player {number} lies in or near the player's box; are both in pixels?"
+                    f"no detected keypoint of player {number} lies in or near the player's box. Give both in pixels of "
+                    "the image"
                 )
         return self
 

@@ -119,7 +119,10 @@ class Accumulator:
         """Add the counts of other accumulators; raise OptionError if their scenes differ."""
         for other in others:
             if [scene.key for scene in other.scenes] != [scene.key for scene in self.scenes]:
-                raise OptionError("accumulators of different scenes cannot be merged")
+                raise OptionError(
+                    "accumulators of different scenes cannot be merged. Create them with the same scenes in the same "
+                    "order"
+                )
             parts = self._parts + other._parts
             self._whole += other._whole + parts // PARTS
             self._parts = parts % PARTS

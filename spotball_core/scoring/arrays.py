@@ -142,7 +142,8 @@ def scorer(metric: str, *, grid: Grid | None = None) -> Scorer:
     record = _metric(metric, {"truth": None})
     if record.direction not in ("lower", "higher") or "truth" not in record.needs:
         raise OptionError(
-            f"{metric} cannot be a scorer. Use a metric of the ground truth with a better direction, such as accuracy"
+            f"{metric} cannot be a scorer. Use a metric that compares guesses with the ground truth and for which "
+            "higher or lower is better, such as accuracy"
         )
     return Scorer(metric, grid)
 

@@ -261,7 +261,7 @@ def _mean(values: FloatArray, weights: FloatArray, resamples: int, seed: int) ->
     """Return the weighted mean over images that have a value, with an interval from a bootstrap over images."""
     known = np.isfinite(values) & (weights > 0)
     if not known.any():
-        return MetricValue(value=None, reason="no image has a value")
+        return MetricValue(value=None, reason="too few responses, or no ground truth")
     sums = np.stack([np.where(known, weights * np.where(known, values, 0.0), 0.0), np.where(known, weights, 0.0)], -1)
     total = sums.sum(axis=0)
     drawn = resample_weights(len(values), resamples, seed) @ sums if resamples else None

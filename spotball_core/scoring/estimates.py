@@ -205,7 +205,7 @@ class Estimator:
         if not metric.is_matched or not self.answers.mass.any():
             return metric.no_value
         of_reference = (
-            f", and at least {sampling.LEAST_REFERENCE} of the reference" if "reference" in metric.needs else ""
+            f", and at least {sampling.LEAST_REFERENCE} from the reference" if "reference" in metric.needs else ""
         )
         return f"matching needs at least {metric.least_responses} responses per image{of_reference}"
 

@@ -88,7 +88,8 @@ class Scoring:
         if not strangers.is_empty():
             sport, image = strangers.select("sport", "image").row(0)
             raise OptionError(
-                f"the scenes do not contain the image {sport}/{image} of the counts. Use the ids of the scenes"
+                f"the counts contain the image {sport}/{image}, but the scenes do not. Use the scenes with which the "
+                "responses were counted"
             )
         respondents = table["respondent"].unique().sort().to_list()
         if self.policy.reference is not None and self.policy.reference not in respondents:
@@ -162,8 +163,8 @@ class Scoring:
                 without = len(others & of_sport)
                 if without - left > COSTLY_GAP * without:
                     warnings.append(
-                        f"{name} did not answer {without - left} of the {without} {sport} images that the others "
-                        f"share, so all groups are scored on {left} images. To change this, {advice}"
+                        f"{name} did not answer {without - left} of the {without} {sport} images that all others "
+                        f"answered, so all groups are scored on {left} {sport} images. To change this, {advice}"
                     )
         return warnings
 
@@ -370,8 +371,8 @@ def _mixed_outlines(scenes: Sequence[Scene]) -> Iterator[str]:
     n_outlines = sum(outline is not None for scene in scenes for outline in scene.player_outlines or ())
     if 0 < n_outlines < n_players:
         yield (
-            f"{n_outlines:,} of {n_players:,} players have an outline; `near_player_rate` and `overlap_rate` use the "
-            "boxes of the other players"
+            f"only {n_outlines:,} of {n_players:,} players have an outline, so `near_player_rate` and `overlap_rate` "
+            "mix outlines and boxes. Add the missing outlines to the scenes, or remove all"
         )
 
 
@@ -384,8 +385,8 @@ def _uneven_samples(groups: Sequence[GroupScore]) -> Iterator[str]:
         if sizes and max(sizes) > UNEVEN * min(sizes):
             where = f"{sport}: " if sport else ""
             yield (
-                f"{where}the number of responses per image ranges from {min(sizes):g} to {max(sizes):g}. Compare "
-                "groups by matched metrics"
+                f"{where}the number of responses per image ranges from {min(sizes):g} to {max(sizes):g}, which affects "
+                "some metrics. Compare groups by their matched versions, such as `wasserstein_matched`"
             )
 
 

@@ -93,11 +93,11 @@ def score(
     if ceiling and not ceilings:
         missing.append(
             f"there is no noise ceiling, because the answers of {policy.reference} have fewer than two participants. "
-            "Add a column `participant`"
+            "Add a column `participant` to the responses"
         )
     if policy.cluster == "participant" and not (counts.has_participants and counts.table["participant"].count()):
         missing.append(
-            "the responses have no participants, so images were resampled instead. Add a column `participant`"
+            "the responses have no participants, so images were resampled instead. Add a column `participant` to them"
         )
     return report.model_copy(update={"warnings": (*report.warnings, *missing)}) if missing else report
 
@@ -146,7 +146,7 @@ def load_counts(
         counts = _counted(dataset.response_files, known, participants, engine, pool)
     else:
         if scenes is None:
-            raise OptionError("scenes: found none. Pass scenes, or responses as a dataset folder")
+            raise OptionError("scenes: found none. Pass `scenes`, or a dataset folder as `responses`")
         known = read_scenes(scenes) if isinstance(scenes, (str, Path)) else list(scenes)
         if others := {type(scene).__name__ for scene in known if not isinstance(scene, Scene)}:
             raise OptionError(

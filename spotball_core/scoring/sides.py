@@ -80,7 +80,7 @@ def groups_named(scoring: Scoring, name: str) -> list[Group]:
     """
     if "respondent" not in scoring.policy.by:
         raise OptionError(
-            "respondents cannot be named, because groups are not split by respondent. Add respondent to `by`"
+            f"{name!r} cannot be selected, because groups are not split by respondent. Add respondent to `by`"
         )
     names = [(str(group.respondent), group.prompt) for group in scoring.groups]
     pairs = named(names, name)

@@ -162,7 +162,7 @@ def _notes(report: ScoreReport, rows: Sequence[SummaryRow]) -> Iterator[str]:
         yield "warning: the rows cover different sports, so they cannot be compared. Select one sport with --sport"
     if any(row.value("wasserstein_matched").value is not None for row in rows):
         title = METRICS["wasserstein_matched"].title_under(report.policy)
-        yield f"Wasserstein is the distance from the guesses of {report.policy.reference} ({title})."
+        yield f"The Wasserstein column shows the distance from the guesses of {report.policy.reference} ({title})."
     unparsed = [
         f"{_name(rows, row)} {n:,} of {sum(group.n_responses for group in row.groups):,}"
         for row in rows

@@ -120,7 +120,7 @@ def _ceilings(report: ScoreReport) -> Iterator[Titled]:
         "sport",
         "participants",
         "images",
-        f"Distance between two halves ({unit})",
+        f"Distance between two halves of the participants ({unit})",
         f"Distance of uniform guessing ({unit})",
     ]
     rows = [
@@ -194,7 +194,7 @@ def _foot(report: ScoreReport) -> str:
         if report.policy.cluster == "participant"
         else "images"
     )
-    spread = "± is the standard deviation over images. " if report.groups else ""
+    spread = "The number after ± is the standard deviation over images. " if report.groups else ""
     intervals = (
         f"Brackets show 95% bootstrap intervals over {drawn}."
         if report.policy.bootstrap

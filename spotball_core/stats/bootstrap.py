@@ -56,8 +56,10 @@ def weight_blocks(n: int, resamples: int, seed: int | np.random.Generator = 0, *
         >>> [len(rows) for rows in weight_blocks(3, 5, block=2)]
         [2, 2, 1]
     """
-    if n < 1 or resamples < 0:
-        raise OptionError(f"found {resamples} resamples of {n} units, expected at least 0 resamples of at least 1 unit")
+    if n < 1:
+        raise OptionError(f"n: found {n}, expected at least 1")
+    if resamples < 0:
+        raise OptionError(f"resamples: found {resamples}, expected at least 0")
     starts = range(0, resamples, block)
     if isinstance(seed, int) and n * resamples <= _CACHED:
         weights = _cached_weights(n, resamples, seed)

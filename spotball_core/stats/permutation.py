@@ -47,11 +47,9 @@ class Swaps:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.n < 1 or self.permutations < 1:
-            raise OptionError(
-                f"found {self.permutations} permutations of {self.n} images, expected at least 1 permutation of "
-                "at least 1 image"
-            )
+        for name, value in (("n", self.n), ("permutations", self.permutations)):
+            if value < 1:
+                raise OptionError(f"{name}: found {value}, expected at least 1")
 
     @property
     def exact(self) -> bool:

@@ -74,7 +74,10 @@ def synthetic_poses(
 
 def _posed(scene: Scene, noise: PoseNoise, seed: int) -> Scene:
     if not scene.players or scene.ball_box is None:
-        raise OptionError(f"{scene.sport}/{scene.image} needs players and the ball's bounding box to get keypoints")
+        raise OptionError(
+            f"scene {scene.sport}/{scene.image} needs players and the ball's bounding box, because synthetic keypoints "
+            "are computed from them"
+        )
     rng = generator_for(seed, "poses", *scene.key)
     x1, y1, x2, y2 = scene.ball_box
     ball = np.array([(x1 + x2) / 2, (y1 + y2) / 2])

@@ -38,7 +38,10 @@ def report(data: Path) -> ScoreReport:
     return score(data, reference="human", bootstrap=20, seed=3)
 
 
-UNEVEN = "warning: soccer: the number of responses per image ranges from 1 to 3. Compare groups by matched metrics\n"
+UNEVEN = (
+    "warning: soccer: the number of responses per image ranges from 1 to 3, which affects some metrics. Compare groups "
+    "by their matched versions, such as `wasserstein_matched`\n"
+)
 OPTIONS = ("--reference", "human", "--bootstrap", "20", "--seed", "3")
 
 

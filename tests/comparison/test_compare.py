@@ -383,7 +383,9 @@ def test_options_that_do_not_work(three: Scoring) -> None:
     with pytest.raises(OptionError, match="permutations"):
         compare(three, "m/base", "m/cot", permutations=0)
     by_prompt = Scoring(three.counts, three.arrays.scenes, ScorePolicy.standard(by=("prompt",)))
-    with pytest.raises(OptionError, match=r"not split by respondent\. Add respondent to `by`"):
+    with pytest.raises(
+        OptionError, match=r"^'m' cannot be selected, .* not split by respondent\. Add respondent to `by`"
+    ):
         compare(by_prompt, "m", "human")
     rng = np.random.default_rng(15)
     a, b = drawn(rng, 4, 5), drawn(rng, 4, 5)

@@ -95,12 +95,12 @@ class TestOf:
         [
             ({"cell": 60}, "outside the grid of 6 x 10"),
             ({"cell": -1}, "outside the grid of 6 x 10"),
-            ({"n": -1.0}, "negative"),
-            ({"n": float("nan")}, "not finite"),
-            ({"n": float("inf")}, "not finite"),
-            ({"n": None}, "missing"),
-            ({"parts": -1}, "negative"),
-            ({"parts": None}, "missing"),
+            ({"n": -1.0}, "the column `n` contains values that are missing, negative"),
+            ({"n": float("nan")}, "the column `n` contains values that are missing, negative"),
+            ({"n": float("inf")}, "the column `n` contains values that are missing, negative"),
+            ({"n": None}, "the column `n` contains values that are missing, negative"),
+            ({"parts": -1}, "the column `parts` contains values that are missing, negative"),
+            ({"parts": None}, "the column `parts` contains values that are missing, negative"),
             ({"n": 2.0**53}, r"2\*\*53 or more answers"),
             ({"n": 2.0**53 - 2, "parts": PARTS}, r"2\*\*53 or more answers"),
             ({"kind": "alien"}, "kind: found 'alien', expected one of human, model, baseline"),
@@ -113,7 +113,9 @@ class TestOf:
 
     @pytest.mark.parametrize("change", [{"n": "many"}, {"cell": "D5"}])
     def test_text_for_numbers(self, change: dict[str, Any]) -> None:
-        with pytest.raises(OptionError, match="a column contains values of the wrong type"):
+        with pytest.raises(
+            OptionError, match=r"a column contains values of the wrong type: .*\. Use integers in `cell`"
+        ):
             Counts.of(pl.DataFrame([{**ROW, **change}]), rows=6, cols=10)
 
     @pytest.mark.parametrize("column", [*KEYS, "cell", "n"])

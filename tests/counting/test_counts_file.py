@@ -140,7 +140,9 @@ def test_a_message_names_file_field_and_what_is_expected(fields: dict[str, objec
 def test_a_respondent_has_one_kind_in_all_files(tmp_path: Path) -> None:
     for name, kind in (("a", "model"), ("b", "human")):
         pl.DataFrame([{**ROW, "kind": kind}]).write_parquet(tmp_path / f"{name}.counts")
-    with pytest.raises(OptionError, match="human and model for the respondent 'm'"):
+    with pytest.raises(
+        OptionError, match="give one respondent different kinds: human and model for the respondent 'm'"
+    ):
         score([tmp_path / "a.counts", tmp_path / "b.counts"], KNOWN, bootstrap=0)
 
 

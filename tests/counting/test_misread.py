@@ -95,10 +95,15 @@ MISREAD: dict[str, tuple[list[Row], str, str, str]] = {
     "from 0, without any 0": (
         [row for row in changed("row", from_0) if row["row"] and row["col"]],
         "row, col",
-        "27 of 27 answers that match the ball only if rows and columns start at 0",
+        "27 of 27 answers that are correct only if rows and columns start at 0",
         "Add 1 to each",
     ),
-    "shares": (changed("x", as_shares), "x, y", "all 40 points between 0 and 1", "Multiply x by the width and y"),
+    "shares": (
+        changed("x", as_shares),
+        "x, y",
+        "values between 0 and 1 in all 40 points",
+        "height of the image, here 640 x 360",
+    ),
     "off the image": (
         changed("x", lambda row, n: {"x": 700} if n == 7 else {}),
         "x, y",
@@ -147,25 +152,25 @@ MISREAD: dict[str, tuple[list[Row], str, str, str]] = {
         changed("x", lambda row, _: {"x": row["y"], "y": row["x"]}),
         "x, y",
         "40 answers that agree much better with the scenes if x and y (or row and column) are swapped",
-        "Swap the two",
+        "Swap the two values",
     ),
     "row and col swapped": (
         changed("row", lambda row, _: {"row": row["col"], "col": row["row"]}),
         "row, col",
         "40 answers that agree much better",
-        "Swap the two",
+        "Swap the two values",
     ),
     "labels swapped": (
         [{"image": row["image"], "cell": f"{'ABCDEFGHIJ'[row['col'] - 1]}{row['row']}"} for row in right(KNOWN, "row")],
         "cell",
         "40 answers that agree much better",
-        "Swap the two",
+        "Swap the two values",
     ),
     "file extensions": (
         changed("cell", lambda row, _: {"image": f"{row['image']}.JPG"}),
         "image",
         "40 of 40 image ids with a file extension (line ",
-        "ids as in the scenes file, such as '100'",
+        "ids as in the scenes file, such as '100'. The extensions are ignored",
     ),
 }
 
@@ -205,7 +210,7 @@ class TestSigns:
         assert str(warning) == (
             f"{tmp_path}/m.csv:2: cell: found 5 of 40 answers without a readable cell (line 2: 'not sure'; line 10: "
             "'not sure'; line 18: 'not sure'), expected cells such as D5. Write each cell as row letter and column "
-            "number, or use the columns row and col"
+            "number, or use the columns `row` and `col`"
         )
         rows = [{**row, "x": 650.0} for row in right(KNOWN[:1], "x")]
         (warning,) = read_counts(write_csv(tmp_path / "n.csv", rows), KNOWN).warnings

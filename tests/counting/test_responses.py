@@ -446,18 +446,23 @@ BAD_ROWS = [
     ({"image": "2", "row": "3", "col": None}, "col", "no value, but a value in row", "values in both columns"),
     ({"image": "2", "row": "1.5", "col": "2"}, "row", "'1.5'", "a whole number"),
     ({"image": "2", "row": "1", "col": "B"}, "col", "'B'", "a whole number"),
-    ({"image": "2", "cell": "D5", "x": "1", "y": "1"}, "cell", "cell, x and y", "only one form of answer"),
-    ({"image": "2", "cell": "D5", "row": "4", "col": "5"}, "cell", "cell, row and col", "only one form of answer"),
+    ({"image": "2", "cell": "D5", "x": "1", "y": "1"}, "cell", "values for cell, x and y", "only one form of answer"),
+    (
+        {"image": "2", "cell": "D5", "row": "4", "col": "5"},
+        "cell",
+        "values for cell, row and col",
+        "only one form of answer",
+    ),
     (
         {"image": "2", "cell": "D5", "probabilities": {"D5": 1}},
         "cell",
-        "cell, probabilities",
+        "values for cell, probabilities",
         "only one form of answer",
     ),
     (
         {"image": "2", "x": "1", "y": "1", "probabilities": {"D5": 1}},
         "cell",
-        "x and y, probabilities",
+        "values for x and y, probabilities",
         "only one form of answer",
     ),
     (

@@ -285,7 +285,10 @@ def test_a_solver_that_gives_up_is_an_error(threads: int, monkeypatch: pytest.Mo
     p, q = everywhere(40)
     only_pot(monkeypatch)
     monkeypatch.setattr(module, "_MAX_PIVOTS", 1)
-    with pytest.raises(DistributionError, match="did not reach the optimum: numItermax reached"):
+    with pytest.raises(
+        DistributionError,
+        match=r"did not reach the optimum: numItermax reached before optimality\. Use a coarser grid$",
+    ):
         wasserstein(p, q, threads=threads)
 
 

@@ -244,7 +244,7 @@ MISTAKES = (
         _SCORE,
         what="cells that look like full replies",
         where="p.csv:2: cell",
-        fix="Extract the cell from each reply",
+        fix="Extract the cell from each reply with `spotball parse`",
         files={
             "p.csv": "image,cell\n"
             + "".join(f"{i},The player looks left so I think the ball is near D5 or so\n" for i in (1, 2, 3))
@@ -299,7 +299,7 @@ MISTAKES = (
     Mistake(
         "points as shares",
         _SCORE,
-        what="points between 0 and 1",
+        what="found values between 0 and 1 in all 3 points",
         where="p.csv:2: x, y",
         fix="Multiply x by the width",
         files={"p.csv": "image,x,y\n1,0.4,0.5\n2,0.9,0.6\n3,0.2,0.3\n"},
@@ -308,7 +308,7 @@ MISTAKES = (
     Mistake(
         "two kinds of answers",
         _SCORE,
-        what="found cell, x and y",
+        what="found values for cell, x and y",
         where="p.csv:2: cell",
         fix="Leave the other columns empty",
         files={"p.csv": "image,cell,x,y\n1,D5,20,20\n"},
@@ -351,7 +351,7 @@ MISTAKES = (
         _SCORE,
         what="found '99'; '98'",
         where="p.csv:3: image",
-        fix="Use the ids of this file",
+        fix="Use the ids of the scenes file",
         files={"p.csv": "image,cell\n1,D5\n99,D5\n98,D5\n"},
     ),
     Mistake(
@@ -359,7 +359,7 @@ MISTAKES = (
         _SCORE,
         what="found 'images/soccer/1.jpg'",
         where="p.csv:2: image",
-        fix="such as '1'. Use the ids of this file",
+        fix="such as '1'. Use the ids of the scenes file",
         files={"p.csv": "image,cell\nimages/soccer/1.jpg,D5\n"},
     ),
     Mistake(
@@ -367,7 +367,7 @@ MISTAKES = (
         _SCORE,
         what="image ids with a file extension",
         where="p.csv:2: image",
-        fix="expected ids as in the scenes file, such as '1'",
+        fix="expected ids as in the scenes file, such as '1'. The extensions are ignored",
         files={"p.csv": "image,cell\n1.jpg,D5\n2.jpg,D5\n"},
         status=0,
     ),
@@ -376,7 +376,7 @@ MISTAKES = (
         _SCORE,
         what="found '1' of football",
         where="p.csv:2: image",
-        fix="soccer has 3 images, such as '1'. Use the ids of this file",
+        fix="soccer has 3 images, such as '1'. Use the ids of the scenes file",
         files={"p.csv": "sport,image,cell\nfootball,1,D5\n"},
     ),
     Mistake(
@@ -448,7 +448,7 @@ MISTAKES = (
         "score p.csv --scenes s.jsonl",
         what="grids of different sizes (3 x 4, 6 x 10)",
         where="the scenes",
-        fix="Score the scenes of each grid size separately",
+        fix="Split them by grid size and use each part separately",
         files={"p.csv": "image,cell\n1,D5\n", "s.jsonl": "@scenes of two grids"},
     ),
     Mistake(

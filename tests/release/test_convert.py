@@ -124,15 +124,16 @@ class TestScenes:
         assert scene(release, "volleyball", "51").ball_box is None
 
     def test_how_balls_were_read_is_noted(self, release: Release) -> None:
-        assert notes(release, "soccer_gt.csv: ball boxes were converted from a frame of 512 x 512 to pixels")
+        assert notes(release, "soccer_gt.csv: ball boxes were converted from pixels of a 512 x 512 frame to pixels of")
         for file in ("bb_gt.csv", "vball_gt.csv"):
             assert notes(release, f"{file}: `x` and `y` are read as the center of the ball's box")
 
     def test_a_ball_partly_outside_the_image_is_not_clipped_and_noted(self, release: Release) -> None:
         assert scene(release, "basketball", "81").ball_box == (-6, -8, 26, 24)
-        (note,) = notes(release, "beyond the image")
+        (note,) = notes(release, "beyond the edge")
         assert note == (
-            "images/basketball/bb_gt.csv: the ball's box extends beyond the image, and is not clipped, in: 81"
+            "images/basketball/bb_gt.csv: the ball's box extends beyond the edge of these images, and is not clipped: "
+            "81"
         )
 
     def test_a_ball_outside_its_annotated_cells_is_noted(self, folder: Path, release: Release) -> None:
@@ -140,7 +141,8 @@ class TestScenes:
         replace(folder / TRUTH, "D4;E4", "A9")
         (note,) = notes(import_release(folder), "outside the annotated cells")
         assert note.endswith(
-            "soccer_gt.csv: the ball's box is outside the annotated cells in these images: 2. Scores use the cells"
+            "soccer_gt.csv: the ball's box is outside the annotated cells in these images: 2. Scores use the annotated "
+            "cells"
         )
 
     def test_the_ground_truth_is_there_unconverted(self, release: Release) -> None:

@@ -44,9 +44,9 @@ def answers(*numbers: int, ending: str = ".jpg") -> dict[str, list[str]]:
     ("numbers", "cause"),
     [
         ((50, 50, 50), "unexplained"),
-        ((75, 75, 50), "more samples: up to 75 answers per image, not 50"),
-        ((10, 10, 10), "fewer samples: 10 answers per image, not 50"),
-        ((50, 49, 48), "a short run: fewer than 50 answers on 2 of 3 images"),
+        ((75, 75, 50), "more samples: up to 75 answers per image, but the paper states 50"),
+        ((10, 10, 10), "fewer samples: 10 answers per image, but the paper states 50"),
+        ((50, 49, 48), "a short run: 2 of 3 images have fewer than the 50 answers that the paper states"),
     ],
 )
 def test_what_the_number_of_answers_tells(folder: Path, numbers: tuple[int, ...], cause: str) -> None:
@@ -64,7 +64,7 @@ def test_samples_are_counted_as_the_prompt_asked_for_them(folder: Path) -> None:
     whole = item(replication, where="section 4.3", **named("llama", "cot"))
     assert (whole.status, whole.reproduced) == ("match", 20.0)
     half = item(replication, where="section 4.3", **named("gpt", "cot"))
-    assert (half.status, half.note) == ("mismatch", "fewer samples: 10 answers per image, not 20")
+    assert (half.status, half.note) == ("mismatch", "fewer samples: 10 answers per image, but the paper states 20")
 
 
 def test_people_are_expected_to_answer_as_often_as_the_paper_says(folder: Path) -> None:
@@ -74,7 +74,7 @@ def test_people_are_expected_to_answer_as_often_as_the_paper_says(folder: Path) 
     assert expected_answers(material, ("soccer", "gpt", "cot")) == 20
     assert expected_answers(material, ("soccer", "a stranger", "base")) is None
     error = item(folder, where="table 2", quantity=ERROR, **named("human", "base"))
-    assert error.note == "fewer people: 12 answers per image, not 150"
+    assert error.note == "fewer people: 12 answers per image, but the paper states 150"
     guesses = item(folder, where="section 4.4", quantity="guesses an image", **named("human", "base"))
     assert (guesses.status, guesses.reproduced) == ("match", 3.0)
 
@@ -107,7 +107,7 @@ def test_a_table_s_mean_over_prompts_names_the_prompts_that_a_cause_fits(folder:
     for level, n in enumerate((50, 30, 20)):
         write_answers(folder, "qwen", level, "soccer", answers(n, n, n))
     entropy = item(folder, where="table 3", quantity="normalized entropy", **{**named("qwen", "base"), "prompt": None})
-    assert entropy.note == "fewer samples: 30 answers per image, not 50 (soccer/qwen/cue)"
+    assert entropy.note == "fewer samples: 30 answers per image, but the paper states 50 (soccer/qwen/cue)"
 
 
 def test_accuracy_is_held_against_the_file_s_own_number_of_answers(folder: Path) -> None:
@@ -119,7 +119,7 @@ def test_accuracy_is_held_against_the_file_s_own_number_of_answers(folder: Path)
     assert [(i.status, i.note) for i in found] == [
         ("match", None),
         ("mismatch", "unexplained"),
-        ("mismatch", "another run: the published figure has 140 answers, these data have 150"),
+        ("mismatch", "another run: the published figure is from 140 answers, but these data have 150"),
     ]
 
 
@@ -135,12 +135,14 @@ def test_people_mixed_across_sports(folder: Path) -> None:
     write_clicks(folder, "soccer", 1, ["1"])
     write_proximity(folder, ("soccer", "humans", "", 9, "0.9", "0.9"))
     alone = item(folder, where="figure 5", quantity="near-player rate", **named("human", "base"))
-    assert alone.note == "another mix of people: the published figure has 9 answers, these data have 3"
+    assert alone.note == "other answers of people: the published figure is from 9 answers, but these data have 3"
     write_clicks(folder, "volleyball", 2, ["1", "2"])
     replication = replicate(folder)
     soccer = item(replication, where="figure 5", quantity="near-player rate", **named("human", "base"))
     assert soccer.reproduced == 1.0
-    assert (soccer.note or "").startswith("fewer people: 3 answers per image, not 150; people mixed across sports")
+    assert (soccer.note or "").startswith(
+        "fewer people: 3 answers per image, but the paper states 150; people mixed across sports"
+    )
     volleyball = item(
         replication, where="figure 5", quantity="near-player rate", **named("human", "base", "volleyball")
     )

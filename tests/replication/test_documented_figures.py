@@ -71,7 +71,7 @@ def test_area_of_the_ball(real_release: Path) -> None:
 def test_cells_of_the_box_in_pixels(real_release: Path) -> None:
     text = prose("replication.md")
     items = [i for i in replicate(real_release).items if i.where == "ground truth" and i.sport == "soccer"]
-    (changed,) = (i for i in items if "differ from those of the box" in i.quantity)
+    (changed,) = (i for i in items if "differ from the cells of the ball's box" in i.quantity)
     assert f"{changed.reproduced:.0f} of the 52 soccer images would have other cells" in text
     people = {i.quantity: i for i in items if i.respondent == "human"}
     accuracy, error = people["accuracy, policy standard"], people["mean error (px), policy standard"]
@@ -85,8 +85,8 @@ def test_balls_near_players(real_release: Path) -> None:
     items = replicate(real_release).items
     (near,) = (i for i in items if i.quantity == "truth near a player (%)")
     (overlap,) = (i for i in items if i.quantity == "truth overlapping a player (%)")
-    assert "soccer 28 of 52" in (near.note or "")
-    assert "soccer 0 of 52" in (overlap.note or "")
+    assert "28 of 52 balls in soccer" in (near.note or "")
+    assert "0 of 52 balls in soccer" in (overlap.note or "")
     assert "near a player in 28 of 52 images in soccer" in prose("replication.md")
     assert "is the case in 0 of 52 images in soccer" in prose("replication.md")
 

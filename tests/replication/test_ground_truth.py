@@ -17,7 +17,7 @@ from tests.release_layout import write_release
 from tests.replication.small import item, items, write_answers, write_truth
 
 RULE = "images whose cells follow from the rule"
-CHANGED = "images whose cells differ from those of the box in pixels"
+CHANGED = "images whose cells differ from the cells of the ball's box in pixels"
 PIXELS = st.integers(-40, 700).map(float) | st.floats(-40, 700)
 
 Cell = tuple[int, int]

@@ -367,8 +367,9 @@ def test_balls_overlapping_players_by_loops(tmp_path: Path) -> None:
     i = item(tmp_path, where="figure 5", quantity="truth overlapping a player (%)")
     assert (i.reproduced, i.standard) == (pytest.approx(200 / 3), pytest.approx(100 / 3))
     counts = (
-        "soccer 0 of 1, volleyball 1 of 1, basketball 1 of 1; standard, with only the players of each image: "
-        "soccer 0 of 1, volleyball 0 of 1, basketball 1 of 1;"
+        "published method: 0 of 1 balls in soccer, 1 of 1 balls in volleyball, 1 of 1 balls in basketball; standard, "
+        "with only the players of each image: 0 of 1 balls in soccer, 0 of 1 balls in volleyball, 1 of 1 balls in "
+        "basketball;"
     )
     assert counts in (i.note or "")
 
@@ -394,7 +395,8 @@ def test_balls_of_some_sports_alone_are_counted_and_not_compared(tmp_path: Path)
     i = item(tmp_path, where="figure 5", quantity="truth overlapping a player (%)")
     assert (i.status, i.reproduced, i.standard) == ("no data", None, 50.0)
     assert (i.note or "").startswith(
-        "needs the images of all sports; soccer 1 of 2; standard, with only the players of each image: "
+        "needs the images of all sports; published method: 1 of 2 balls in soccer; standard, with only the players "
+        "of each image: "
     )
 
 
@@ -402,7 +404,7 @@ def test_figure_10_is_reproduced_with_controls_and_standard_without(tmp_path: Pa
     write_truth(tmp_path, "soccer", {"1": BALL, "2": BALL})
     write_boxes(tmp_path, [("soccer", "1.jpg", 0.0, 0.0, 9.0, 9.0), ("soccer", "2.jpg", 0.0, 0.0, 640.0, 360.0)])
     write_answers(tmp_path, "gpt", 0, "soccer", {"1.jpg": ["F10"] * 3, "2_wball.jpg": ["A1"]})
-    i = item(tmp_path, where="figure 10", quantity="objective at 0.08 and 0.02 over its maximum")
+    i = item(tmp_path, where="figure 10", quantity="objective at tau 0.08 and theta 0.02, divided by its maximum")
     assert i.reproduced == 1.0  # the control's answer alone is near a player, whatever the thresholds
     assert i.standard is None
 

@@ -108,12 +108,14 @@ def test_balls_near_players_are_known_of_soccer_alone(found: Replication) -> Non
     near = item(found, where="figure 5", quantity="truth near a player (%)")
     assert (near.status, near.standard) == ("no data", pytest.approx(54.0))
     assert (near.note or "").startswith(
-        "needs the images of all sports; soccer 28 of 52; standard, with only the players of each image: "
+        "needs the images of all sports; published method: 28 of 52 balls in soccer; standard, with only the players "
+        "of each image: "
     )
     overlap = item(found, where="figure 5", quantity="truth overlapping a player (%)")
     assert (overlap.status, overlap.standard) == ("no data", 0.0)
     assert (overlap.note or "").startswith(
-        "needs the images of all sports; soccer 0 of 52; standard, with only the players of each image: "
+        "needs the images of all sports; published method: 0 of 52 balls in soccer; standard, with only the players "
+        "of each image: "
     )
 
 
@@ -133,7 +135,7 @@ def test_the_fit_s_maximum_is_at_the_edge(found: Replication) -> None:
     said = {i.quantity: i.reproduced for i in items(found, where="figure 10")}
     assert said["tau at the maximum"] == 0.2
     assert said["theta at the maximum"] == 0.01
-    assert said["objective at 0.08 and 0.02 over its maximum"] == pytest.approx(0.902, abs=1e-3)
+    assert said["objective at tau 0.08 and theta 0.02, divided by its maximum"] == pytest.approx(0.902, abs=1e-3)
 
 
 def test_everything_else_says_no_data(found: Replication) -> None:

@@ -101,7 +101,10 @@ class TestStandard:
         assert "|images:shared50|ref:human|" in standard.signature
         assert standard.provenance.dropped["controls"] == 2
         assert standard.warnings == (
-            "soccer: the number of responses per image ranges from 20 to 150. Compare groups by matched metrics",
+            (
+                "soccer: the number of responses per image ranges from 20 to 150, which affects some metrics. Compare "
+                "groups by their matched versions, such as `wasserstein_matched`"
+            ),
         )
 
     def test_intervals_hold_the_values(self, standard: ScoreReport) -> None:

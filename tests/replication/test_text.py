@@ -89,8 +89,8 @@ def test_what_has_no_data_is_named_in_as_few_words_as_there_are() -> None:
         ),
         width=120,
     )
-    assert "  no data for 5 figures: soccer/gpt, soccer/human/cue, volleyball" in shown.splitlines()
-    assert "  no data for 1 figure (needs the answers to all three prompts): basketball" in shown.splitlines()
+    assert "  no data for 5 values: soccer/gpt, soccer/human/cue, volleyball" in shown.splitlines()
+    assert "  no data for 1 value (needs the answers to all three prompts): basketball" in shown.splitlines()
 
 
 def test_a_long_list_of_unexplained_ones_is_cut() -> None:

@@ -151,7 +151,7 @@ def test_scenes_that_will_not_do() -> None:
         Accumulator([])
     with pytest.raises(OptionError, match="occurs more than once"):
         Accumulator([SCENES[0], SCENES[0]])
-    with pytest.raises(OptionError, match="different scenes"):
+    with pytest.raises(OptionError, match=r"different scenes cannot be merged\. Create them with the same scenes"):
         Accumulator(SCENES).merge(Accumulator(SCENES[:3]))
     small = [Scene(sport="s", image="1", grid=Grid(2, 2, 10, 10)), Scene(sport="s", image="2", grid=Grid(2, 3, 10, 10))]
     with pytest.raises(OptionError, match="grids of different sizes"):

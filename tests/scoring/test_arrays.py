@@ -203,9 +203,17 @@ def test_weights_in_a_grid_search() -> None:
             search.fit(images, truth, sample_weight=weights)
 
 
-@pytest.mark.parametrize("key", ["near_player_rate", "center_ratio", "image_entropy", "wasserstein"])
-def test_not_all_can_be_maximized(key: str) -> None:
-    with pytest.raises(OptionError):
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("near_player_rate", "near_player_rate needs players"),
+        ("wasserstein", "wasserstein needs reference"),
+        ("center_ratio", "center_ratio cannot be a scorer. Use a metric that compares guesses with the ground truth"),
+        ("image_entropy", "image_entropy cannot be a scorer. Use a metric that compares guesses with the ground truth"),
+    ],
+)
+def test_not_all_can_be_maximized(key: str, message: str) -> None:
+    with pytest.raises(OptionError, match=message):
         scorer(key)
 
 

@@ -178,7 +178,7 @@ def test_images_without_truth_have_no_accuracy() -> None:
     nowhere = [scene(i, ball_cells=None) for i in range(2)]
     found = one(scoring_of(nowhere, {"human/base": crowd(rng, 4, 2)}, reference="human"), splits=2)
     assert found.leave_one_out_accuracy.value is None
-    assert found.leave_one_out_accuracy.reason == "no image has a value"
+    assert found.leave_one_out_accuracy.reason == "too few responses, or no ground truth"
 
 
 def test_people_who_did_not_answer_all_images() -> None:

@@ -81,7 +81,7 @@ class TestText:
         for number in numbers(report()):
             assert number in text
         assert "…" not in text
-        tabular = text.split("\n- ")[0].split("± is the standard deviation")[0]
+        tabular = text.split("\n- ")[0].split("The number after ± is the standard deviation")[0]
         assert max(map(len, tabular.splitlines())) <= width
 
     def test_names_are_on_every_line_of_every_table(self) -> None:
@@ -113,7 +113,10 @@ class TestText:
         assert printed(one).splitlines()[-4:] == [
             "warning: first",
             "warning: second",
-            "± is the standard deviation over images. Brackets show 95% bootstrap intervals over images.",
+            (
+                "The number after ± is the standard deviation over images. Brackets show 95% bootstrap intervals over "
+                "images."
+            ),
             one.signature,
         ]
         assert "No intervals" in printed(report(bootstrap=0))

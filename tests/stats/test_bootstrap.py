@@ -82,11 +82,18 @@ class TestWeights:
         # Counts of two units of one resample crowd each other out: covariance -1/n.
         assert np.cov(weights.T)[0, 1] == pytest.approx(-1 / n, abs=0.03)
 
-    @pytest.mark.parametrize(("n", "resamples"), [(0, 5), (-1, 5), (5, -1)])
-    def test_what_cannot_be_drawn(self, n: int, resamples: int) -> None:
-        with pytest.raises(OptionError, match=f"{resamples} resamples of {n} units"):
+    @pytest.mark.parametrize(
+        ("n", "resamples", "message"),
+        [
+            (0, 5, "n: found 0, expected at least 1"),
+            (-1, 5, "n: found -1, expected at least 1"),
+            (5, -1, "resamples: found -1, expected at least 0"),
+        ],
+    )
+    def test_what_cannot_be_drawn(self, n: int, resamples: int, message: str) -> None:
+        with pytest.raises(OptionError, match=message):
             resample_weights(n, resamples)
-        with pytest.raises(OptionError, match=f"{resamples} resamples of {n} units"):
+        with pytest.raises(OptionError, match=message):
             weight_blocks(n, resamples, block=1)
 
 

@@ -58,9 +58,12 @@ def test_p_value_of_drawn_ways_counts_the_observed_one() -> None:
     assert Swaps(3, 100).p_value(2) == 0.25
 
 
-@pytest.mark.parametrize(("n", "permutations"), [(0, 10), (5, 0), (5, -1)])
-def test_nothing_to_swap_is_refused(n: int, permutations: int) -> None:
-    with pytest.raises(OptionError, match=f"{permutations} permutations of {n} images"):
+@pytest.mark.parametrize(
+    ("n", "permutations", "message"),
+    [(0, 10, "n: found 0"), (5, 0, "permutations: found 0"), (5, -1, "permutations: found -1")],
+)
+def test_nothing_to_swap_is_refused(n: int, permutations: int, message: str) -> None:
+    with pytest.raises(OptionError, match=f"{message}, expected at least 1"):
         Swaps(n, permutations)
 
 

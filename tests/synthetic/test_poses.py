@@ -71,5 +71,5 @@ def test_poses_depend_on_seed_and_scene_alone() -> None:
 
 @pytest.mark.parametrize("fields", [{"players": None}, {"players": [(0, 0, 10, 10)]}])
 def test_scenes_without_players_or_ball_box_are_errors(fields: dict[str, object]) -> None:
-    with pytest.raises(OptionError, match="soccer/1 needs players and the ball's bounding box"):
+    with pytest.raises(OptionError, match="scene soccer/1 needs players and the ball's bounding box, because"):
         synthetic_poses([scene("1", **fields)])

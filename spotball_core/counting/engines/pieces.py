@@ -171,7 +171,7 @@ class Gathered:
             read_counts(some, scenes, participants=participants, pool=pool)
         for error in self.errors.values():
             raise SpotballError(
-                f"a worker could not read a file that this machine can read: {error}. "
+                f"a worker of the cluster could not read a file that this machine can read: {error}. "
                 "Make sure that all machines have the files at the same paths"
             )
         return replace(self.counts(), warnings=self._warnings(files, scenes, participants))

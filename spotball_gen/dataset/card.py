@@ -151,8 +151,8 @@ def _like(of: Mapping[str, Any]) -> Iterator[str]:
         ["", *sports], [[_ROWS[row], *(_number(of["table_1"][sport][row]) for sport in sports)] for row in TABLE_1]
     )
     yield from ("", "![Positions of balls and players](positions.svg)", "")
-    yield "This table shows how difficult the images are: the quartiles of each measure over images (lengths in pixels)"
-    yield "and, as `in_center`, the share of balls in the center window of the paper:"
+    yield "The next table shows the quartiles of each measure of difficulty over images, with lengths in pixels."
+    yield "The row `in_center` is the share of balls in the center window of the paper."
     yield ""
     difficulties = of["difficulty"]
     rows = [[name, *(_quartiles(difficulties[sport][name]) for sport in sports)] for name in MEASURES]
@@ -169,8 +169,10 @@ def _gone(of: Mapping[str, Any]) -> Iterator[str]:
     artifacts = of["artifacts"]
     again, outside = artifacts["detected_again"], artifacts["outside_the_mask"]
     if artifacts["scored"]:
-        yield "The artifact score of an image is the share of its untouched regions that stand out less than its"
-        yield "inpainted region."
+        yield (
+            "The artifact score of an image is the share of its untouched regions that differ less from their "
+            "surroundings than the inpainted region does."
+        )
         yield f"Its quartiles over {artifacts['scored']:,} items are {_quartiles(artifacts['quartiles'])}."
         yield f"{artifacts['review_first']:,} items should be reviewed first{_because(artifacts['why'])}."
     else:
@@ -186,8 +188,9 @@ def _gone(of: Mapping[str, Any]) -> Iterator[str]:
         yield verdict(leak)
         yield ""
         return
-    yield f"The leak test uses {leak['images']:,} images of {leak['videos']:,} videos. A simple classifier predicts the"
-    yield "inpainted cell from the noise, blur and edges of each cell. It is trained on other videos."
+    yield f"The leak test uses {leak['images']:,} images of {leak['videos']:,} videos."
+    yield "A simple classifier predicts the inpainted cell from the noise, blur and edges of each cell."
+    yield "The classifier is trained on other videos."
     yield ""
     tests = {"all cells": leak, **({"decoys": leak["decoys"]} if "decoys" in leak else {})}
     rows = [
@@ -208,8 +211,10 @@ def _gone(of: Mapping[str, Any]) -> Iterator[str]:
     yield "The chance level was computed by exchanging the balls' positions between images of the same sport."
     yield ""
     if "decoys" in leak:
-        yield f"The decoys of a ball are {DECOYS} untouched cells of its image, at a similar height in the image and a"
-        yield "similar distance to players."
+        yield (
+            f"The decoys of a ball are {DECOYS} untouched cells of its image, at a similar height in the image and a "
+            "similar distance to players."
+        )
         yield f"Inpainted cells {_distinguished(leak['decoys'])} from the decoys{_together(leak['decoys'])}."
         yield "At the chance level, the ball's cell and its decoys are equally likely to be chosen."
         yield ""

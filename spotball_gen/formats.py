@@ -45,5 +45,7 @@ def _configuration() -> type[BaseModel]:
 
 
 GENERATION = FileFormat("A configuration of `spotball gen run` (TOML).", _configuration())
-POSES = FileFormat("The counts that `spotball cues poses` writes (poses.json).", PosesReport)
+POSES = FileFormat(
+    "The numbers of players with and without a pose, from `spotball cues poses` (poses.json).", PosesReport
+)
 HUB_MANIFEST = FileFormat("The manifest that `spotball push` uploads (spotball.json).", HubManifest)

@@ -44,7 +44,11 @@ def test_toml(text: str, said: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("splits.json", {"train": {"images": IMAGES[:1]}, "test": {"images": []}}, "soccer/2: found nothing"),
+        (
+            "splits.json",
+            {"train": {"images": IMAGES[:1]}, "test": {"images": []}},
+            "soccer/2: found nothing, expected each image of scenes.jsonl in `train` or `test`. Add the image",
+        ),
         ("splits.json", {"train": {"images": IMAGES}}, "test: found .*expected a value"),
         ("splits.json", ["train"], "file: found"),
         ("card.json", {"sources": [{"license": "CC0"}]}, "sources.0.video: found .*expected a value"),

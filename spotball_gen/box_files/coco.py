@@ -155,8 +155,8 @@ class _CocoReader:
             if name in first:
                 self._wrong(
                     "images",
-                    f"{name!r} in the images {first[name]} and {ident}",
-                    "a different file name for each image",
+                    f"{name!r} in the images with the ids {first[name]} and {ident}",
+                    "a different file name for each image, without counting the extension",
                 )
             first[name] = ident
 

@@ -59,7 +59,7 @@ def _whole(rows: Iterator[list[str]], path: Path) -> Iterator[list[str]]:
 def _wrong(row: list[str]) -> tuple[str, str, str] | None:
     """Return the invalid field of a row, its value, and the expected value, or None if the row is valid."""
     if not 6 <= len(row) <= 10:
-        return "line", f"{len(row)} fields", f"6 to 10 fields, beginning with {','.join(_FIELDS)}"
+        return "line", f"{len(row)} fields", f"6 to 10 fields in the order {','.join(_FIELDS)}"
     for name, field in zip(_FIELDS, row, strict=False):
         value = number(field)
         if value is None:

@@ -45,13 +45,19 @@ def read_yolo(path: Path) -> tuple[FileBox, ...]:
 def _wrong(fields: list[str]) -> tuple[str, str, str] | None:
     """Return the invalid field of a line, its value, and the expected value, or None if the line is valid."""
     if not 5 <= len(fields) <= 7:
-        return "line", f"{len(fields)} fields", "class, x, y, width, height, and optionally score and track"
+        return (
+            "line",
+            f"{len(fields)} fields",
+            "5 to 7 fields: class, x, y, width, height, and optionally score and track",
+        )
     if not (fields[0].isdecimal() and len(fields[0]) <= _CLASS_DIGITS):
-        return "class", repr(fields[0][:40]), "the number of a class"
+        return "class", repr(fields[0][:40]), "the number of a class, such as 0"
     for name, field in zip(("x", "y", "width", "height"), fields[1:5], strict=True):
         value = number(field)
-        if value is None or not -_SLACK <= value <= 1 + _SLACK or (name in ("width", "height") and value <= 0):
+        if value is None or not -_SLACK <= value <= 1 + _SLACK:
             return name, repr(field), "a fraction of the image size, from 0 to 1"
+        if name in ("width", "height") and value <= 0:
+            return name, repr(field), "a fraction of the image size, above 0"
     score = number(fields[5]) if len(fields) > 5 else 1.0
     if score is None or not 0 <= score <= 1:
         return "score", repr(fields[5]), EXPECTED_SCORE

@@ -103,8 +103,8 @@ def _finish(ended: GenerationResult, out: Path, *, quiet: bool) -> None:
         tell(line)
     for line in written.starving:
         tell(line)
-    if written.without_test:
-        tell(f"{', '.join(written.without_test)} has no test images: all images are from one shot of one video")
+    for sport in written.without_test:
+        tell(f"there are no test images of {sport}, because all images of this sport are from one shot of one video")
     # --quiet does not hide failures.
     for failure in ended.failures[:SHOWN_FAILURES]:
         show(f"failed: {failure.item}, {failure.stage}: {failure.error}", err=True)

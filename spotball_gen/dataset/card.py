@@ -132,23 +132,27 @@ def _head(of: Mapping[str, Any]) -> Iterator[str]:
         f"{splits[part]['images']:,} images of {splits[part]['videos']:,} videos ({part})" for part in (TRAIN, TEST)
     )
     yield f"Split by video: {' and '.join(parts)}. The file `checksums.sha256` contains the checksums of all files."
-    if of["by_shot"]:
-        sports = ", ".join(of["by_shot"])
-        yield f"Some sports have only one video, so training and test images show the same match: {sports}."
-    if of["without_test"]:
-        yield f"There are no test images of {', '.join(of['without_test'])}: all images are from one shot of one video."
+    for sport in of["by_shot"]:
+        yield f"The training and test images of {sport} show the same match, because they are from one video."
+    for sport in of["without_test"]:
+        yield f"There are no test images of {sport}, because all images of this sport are from one shot of one video."
     yield ""
 
 
 def _like(of: Mapping[str, Any]) -> Iterator[str]:
-    yield from ("## Properties of the images", "", "Means over images, as in Table 1 of the paper:", "")
+    yield from (
+        "## Properties of the images",
+        "",
+        "This table shows means over images, like Table 1 of the Spot the Ball paper:",
+        "",
+    )
     sports = list(of["items"])
     yield from _table(
         ["", *sports], [[_ROWS[row], *(_number(of["table_1"][sport][row]) for sport in sports)] for row in TABLE_1]
     )
     yield from ("", "![Positions of balls and players](positions.svg)", "")
-    yield "Measures of difficulty: quartiles over images (lengths in pixels), and the share of balls in the center"
-    yield "window:"
+    yield "The next table shows the quartiles of each measure of difficulty over images, with lengths in pixels."
+    yield "The row `in_center` is the share of balls in the center window of the paper."
     yield ""
     difficulties = of["difficulty"]
     rows = [[name, *(_quartiles(difficulties[sport][name]) for sport in sports)] for name in MEASURES]
@@ -165,8 +169,11 @@ def _gone(of: Mapping[str, Any]) -> Iterator[str]:
     artifacts = of["artifacts"]
     again, outside = artifacts["detected_again"], artifacts["outside_the_mask"]
     if artifacts["scored"]:
-        yield "The artifact score is the share of untouched regions of an image that stand out less than the inpainted"
-        yield f"region. Its quartiles over {artifacts['scored']:,} items are {_quartiles(artifacts['quartiles'])}."
+        yield (
+            "The artifact score of an image is the share of its untouched regions that differ less from their "
+            "surroundings than the inpainted region does."
+        )
+        yield f"Its quartiles over {artifacts['scored']:,} items are {_quartiles(artifacts['quartiles'])}."
         yield f"{artifacts['review_first']:,} items should be reviewed first{_because(artifacts['why'])}."
     else:
         yield "There are no artifact scores, because the run had no stage `check`."
@@ -181,8 +188,9 @@ def _gone(of: Mapping[str, Any]) -> Iterator[str]:
         yield verdict(leak)
         yield ""
         return
-    yield f"The leak test uses {leak['images']:,} images of {leak['videos']:,} videos. A simple classifier predicts the"
-    yield "inpainted cell from the noise, blur and edges of each cell. It is trained on other videos."
+    yield f"The leak test uses {leak['images']:,} images of {leak['videos']:,} videos."
+    yield "A simple classifier predicts the inpainted cell from the noise, blur and edges of each cell."
+    yield "The classifier is trained on other videos."
     yield ""
     tests = {"all cells": leak, **({"decoys": leak["decoys"]} if "decoys" in leak else {})}
     rows = [
@@ -195,15 +203,18 @@ def _gone(of: Mapping[str, Any]) -> Iterator[str]:
             f"{m['p']:.4f}",
         ]
         for among, of in tests.items()
-        for name, m in (("share of correct first choices", of["accuracy"]), ("AUC", of["auc"]))
+        for name, m in (("accuracy (share of correct first choices)", of["accuracy"]), ("AUC", of["auc"]))
     ]
     yield from _table(["", "value", "95% interval", "chance", "95% range of chance", "p"], rows)
     yield ""
-    yield f"Cells with a ball {_distinguished(leak)} from other cells{_together(leak)}."
-    yield "The chance level comes from exchanging balls between images of the same sport."
+    yield f"Cells that contained the ball {_distinguished(leak)} from other cells{_together(leak)}."
+    yield "The chance level was computed by exchanging the balls' positions between images of the same sport."
     yield ""
     if "decoys" in leak:
-        yield f"Decoys are {DECOYS} untouched cells of the same image, at a similar height and distance to players."
+        yield (
+            f"The decoys of a ball are {DECOYS} untouched cells of its image, at a similar height in the image and a "
+            "similar distance to players."
+        )
         yield f"Inpainted cells {_distinguished(leak['decoys'])} from the decoys{_together(leak['decoys'])}."
         yield "At the chance level, the ball's cell and its decoys are equally likely to be chosen."
         yield ""
@@ -216,7 +227,7 @@ def _distinguished(test: Mapping[str, Any]) -> str:
 
 
 def _together(test: Mapping[str, Any]) -> str:
-    return f" (p = {test['p']:.3f} for both numbers together)"
+    return f" (p = {test['p']:.3f} for accuracy and AUC together)"
 
 
 def _made(of: Mapping[str, Any]) -> Iterator[str]:

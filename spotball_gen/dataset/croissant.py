@@ -16,6 +16,11 @@ from spotball_core.text.citation import BIBTEX, PAPER
 CROISSANT: Final = "croissant.json"
 """Name of the metadata file in the root of a dataset."""
 
+WITHOUT_BALL: Final = (
+    "Images of sports scenes from which the ball was removed, the cells that contained it, and the players' boxes."
+)
+"""Description of a dataset whose images do not show the ball."""
+
 _NAMES = (
     *("arrayShape", "citeAs", "column", "containedIn", "equivalentProperty", "extract", "field", "fileObject"),
     *("fileProperty", "fileSet", "format", "includes", "excludes", "isArray", "isLiveDataset", "jsonPath", "key"),

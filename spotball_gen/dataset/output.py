@@ -142,7 +142,9 @@ def _scene(item: Item, plan: GenerationPlan, work: Path, folder: Path) -> Scene:
     """Convert an item to a scene, and add its images to the dataset."""
     if item.ball is None or item.painted is None or not item.cells:
         missing = "ball" if item.ball is None else "inpainted image" if item.painted is None else "ball cells"
-        raise SpotballError(f"{item.id}: the item passed all stages, but has no {missing}. Check the run's stages")
+        raise SpotballError(
+            f"{item.id}: the item passed all stages, but has no {missing}. Check the stages of the configuration"
+        )
     names = {part: output_name(part, item.sport, item.id, ending=".png") for part in (IMAGES, WITH_BALL)}
     item.frame.pack()
     for picture, part in ((item.painted, IMAGES), (item.frame, WITH_BALL)):

@@ -43,14 +43,14 @@ def picture(scenes: Mapping[str, Sequence[Scene]]) -> str:
         heading = f"{sport}, {len(of):,} {'image' if len(of) == 1 else 'images'}"
         parts.append(f'<text x="{_GAP}" y="{y - 25:.1f}" fill="{_TEXT}" font-weight="600">{escape(heading)}</text>')
         heads = (
-            f"Ball: share of images per cell, at most {balls.max():.0%}",
-            f"Players: covered share of each cell, at most {players.max():.0%}",
+            f"Ball: share of images per cell (maximum {balls.max():.0%})",
+            f"Players: covered share of each cell (maximum {players.max():.0%})",
         )
         for column, (head, values, color) in enumerate(zip(heads, (balls, players), (_BALL, _PLAYERS), strict=True)):
             x = _GAP + column * (_WIDE + _GAP)
             parts.append(f'<text x="{x}" y="{y - 8:.1f}" fill="{_TEXT}">{head}</text>')
             parts += _map(values, grid, x, y, high, color)
-    foot = "The darkest cell has the map's highest value. The outline is the paper's center window."
+    foot = "The darkest cell has the map's highest value. The dashed line marks the center window of the paper."
     parts.append(f'<text x="{_GAP}" y="{height - 10}" fill="{_FAINT}" font-size="11">{foot}</text>')
     return "\n".join([*parts, "</g>", "</svg>", ""])
 

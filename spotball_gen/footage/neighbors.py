@@ -59,7 +59,7 @@ def neighbors(item: Item, size: tuple[int, int], *, seconds: float, fps: float) 
             del wanted[: due + 1]
             taken.append((number, Neighbor(offset, fitted(frame.bgr(), (x1, y1, x2, y2), size))))
     if not offsets or min(map(abs, offsets)) > 0.5:
-        raise ValueError(f"{item.source.path} cannot be read at {item.time:.3f} seconds")
+        raise ValueError(f"the video {item.source.path} cannot be decoded at {item.time:.3f} seconds")
     shot = _shot(thumbnails, offsets)
     return [neighbor for number, neighbor in taken if number in shot]
 

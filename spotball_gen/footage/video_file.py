@@ -221,7 +221,7 @@ def open_video(path: str) -> Iterator[VideoFile]:
         # An attached picture, such as a cover, is not a video.
         streams = [stream for stream in container.streams.video if stream.codec_context is not None]
         if not streams:
-            raise VideoError("the file is not a readable video")
+            raise VideoError("the file contains no video")
         streams[0].thread_type = "AUTO"
         yield VideoFile(container, streams[0])
 
@@ -240,7 +240,7 @@ def frames_near(path: str, times: Sequence[float]) -> list[DecodedFrame]:
     nearest = [min(frames, key=lambda frame: abs(frame.time - time), default=None) for time in times]
     for frame, time in zip(nearest, times, strict=True):
         if frame is None or abs(frame.time - time) > _NEAR:
-            raise ValueError(f"{path} cannot be read at {time:.3f} seconds")
+            raise ValueError(f"the video {path} cannot be decoded at {time:.3f} seconds")
     return [frame for frame in nearest if frame is not None]
 
 

@@ -112,7 +112,7 @@ def _images(rows: Sequence[SceneRow], parts: Sequence[str]) -> Iterator[str]:
         yield markdown_row([part, f"{sum(row.part == part for row in rows):,}"])
     yield ""
     if controls := sum(row.scene.control for row in rows):
-        yield f"The ball is visible in {plural(controls, 'image')}, for attention checks (`control`)."
+        yield f"The ball is visible in {plural(controls, 'image')} for attention checks (`control` is true)."
         yield ""
 
 

@@ -95,7 +95,8 @@ class Hub:
         """
         if self._token is None:
             raise OptionError(
-                f"the token is missing. Set the environment variable {TOKEN} to a token that may write to {repo}"
+                f"the Hugging Face token is missing. Set the environment variable {TOKEN} to a token that may write to "
+                f"{repo}"
             )
         with self._calls("creating the repository"):
             self._api.create_repo(repo, repo_type=_TYPE, private=private, exist_ok=True)
@@ -143,10 +144,11 @@ class Hub:
             path = Path(self._api.hf_hub_download(repo, name, repo_type=_TYPE, revision=commit, local_dir=str(folder)))
         fault = "a link" if path.is_symlink() else file_fault(path)
         if fault is None and not file.is_same(path):
-            fault = f"different content of {path.stat().st_size:,} bytes"
+            fault = f"other content ({path.stat().st_size:,} bytes)"
         if fault is not None:
             raise SpotballError(
-                f"{repo}: {name}: found {fault}, expected the {file.size:,} bytes that the Hub lists. Try again"
+                f"{repo}: {name}: found {fault}, expected the content that the Hub lists ({file.size:,} bytes). Try "
+                "again"
             )
         return path
 
@@ -165,7 +167,7 @@ class Hub:
             # Addresses of large files are signed, so the message must not contain them.
             message = re.sub(r"(https?://[^\s?'\"]+)\?[^\s'\"]+", r"\1", message)
             statuses = {getattr(getattr(cause, "response", None), "status_code", None) for cause in causes}
-            hint = f"\nSet {TOKEN} to a token that may do this." if statuses & {401, 403} else ""
+            hint = f"\nSet {TOKEN} to a token that has the permission for this." if statuses & {401, 403} else ""
             raise SpotballError(f"{endpoint()}: {what} failed: {message}{hint}") from error
 
 

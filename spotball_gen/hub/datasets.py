@@ -131,7 +131,9 @@ def _lines(staged: Staged, path: Path, name: str) -> list[str]:
     pulled = joined(lines)
     place = path
     if pulled != content:
-        staged.notes.append(f"{name}: line endings and blank lines may change. The pulled file has the same content.")
+        staged.notes.append(
+            f"{name}: `spotball pull` restores the same lines, but line endings and blank lines may differ."
+        )
         place = staged.work / f"{hashlib.sha256(name.encode()).hexdigest()}.jsonl"
         place.write_bytes(pulled)
     staged.add_as_rows(name, place)

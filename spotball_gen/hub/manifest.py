@@ -76,7 +76,7 @@ class HubManifest(Record):
     def _each_once(self) -> HubManifest:
         # Some file systems ignore case, so the second file would replace the first.
         if len({file.path.casefold() for file in self.files}) < len(self.files):
-            raise ValueError("expected each path only once")
+            raise ValueError("expected paths that differ in more than upper and lower case")
         return self
 
 

@@ -58,7 +58,7 @@ def pull(
         SpotballError: if the repository does not exist, or if the Hub cannot be reached.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise OptionError(f"--out: {out} exists already. Name a folder that does not exist")
+        raise OptionError(f"--out: {out} exists already. Name a new folder")
     hub = Hub("pull")
     commit, remote = hub.files(repo, revision)
     target = out.resolve()
@@ -106,7 +106,7 @@ class _Download:
             expected = f"at most {most_bytes:,} bytes. Increase --max-size to allow more"
             problems.append(Problem(self.repo, None, "size", f"{size:,} bytes", expected))
         elif 2 * size > free:
-            expected = f"at most half of the {free:,} free bytes. Free space on the disk"
+            expected = f"at most half of the {free:,} bytes that are free on the disk. Free more space"
             problems.append(Problem(self.repo, None, "size", f"{size:,} bytes", expected))
         if problems:
             raise InputError(problems)
@@ -123,8 +123,8 @@ class _Download:
 def _manifest(download: _Download) -> HubManifest:
     size = download.size(MANIFEST)
     if size is None:
-        expected = "a repository that `spotball push` wrote"
-        raise InputError([Problem(download.repo, None, "repository", f"no file {MANIFEST}", expected)])
+        expected, fix = "a repository that `spotball push` wrote", "Check the name of the repository"
+        raise InputError([Problem(download.repo, None, "repository", f"no file {MANIFEST}", expected, fix=fix)])
     if size > _MOST_OF_MANIFEST:
         expected = f"at most {_MOST_OF_MANIFEST:,} bytes"
         raise InputError([Problem(f"{download.repo}: {MANIFEST}", None, "file", f"{size:,} bytes", expected)])
@@ -142,9 +142,8 @@ def _wanted(manifest: HubManifest, remote: Mapping[str, RemoteFile], repo: str) 
     """Return the files to download. Raise InputError if one is missing."""
     unchanged = [file.path for file in manifest.files if file.stored == "file"]
     if missing := [name for name in unchanged if name not in remote]:
-        raise InputError(
-            [Problem(repo, None, name, "no such file", f"the file that {MANIFEST} lists") for name in missing]
-        )
+        expected, fix = f"the file that {MANIFEST} lists", "The repository must be pushed again"
+        raise InputError([Problem(repo, None, name, "no such file", expected, fix=fix) for name in missing])
     if manifest.kind != "dataset":
         return sorted(unchanged)
     return sorted({*unchanged, *(name for name in remote if content_of(name))})

@@ -80,7 +80,9 @@ def write_new(folder: Path, name: str, content: bytes) -> None:
         with place.open("xb") as file:
             file.write(content)
     except (FileExistsError, NotADirectoryError, IsADirectoryError):
-        raise InputError([Problem(name, None, "path", "a path that already exists", "a new path")]) from None
+        raise InputError(
+            [Problem(name, None, "path", "another file or folder at this path", "a different path for each file")]
+        ) from None
 
 
 def _rows(file: Path, columns: Sequence[Column]) -> Iterator[dict[str, Any]]:

@@ -11,7 +11,7 @@ from spotball_core.leaderboard.rankings import make_leaderboard
 from spotball_core.leaderboard.reports import read_reports, report_files
 from spotball_core.leaderboard.table import to_frame
 from spotball_core.scoring.score import score
-from spotball_gen.dataset.croissant import CROISSANT, croissant_text
+from spotball_gen.dataset.croissant import CROISSANT, WITHOUT_BALL, croissant_text
 from spotball_gen.dataset.exports import describe
 from spotball_gen.dataset.exports.columns import Column
 from spotball_gen.dataset.exports.parquet import DATA, piece_name, write_table
@@ -65,7 +65,7 @@ def _dataset(folder: Path, work: Path, repo: str, license: str | None, url: str)
         files, records = [*files, *more_files], [*records, *more_records]
     metadata = croissant_text(
         name="spot-the-ball",
-        description="Images of sports scenes without the ball, with the cells where it was and the players' boxes.",
+        description=WITHOUT_BALL,
         licenses=[license] if license else license_urls(row.license for row in rows),
         distribution=files,
         record_sets=records,
@@ -90,7 +90,7 @@ def _results(folder: Path, work: Path, repo: str, license: str | None, url: str)
     paths = report_files(folder)
     if not paths:
         expected = f"{SCENES}, {README} with {CROISSANT} from `spotball gen export`, or score reports (JSON)"
-        raise InputError([Problem(str(folder), None, "folder", "none of the expected files", expected)])
+        raise InputError([Problem(str(folder), None, "folder", "no dataset, export or score report", expected)])
     staged = Staged("results", folder, work)
     staged.add_unchanged(path.relative_to(folder).as_posix() for path in paths)
     board = make_leaderboard(read_reports([folder]))
@@ -102,7 +102,7 @@ def _results(folder: Path, work: Path, repo: str, license: str | None, url: str)
     files, records = describe.parquet(work, columns, records="scores", description="A metric of a respondent.")
     metadata = croissant_text(
         name="spot-the-ball-results",
-        description="Scores of respondents on the benchmark Spot the Ball.",
+        description="Scores of models, people and baselines on the benchmark Spot the Ball.",
         licenses=[license or "not known"],
         distribution=files,
         record_sets=records,

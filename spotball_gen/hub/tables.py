@@ -22,7 +22,7 @@ POSITION: Final = Column("position", "Position of the line in the file, from 0."
 SCENES_TABLE: Final = (
     IMAGE_COLUMN,
     *SCENE_COLUMNS,
-    Column("control", "Whether the ball is visible, so that the image is an attention check.", pl.Boolean),
+    Column("control", "Whether the image is an attention check, which shows the ball.", pl.Boolean),
     POSITION,
     LINE,
 )
@@ -31,11 +31,11 @@ SCENES_TABLE: Final = (
 _DESCRIPTIONS = {
     "sport": "The sport.",
     "image": "The image's id within its sport.",
-    "respondent": "The respondent: people, a model, or a baseline.",
+    "respondent": "The respondent: `human`, or the name of a model or a baseline.",
     "kind": "Kind of the respondent: human, model or baseline.",
     "prompt": "The prompt.",
     "sample": "Number of the sample, from 1.",
-    "participant": "The participant, if the respondent is people.",
+    "participant": "The participant's id, if the response is from a person.",
     "cell": "The cell that the respondent named; null if the response is unparsed.",
     "reasoning": "The reasoning of the response.",
 }

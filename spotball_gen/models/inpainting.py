@@ -197,5 +197,5 @@ class InpaintingModel:
         if count > tokenizer.model_max_length:
             most = tokenizer.model_max_length
             raise OptionError(
-                f"inpaint: a prompt has {count} tokens, at most {most} are allowed. Shorten it: {prompt!r}"
+                f"inpaint: a prompt has {count} tokens, but the model accepts at most {most}. Shorten it: {prompt!r}"
             )

@@ -54,7 +54,9 @@ def picked_device(setting: str, stage: str) -> Literal["cpu", "cuda"]:
 
     available = torch.cuda.is_available()
     if setting == "cuda" and not available:
-        raise OptionError(f"{stage}: device: PyTorch finds no CUDA device on this machine. Use auto or cpu")
+        raise OptionError(
+            f'{stage}: device: PyTorch finds no CUDA device on this machine. Set `device` to "auto" or "cpu"'
+        )
     return "cuda" if available and setting != "cpu" else "cpu"
 
 

@@ -212,7 +212,7 @@ class _ConfigReader:
             unspecified = source.path is None and source.query is None
             if unspecified and source.sport in sports and not sports[source.sport].queries:
                 expected = f"`path` or `query`, or `queries` in [sports.{source.sport}]"
-                self._wrong("sources", f"{source.sport} without path and query", expected)
+                self._wrong("sources", f"a source of {source.sport} without `path` and `query`", expected)
 
     def _choice(self, stage: str) -> StageChoice | None:
         table = dict(self._table(stage))
@@ -226,7 +226,7 @@ class _ConfigReader:
         try:
             make = find(stage, kind)
         except OptionError as error:
-            self._wrong(f"{stage}.kind", repr(kind), f"a kind that can be used here ({error})")
+            self._wrong(f"{stage}.kind", f"{kind!r} ({error})", "a kind that can be loaded")
             return None
         settings = self._model(make.Settings, stage, table)
         return settings and StageChoice(stage, kind, make, settings)

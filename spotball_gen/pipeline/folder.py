@@ -23,7 +23,7 @@ def check_folder(dataset: Path) -> None:
     if dataset.exists() and not dataset.is_dir():
         raise OptionError(f"--out: {dataset} is a file. Name a folder")
     if dataset.is_dir() and not (dataset / WORK).is_dir() and any(dataset.iterdir()):
-        raise OptionError(f"--out: {dataset} is not empty and was not made by spotball gen. Name another folder")
+        raise OptionError(f"--out: {dataset} is not empty and was not made by `spotball gen run`. Name another folder")
 
 
 def read_only(dataset: Path) -> SqliteStore:

@@ -22,7 +22,7 @@ SCHEMA = Schema(
             "results depend on",
         ),
         "videos": Table(
-            "Videos, in the order of their frames. Of two near-duplicate frames, the first is kept.",
+            "Videos, in the order in which their frames are read. Of two near-duplicate frames, the first is kept.",
             ("video",),
             (
                 Column("video", "TEXT NOT NULL", "id of the video: file name and start of the digest"),
@@ -54,7 +54,12 @@ SCHEMA = Schema(
                 Column(
                     "stage", "TEXT NOT NULL", "the last stage that the item passed, or the stage that removed the item"
                 ),
-                Column("state", "TEXT NOT NULL", "going, passed (all stages), rejected, or failed"),
+                Column(
+                    "state",
+                    "TEXT NOT NULL",
+                    "going, held (until a stage decides on all items together), passed (all stages), rejected, or "
+                    "failed",
+                ),
                 Column("record", "TEXT NOT NULL", "times, scores, boxes, pictures, seeds, versions, as JSON"),
             ),
         ),
@@ -65,15 +70,17 @@ SCHEMA = Schema(
                 Column("item", "TEXT NOT NULL", "the item's id, or the video's id if the video cannot be read"),
                 Column("stage", "TEXT NOT NULL", "the stage"),
                 Column("outcome", "TEXT NOT NULL", "kept, rejected, or failed"),
-                Column("reason", "TEXT", "reason of a rejection, the same for all similar items; or the error"),
-                Column("detail", "TEXT", "details of this item"),
+                Column(
+                    "reason", "TEXT", "why the item was rejected, in the same words for all similar items, or the error"
+                ),
+                Column("detail", "TEXT", "details of the decision on this item"),
                 Column("scores", "TEXT NOT NULL", "measurements that led to a rejection, as JSON"),
                 Column("session", "INTEGER NOT NULL", "number of the session"),
                 Column("at", "TEXT NOT NULL", "time of the result, UTC"),
             ),
         ),
         "settled": Table(
-            "Stages that decide on all items together, and that have decided.",
+            "Stages that have decided on all items together.",
             ("stage",),
             (
                 Column("stage", "TEXT NOT NULL", "the stage"),

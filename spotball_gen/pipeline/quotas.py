@@ -19,7 +19,7 @@ from spotball_gen.items.item import Item
 from spotball_gen.items.stage import StageSettings
 from spotball_gen.pipeline.difficulty import Measure, in_center, measures
 
-OUTSIDE, SURPLUS = "outside a range", "more than its share"
+OUTSIDE, SURPLUS = "outside a range", "not needed for the targets"
 """Reasons why an item is excluded."""
 
 SPORT, CENTER = "sport", "center"
@@ -51,7 +51,7 @@ class Quota(StageSettings):
     @classmethod
     def _rising(cls, edges: tuple[float, ...]) -> tuple[float, ...]:
         if list(edges) != sorted(set(edges)):
-            raise ValueError("edges have to increase")
+            raise ValueError("expected increasing numbers, such as [4, 8]")
         return edges
 
     @model_validator(mode="after")
@@ -60,7 +60,7 @@ class Quota(StageSettings):
         if not self.shares:
             object.__setattr__(self, "shares", (1 / bins,) * bins)
         elif len(self.shares) != bins:
-            raise ValueError(f"{len(self.edges)} edges make {bins} bins, but there are {len(self.shares)} shares")
+            raise ValueError(f"expected one share for each of the {bins} bins, not {len(self.shares)}")
         _check_shares(self.shares)
         return self
 
@@ -103,7 +103,7 @@ class Targets(StageSettings):
     def _equal_or_shares(cls, sports: Mapping[str, float] | str) -> Mapping[str, float] | str:
         if isinstance(sports, str):
             if sports != "equal":
-                raise ValueError('shares by sport, or "equal"')
+                raise ValueError('the share of each sport, or "equal"')
         elif sports:
             _check_shares(tuple(sports.values()))
         return sports
@@ -263,19 +263,19 @@ class _Program:
                 if line := self._starves(quota, name, targets[name], available, n_taken, surplus):
                     lines.append(line)
         if self._count is not None and not lines and sum(per_kind.values()) < self._count:
-            lines.append(f"count: only {sum(per_kind.values()):,} of {self._count:,} items were selected")
+            lines.append(f"count: {self._count:,} items are wanted, but only {sum(per_kind.values()):,} are available")
         return bins, tuple(lines)
 
     def _starves(self, quota: str, name: str, target: int, available: int, n_taken: int, surplus: int) -> str | None:
         if self._count is not None and n_taken < target:
             return f"{quota} {name}: only {n_taken:,} of {target:,} items were selected ({available:,} available)"
         if self._count is None and not available:
-            return f"{quota} {name}: no item is available, so the other bins share its part"
+            return f"{quota} {name}: no item is available, so its share is divided among the other bins"
         if self._count is None and self._wanted[quota][name] and available == n_taken and surplus:
             remaining = sum(self._kinds.values()) - available
             return (
-                f"{quota} {name}: all {available:,} items are selected, so the quota excludes some of the other "
-                f"{remaining:,}"
+                f"{quota} {name}: all {available:,} items are selected, but to keep the shares, some of the other "
+                f"{remaining:,} are not"
             )
         return None
 
@@ -300,5 +300,7 @@ def _within(value: float, of: Range) -> bool:
 
 
 def _check_shares(shares: Sequence[float]) -> None:
-    if any(share < 0 for share in shares) or abs(sum(shares) - 1) > 1e-6:
-        raise ValueError(f"shares have to be at least 0 and add up to 1, but they add up to {sum(shares):g}")
+    if any(share < 0 for share in shares):
+        raise ValueError("expected shares of at least 0")
+    if abs(sum(shares) - 1) > 1e-6:
+        raise ValueError(f"expected shares that add up to 1, not to {sum(shares):g}")

@@ -90,7 +90,7 @@ class BlazePose:
         landmarks, person = self.net.forward(["Identity", "Identity_1"])
         if landmarks.size != LANDMARKS * 5 or person.size != 1:
             raise ValueError(
-                f"the model returned {landmarks.size} and {person.size} numbers, expected {LANDMARKS * 5} and 1"
+                f"the model's outputs have {landmarks.size} and {person.size} numbers instead of {LANDMARKS * 5} and 1"
             )
         x, y, _, visible, present = landmarks.reshape(LANDMARKS, 5).astype(float).T
         return np.stack([x, y, _probability(visible), _probability(present)], axis=1), float(person.item())

@@ -102,9 +102,10 @@ def scene_poses(scene: Scene, dataset: Path, estimator: PoseEstimator) -> Estima
     image = _image(scene, dataset) if estimator.needs_images else None
     estimate = estimator.estimate(scene, image)
     if estimate.keypoints.shape != no_pose(len(scene.boxes)).shape:
-        shape = estimate.keypoints.shape
+        shape, expected = estimate.keypoints.shape, no_pose(len(scene.boxes)).shape
         raise OptionError(
-            f"{type(estimator).__name__}: found keypoints of shape {shape} for {len(scene.boxes)} players"
+            f"{type(estimator).__name__}: found keypoints of shape {shape} for {len(scene.boxes)} players, expected "
+            f"{expected}"
         )
     return checked(estimate, scene)
 
@@ -150,7 +151,7 @@ def _check_out(dataset: Path, out: Path) -> None:
 
 def _files_of(out: Path) -> set[str]:
     """Return the names of the files of an earlier result."""
-    read_json(out / REPORT, "the counts that `spotball cues poses` writes")
+    read_json(out / REPORT, "the file that `spotball cues poses` writes")
     responses = {path.name for path in out.glob("responses*")}
     scenes = read_scenes(out / SCENES)
     drawings = {output_name(DRAWINGS, scene.sport, scene.image, ending=".png") for scene in scenes}

@@ -127,7 +127,7 @@ class YoloV8PoseOnnx:
                 shape = " x ".join(map(str, output.shape))
                 expected = f"batch x {RAW_ROWS} x places, or batch x people x {NMS_COLUMNS}"
                 raise OptionError(
-                    f"{_WHERE}: {self._model.weights}: found an output of {shape}, expected {expected}. {_EXPORT}"
+                    f"{_WHERE}: {self._model.weights}: found the output shape {shape}, expected {expected}. {_EXPORT}"
                 )
             outputs += list(output[:count])
         read = []

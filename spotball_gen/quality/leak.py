@@ -25,6 +25,7 @@ from spotball_core.io.dataset import SCENES
 from spotball_core.io.scenes import read_scenes
 from spotball_core.schema.scene import Scene
 from spotball_core.service.paths import data_file, find_file
+from spotball_core.text.numbers import plural
 from spotball_gen.items.pictures import decoded
 from spotball_gen.pipeline.folder import with_ball
 from spotball_gen.quality.cells import FEATURES, cell_features
@@ -152,8 +153,9 @@ def leak_test(dataset: Path, *, seed: int = 0, permutations: int = 200, most: in
         usable = [usable[index] for index in np.sort(rng.choice(len(usable), most, replace=False))]
     videos = [video_of(scene) for scene in usable]
     if len(set(videos)) < 2:
-        actual = f"{len(usable)} images without the ball, of {len(set(videos))} videos"
-        raise InputError([Problem(str(dataset / SCENES), None, "scenes", actual, "images of at least two videos")])
+        actual = f"{plural(len(usable), 'image')} without the ball, of {plural(len(set(videos)), 'video')}"
+        expected, fix = "images of at least two videos", "Generate items from more videos"
+        raise InputError([Problem(str(dataset / SCENES), None, "scenes", actual, expected, fix=fix)])
     grids = {(scene.grid.rows, scene.grid.cols) for scene in usable}
     if len(grids) > 1:
         actual = ", ".join(f"{rows} x {cols}" for rows, cols in sorted(grids))
@@ -368,11 +370,11 @@ def _image(path: Path) -> NDArray[np.uint8]:
 def lines(leak: Leak) -> Iterator[str]:
     """Yield lines for a terminal. The last line is the verdict."""
     images = f"{leak.images:,} images of {leak.videos:,} videos"
-    yield f"{images}; {leak.folds} folds of cross-validation; {leak.permutations} permutations of balls"
+    yield f"{images}; {leak.folds} folds of cross-validation; {leak.permutations} permutations of the balls' positions"
     yield from _numbers(leak)
-    yield f"Cells with a ball {_distinguished(leak)} from other cells{_named(leak)}"
+    yield f"Cells that contained the ball {_distinguished(leak)} from other cells{_named(leak)}"
     if leak.decoys is not None:
-        yield f"{leak.decoys.images:,} images; each ball's cell is compared with {DECOYS} similar cells (decoys)"
+        yield f"{leak.decoys.images:,} images; the ball's cell is compared with {DECOYS} similar cells (decoys)"
         yield from _numbers(leak.decoys)
         yield f"Inpainted cells {_distinguished(leak.decoys)} from their decoys{_named(leak.decoys)}"
     yield verdict(leak.record())
@@ -391,7 +393,10 @@ def verdict(record: Mapping[str, Any]) -> str:
     if "not_done" in record:
         return f"Leak test: not done, because {record['not_done']}."
     if record["leaks"] is None:
-        return f"Leak test: no verdict, because too few images have {DECOYS} untouched cells for comparison."
+        return (
+            f"Leak test: no verdict, because fewer than two videos have an image with {DECOYS} cells that inpainting "
+            "did not change."
+        )
     accuracy = record["decoys"]["accuracy"]
     numbers = (
         f"among {DECOYS + 1} similar cells, a classifier chooses the inpainted one in {accuracy['value']:.0%} of the "
@@ -416,5 +421,5 @@ def _numbers(leak: Leak) -> Iterator[str]:
 def _named(leak: Leak) -> str:
     """Return the joint p value and, if cells were distinguished, the most informative features."""
     features = ", ".join(f"{name} ({weight:+.2f})" for name, weight in list(leak.weights.items())[:3])
-    together = f" (p = {leak.p:.3f} for both numbers together)."
+    together = f" (p = {leak.p:.3f} for accuracy and AUC together)."
     return together + (f" The most informative features are {features}." if leak.distinguished else "")

@@ -105,13 +105,13 @@ class Artifacts:
     def _noted(self, item: Item) -> Item:
         why = []
         if "artifact" not in item.scores:
-            why.append("too few untouched regions")
+            why.append("too few untouched regions to compare")
         elif item.scores["artifact"] > self.settings.limit:
             why.append("stands out")
         if item.scores.get("ball_again"):
             why.append("ball seen again")
         if item.scores.get("changed_outside"):
-            why.append("changed outside the mask")
+            why.append("pixels changed outside the mask")
         return item.noted(self.name, review_first=bool(why), why=why)
 
 

@@ -37,10 +37,10 @@ class SportColors(StageSettings):
     def _fit(self) -> SportColors:
         if len(self.shirts) != len(self.shorts):
             raise ValueError(
-                f"there are {len(self.shirts)} colors of shirts and {len(self.shorts)} of shorts; each team needs both"
+                f"expected as many colors in `shirts` as in `shorts`, not {len(self.shirts)} and {len(self.shorts)}"
             )
         if len(set(self.ball)) == 1:
-            raise ValueError(f"ball: {list(self.ball)} is gray, but the ball is detected by its hue. Choose a color")
+            raise ValueError("expected a `ball` color that is not gray, because the ball is detected by its hue")
         return self
 
 

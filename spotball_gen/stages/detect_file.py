@@ -57,7 +57,8 @@ class FileSettings(StageSettings):
             except (KeyError, IndexError, ValueError, AttributeError) as error:
                 field_names = ", ".join(f"{{{field}}}" for field in _EXAMPLE)
                 raise ValueError(
-                    f"{name}: {getattr(self, name)!r} is not valid ({error}); the placeholders are {field_names}"
+                    f"expected `{name}` with no placeholders except {field_names}, not {getattr(self, name)!r} "
+                    f"({error})"
                 ) from error
         if self.format != "coco" and not self.classes:
             raise ValueError('expected classes by number, such as {"32" = "ball", "0" = "player"}')
@@ -160,7 +161,9 @@ class FromFile:
         if self.settings.format == "mot":
             return self._mot[path].get(number, ()), self._digests[path]
         if name not in self._coco[path]:
-            raise ValueError(f"{path.name} does not contain the image {name!r}")
+            raise ValueError(
+                f"{path.name} does not contain the image {name!r}. Add it to `images`, or correct `frame_name`"
+            )
         return self._coco[path][name], self._digests[path]
 
     def _view(self, frames: Mapping[str, Any]) -> ImageView:
@@ -184,7 +187,7 @@ class FromFile:
         other_video = self._videos.setdefault(place, item.source.video)
         if other_video != item.source.video:
             conflict = f"the videos {other_video} and {item.source.video} would use the same boxes"
-            raise OptionError(f"detect: {conflict}. Add {{source}} to path, or add {{video}} and rename the videos")
+            raise OptionError(f"detect: {conflict}. Add {{source}} to `path`, or add {{video}} and rename the videos")
 
     def _path(self, text: str) -> Path:
         return self.context.folder / Path(text).expanduser()

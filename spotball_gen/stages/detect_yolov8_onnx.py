@@ -157,7 +157,7 @@ class OnnxDetector:
             if outputs[0].ndim != 3 or outputs[0].shape[1] != rows:
                 shape = " x ".join(map(str, outputs[0].shape))
                 expected = f"batch x {rows} x places"
-                raise OptionError(f"detect: {weights}: found an output of {shape}, expected {expected}. {_EXPORT}")
+                raise OptionError(f"detect: {weights}: found the output shape {shape}, expected {expected}. {_EXPORT}")
             masks = [None] * count if prototypes is None else prototypes[:count]
             read += zip(outputs[0][:count], masks, strict=True)
         return read

@@ -186,7 +186,8 @@ class ClipModel:
             count = len(self.tokenizer(prompt, truncation=False, verbose=False)["input_ids"])
             if count > most:
                 raise OptionError(
-                    f"filter: clip: a prompt has {count} tokens, at most {most} are allowed. Shorten it: {prompt!r}"
+                    f"filter: clip: a prompt has {count} tokens, but the model accepts at most {most}. Shorten it: "
+                    f"{prompt!r}"
                 )
         inputs = self.tokenizer(list(prompts), padding=True, return_tensors="pt").to(self.device)
         with torch.inference_mode():
@@ -220,5 +221,5 @@ def _units(vectors: Any) -> NDArray[np.float64]:
     array = np.asarray(vectors.double().cpu().numpy(), dtype=np.float64)
     units: NDArray[np.float64] = array / np.linalg.norm(array, axis=-1, keepdims=True)
     if not np.isfinite(units).all():
-        raise ValueError("the model's vectors contain numbers that are not finite")
+        raise ValueError("the model's vectors contain numbers that are not finite. Choose another model")
     return units

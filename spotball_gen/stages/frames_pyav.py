@@ -161,4 +161,4 @@ def _check_end(video: VideoFile, number: int, time: float) -> None:
     if number < 0:
         raise VideoError("the video has no frame that can be decoded")
     if video.length is not None and time < video.length - _MISSING - 1 / video.rate:
-        raise VideoError(f"the video ends after {time:.0f} of {video.length:.0f} seconds")
+        raise VideoError(f"the file is incomplete: the video ends after {time:.0f} of {video.length:.0f} seconds")

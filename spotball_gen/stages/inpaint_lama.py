@@ -87,7 +87,9 @@ class Lama:
         }
         (output,) = session.run(None, inputs)
         if output.shape != inputs["image"].shape or not np.isfinite(output).all():
-            raise ValueError("the model's output has the wrong size, or contains numbers that are not finite")
+            raise ValueError(
+                "the model's output has the wrong size, or contains numbers that are not finite. Export the model again"
+            )
         values = output[0].transpose(1, 2, 0) * (255 / self.settings.output_max)
         filled: Image = np.clip(values, 0, 255).round().astype(np.uint8)
         composed = composite(item.image, view.put_back(item.image, filled), view.mask)
@@ -115,11 +117,12 @@ class Lama:
             session.get_outputs()
         ) != 1:
             raise OptionError(
-                f"{self.name}: {path} is not LaMa: found the inputs {', '.join(shapes)}, expected image and mask"
+                f"{self.name}: {path} is not LaMa: found the inputs {', '.join(shapes)}, expected image and mask. "
+                "Choose a LaMa model"
             )
         sides = {side for shape in shapes.values() for side in shape[2:] if isinstance(side, int)}
         if len(sides) > 1:
             raise OptionError(
-                f"{self.name}: {path}: the image of the model is not a square. Export it with a square image"
+                f"{self.name}: {path}: the model's input image is not square. Export the model with a square input"
             )
         return session, sides.pop() if sides else self.settings.size, file_name(path)

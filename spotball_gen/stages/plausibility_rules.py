@@ -58,7 +58,7 @@ class RulesSettings(SpectatorSettings):
         for name in ("size", "distance", "players"):
             least, most = getattr(self, f"min_{name}"), getattr(self, f"max_{name}")
             if most is not None and least > most:
-                raise ValueError(f"min_{name} is above max_{name}")
+                raise ValueError(f"expected `min_{name}` ({least:g}) to be at most `max_{name}` ({most:g})")
         return self
 
 

@@ -102,7 +102,7 @@ class Kalman:
         kept = [number for number, track in enumerate(tracks) if len(track.places) >= max(least, 2)]
         if not kept:
             most = max(len(track.places) for track in tracks)
-            detail = f"in {most} of {frames} frames, expected at least {max(least, 2)}"
+            detail = f"the ball is in {most} of {frames} frames, expected at least {max(least, 2)}"
             return Reject(item.id, self.name, "ball not in other frames", detail, item.scores)
         strongest = max(kept, key=lambda number: tracks[number].score)
         others = [tracks[number].score for number in kept if number != strongest]

@@ -149,7 +149,7 @@ def _check_same(plan: GenerationPlan, ledger: Ledger, videos: Sequence[Video]) -
     if new:
         listed = ", ".join(new[:5]) + (f" and {len(new) - 5} more" if len(new) > 5 else "")
         raise OptionError(
-            f"--out: {ledger.dataset} was started without the videos {listed}. Name another folder to add videos"
+            f"--out: {ledger.dataset} was started without the videos {listed}. Name a new folder to include them"
         )
 
 

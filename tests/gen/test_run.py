@@ -137,7 +137,7 @@ class TestDataset:
         assert ended.written.without_test == ("soccer",)
         assert json.loads((out / "splits.json").read_text())["test"] == {"videos": [], "images": []}
         assert (
-            "There are no test images of soccer: all images are from one shot of one video."
+            "There are no test images of soccer, because all images of this sport are from one shot of one video."
             in (out / "card.md").read_text()
         )
         assert run(tmp_path, "one")[0].written.without_test == ("soccer",)

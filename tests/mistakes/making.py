@@ -117,7 +117,7 @@ MISTAKES = (
     Mistake(
         "items into a folder with other files",
         "gen run c.toml --out photos",
-        what="photos is not empty and was not made by spotball gen",
+        what="photos is not empty and was not made by `spotball gen run`",
         where="--out",
         fix="Name another folder",
         files={"c.toml": _HERE + _COLOR, **_OTHER},
@@ -143,7 +143,7 @@ MISTAKES = (
         "gen export data --format coco --out photos",
         what="photos exists already",
         where="--out",
-        fix="Name a folder that does not exist",
+        fix="Name a new folder",
         files=_OTHER,
     ),
     Mistake(
@@ -178,7 +178,7 @@ MISTAKES = (
     Mistake(
         "nothing to push",
         "push photos --repo me/x --dry-run",
-        what="found none of the expected files",
+        what="found no dataset, export or score report",
         where="photos: folder",
         fix="expected scenes.jsonl",
         files=_OTHER,
@@ -204,7 +204,7 @@ MISTAKES = (
         "pull me/x --out photos",
         what="photos exists already",
         where="--out",
-        fix="Name a folder that does not exist",
+        fix="Name a new folder",
         files=_OTHER,
         needs=("huggingface_hub",),
     ),

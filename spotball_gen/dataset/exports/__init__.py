@@ -10,7 +10,7 @@ from pathlib import Path
 from spotball_core.errors import OptionError
 from spotball_core.service.files import replacing_folder
 from spotball_core.service.paths import data_file, file_fault
-from spotball_gen.dataset.croissant import CROISSANT, croissant_text
+from spotball_gen.dataset.croissant import CROISSANT, WITHOUT_BALL, croissant_text
 from spotball_gen.dataset.exports import coco, describe, imagefolder, parquet
 from spotball_gen.dataset.exports.readme import README, readme
 from spotball_gen.dataset.exports.rows import Row, read_rows
@@ -50,7 +50,7 @@ def export(dataset: Path, format: str, out: Path, *, with_ball: bool = False) ->
         OSError: if a file cannot be written.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise OptionError(f"--out: {out} exists already. Name a folder that does not exist")
+        raise OptionError(f"--out: {out} exists already. Name a new folder")
     if with_ball and format != "coco":
         raise OptionError(
             f"--with-ball works only with --format coco, found --format {format}. Remove --with-ball, or change the "
@@ -65,9 +65,9 @@ def export(dataset: Path, format: str, out: Path, *, with_ball: bool = False) ->
         distribution, record_sets = FORMATS[format].describe(new)
         metadata = croissant_text(
             name="spot-the-ball",
-            description="Images of sports scenes with the ball, its box and the players' boxes."
+            description="Images of sports scenes with a visible ball, the ball's box, and the players' boxes."
             if with_ball
-            else "Images of sports scenes without the ball, with the cells where it was and the players' boxes.",
+            else WITHOUT_BALL,
             licenses=license_urls(row.license for row in rows),
             distribution=distribution,
             record_sets=record_sets,

@@ -47,7 +47,7 @@ def parquet(
 def imagefolder(folder: Path) -> Described:
     """Describe PART/metadata.jsonl: one record per image, with its file name."""
     file_name = Column(
-        "file_name", "Path of the image file, relative to the folder of its part.", SCENE_COLUMNS[0].dtype
+        "file_name", "Path of the image file, relative to the folder `train` or `test`.", SCENE_COLUMNS[0].dtype
     )
     files = [file_object(folder, path, _JSON_LINES) for path in sorted(folder.glob("*/metadata.jsonl"))]
     fields = [
@@ -60,7 +60,7 @@ def imagefolder(folder: Path) -> Described:
         )
         for column in (file_name, *SCENE_COLUMNS)
     ]
-    items = record_set(_ITEMS, "The images' files with their ground truth.", fields)
+    items = record_set(_ITEMS, "The image files with their ground truth.", fields)
     return [*files, file_set("metadata-files", "*/metadata.jsonl", _JSON_LINES)], [items]
 
 

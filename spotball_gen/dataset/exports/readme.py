@@ -121,16 +121,21 @@ def _about(rows: Sequence[Row], parts: Sequence[str], with_ball: bool, card: boo
     # The only video of a sport is split by shot.
     shares_videos = len(set().union(*videos.values())) < sum(map(len, videos.values()))
     yield ""
-    yield "Some videos are in both parts, split by shot." if shares_videos else "No video is in both parts."
+    yield (
+        "Some videos are in both parts, but each shot is in only one."
+        if shares_videos
+        else "No video is in both parts."
+    )
     if card:
-        yield "[The dataset's card](card.md) has statistics, the leak test, and how the images were made."
+        yield "[The dataset card](card.md) contains statistics and the leak test, and states how the images were made."
     yield ""
 
 
 def _files(format: str) -> Iterator[str]:
     yield from ("## Load it", "", "```python", _LOAD[format], "```", "")
     if format == "coco":
-        yield "Boxes are [x, y, width, height] in pixels. Outlines are segmentations, and poses are keypoints."
+        yield "`bbox` is [x, y, width, height] in pixels. `segmentation` contains a player's outline."
+        yield "`keypoints` contains a player's pose."
         yield ""
         return
     yield from column_table(SCENE_COLUMNS)

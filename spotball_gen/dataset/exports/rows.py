@@ -143,8 +143,9 @@ def read_parts(dataset: Path, scenes: Sequence[Scene]) -> dict[str, str] | None:
         return None
     parts = _part_of(splits)
     if missing := [name for scene in scenes if (name := f"{scene.sport}/{scene.image}") not in parts]:
-        expected = f"each image of {SCENES} in {' or '.join(PARTS)}"
-        raise InputError([Problem(str(dataset / SPLITS), None, name, "nothing", expected) for name in missing])
+        expected = f"each image of {SCENES} in `{TRAIN}` or `{TEST}`"
+        fix = "Add the image to one of them"
+        raise InputError([Problem(str(dataset / SPLITS), None, name, "nothing", expected, fix=fix) for name in missing])
     return parts
 
 
@@ -193,6 +194,6 @@ def _read(path: Path, model: type[_Model]) -> _Model | None:
     if not path.exists():
         return None
     try:
-        return model.model_validate(read_json(path, "the record of a generated dataset"))
+        return model.model_validate(read_json(path, "a file written by `spotball gen run`"))
     except ValidationError as error:
         raise InputError(problems_of_record(error, str(path), model=model, whole="file")) from None

@@ -118,7 +118,7 @@ def _patched(pixels: Image, rest: Bools, core: Bools, whole: Bools, players: Boo
     # The margin is blended with the frame later.
     result = fill_from_patches(pixels, rest, players | (whole & ~rest & ~core), band)
     if not result.filled[rest & core].all():
-        raise ValueError("no region of the image is large enough to replace the ball")
+        raise ValueError("no region of the image without players is large enough to replace the ball")
     return result.image
 
 

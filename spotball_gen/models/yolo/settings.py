@@ -56,7 +56,8 @@ def wanted_classes(names: Mapping[int, str], sport: Sport, model: str) -> dict[i
         numbers = [number for number, class_name in names.items() if class_name == name]
         if not numbers:
             known_names = ", ".join(names.values())
-            raise OptionError(f"detect: {model} has no class {name!r} ({label}_class). Available: {known_names}")
+            fix = f"Set `{label}_class` in the table [sports.SPORT] to one of: {known_names}"
+            raise OptionError(f"detect: {model} has no class {name!r}. {fix}")
         classes |= dict.fromkeys(numbers, label)
     return classes
 

@@ -48,7 +48,8 @@ def process(stage: Stage, choice: StageChoice, items: Sequence[Item]) -> Outcome
     ids += [failure.item for failure in outcome.failures]
     if sorted(ids) != sorted(item.id for item in items):
         raise StageError(
-            f"{choice.stage} {choice.kind!r} returned {len(ids)} items for {len(items)} items, expected each item once"
+            f"{choice.stage} {choice.kind!r} returned {len(ids)} results for {len(items)} items, expected one result "
+            "per item. Correct the method `process` of this kind"
         )
     notes = {"kind": choice.kind, "version": choice.make.version, "settings": settings_digest(choice)}
     noted = tuple(item.noted(choice.stage, **notes) for item in outcome.items)

@@ -72,7 +72,7 @@ def broken(*steps: Any, value: Any = None) -> dict[str, Any]:
         (broken("images", 1, "id", value=1), ": images.1.id: found 1, expected a different id for each entry"),
         (
             broken("images", 1, "file_name", value="match/000001.png"),
-            ": images: found 'match/000001' in the images 1 and 2, expected a different file name for each image",
+            ": images: found 'match/000001' in the images with the ids 1 and 2, expected a different file name for",
         ),
         (broken("categories", 0, "name", value=3), ": categories.0.name: found 3, expected "),
         (broken("annotations", 0, "image_id", value=5), ": annotations.0.image_id: found 5, expected the id of one"),

@@ -36,11 +36,11 @@ def test_yolo_lines_come_back(tmp_path: Path, rows: list[tuple[float | None, ...
     [
         ("0 0.5 0.5 0.1", "line: found 4 fields"),
         ("0 0.1 0.1 0.2 0.2 0.3 0.3 0.4 0.4", "line: found 9 fields"),
-        ("ball 0.5 0.5 0.1 0.1", "class: found 'ball', expected the number of a class"),
+        ("ball 0.5 0.5 0.1 0.1", "class: found 'ball', expected the number of a class, such as 0"),
         ("-1 0.5 0.5 0.1 0.1", "class: found '-1'"),
         ("0 320 0.5 0.1 0.1", "x: found '320', expected a fraction of the image size"),
         ("0 0.5 nan 0.1 0.1", "y: found 'nan'"),
-        ("0 0.5 0.5 0 0.1", "width: found '0'"),
+        ("0 0.5 0.5 0 0.1", "width: found '0', expected a fraction of the image size, above 0"),
         ("0 0.5 0.5 0.1 -0.1", "height: found '-0.1'"),
         ("0 0.5 0.5 0.1 0.1 95", "score: found '95', expected a number from 0 to 1"),
     ],
@@ -80,7 +80,7 @@ def test_mot_by_hand(tmp_path: Path, first_pixel: int) -> None:
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("1,7,11,21,40", "line: found 5 fields, expected 6 to 10 fields, beginning with frame,track,left"),
+        ("1,7,11,21,40", "line: found 5 fields, expected 6 to 10 fields in the order frame,track,left"),
         ("1,7,11,21,40,80,1,1,1,1,1", "line: found 11 fields"),
         ("one,7,11,21,40,80,1", "frame: found 'one', expected a number"),
         ("1.5,7,11,21,40,80,1", "frame: found '1.5', expected a whole number"),

@@ -27,7 +27,10 @@ def test_what_it_says(config: Path, tmp_path: Path, plugins: Path) -> None:
     assert lines[1].split() == ["frames", "6", "of", "6"]
     assert lines[2].split() == ["filter", "4", "of", "6", "2", "that", "second"]
     assert lines[-4].split() == ["targets", "4", "of", "4"]
-    assert lines[-3] == "soccer has no test images: all images are from one shot of one video"
+    assert (
+        lines[-3]
+        == "there are no test images of soccer, because all images of this sport are from one shot of one video"
+    )
     assert lines[-2] == f"{out}: 4 items"
     assert lines[-1] == "Leak test: not done, because it needs images of at least two videos."
     again = run_process(config, out, plugins)

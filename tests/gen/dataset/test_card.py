@@ -260,7 +260,10 @@ class TestExports:
         splits["train"]["images"].append(splits["test"]["images"].pop())
         (changed / "splits.json").write_text(json.dumps(splits))
         assert export(changed, "coco", tmp_path / "by-shot") == 12
-        assert "Some videos are in both parts, split by shot." in (tmp_path / "by-shot/README.md").read_text()
+        assert (
+            "Some videos are in both parts, but each shot is in only one."
+            in (tmp_path / "by-shot/README.md").read_text()
+        )
 
     def test_a_license_that_is_not_known(self, made: Path, tmp_path: Path) -> None:
         copy = shutil.copytree(made, tmp_path / "copy")

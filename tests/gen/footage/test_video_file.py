@@ -78,14 +78,14 @@ def test_frames_near_a_time_are_those_of_the_whole_video(tmp_path: Path, ending:
 
 def test_times_beyond_the_video_and_missing_videos_are_errors(tmp_path: Path) -> None:
     write_with_b_frames(tmp_path / "a.mp4")
-    with pytest.raises(ValueError, match=r"a\.mp4 cannot be read at 9\.000 seconds"):
+    with pytest.raises(ValueError, match=r"a\.mp4 cannot be decoded at 9\.000 seconds"):
         frames_near(str(tmp_path / "a.mp4"), [9.0])
     with pytest.raises(ValueError, match="the file is not a readable video"):
         frames_near(str(tmp_path / "b.mp4"), [0.0])
     with wave.open(str(tmp_path / "sound.wav"), "wb") as sound:
         sound.setparams((1, 1, 8000, 0, "NONE", ""))
         sound.writeframes(bytes(8000))
-    with pytest.raises(VideoError, match="the file is not a readable video"), open_video(str(tmp_path / "sound.wav")):
+    with pytest.raises(VideoError, match="the file contains no video"), open_video(str(tmp_path / "sound.wav")):
         pass
 
 

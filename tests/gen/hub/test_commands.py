@@ -83,5 +83,6 @@ def test_without_a_token(hub: FakeHub, answered: Path, tmp_path: Path) -> None:
     done = spotball("push", answered, "--repo", "me/balls", home=tmp_path)
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == (
-        "error: the token is missing. Set the environment variable HF_TOKEN to a token that may write to me/balls"
+        "error: the Hugging Face token is missing. Set the environment variable HF_TOKEN to a token that may write to "
+        "me/balls"
     )

@@ -92,7 +92,9 @@ class TestDatasets:
         original = (copy / "scenes.jsonl").read_bytes()
         (copy / "scenes.jsonl").write_bytes(b"\xef\xbb\xbf" + original.replace(b"\n", b"\r\n"))
         pushed = push(copy, REPO)
-        assert any(note.startswith("scenes.jsonl: line endings and blank lines may change") for note in pushed.notes)
+        assert any(
+            note.startswith("scenes.jsonl: `spotball pull` restores the same lines, but") for note in pushed.notes
+        )
         assert pull(REPO, tmp_path / "pulled") == []
         assert (tmp_path / "pulled/scenes.jsonl").read_bytes() == original
 
@@ -153,7 +155,8 @@ class TestResults:
     def test_a_folder_with_nothing_to_push(self, tmp_path: Path) -> None:
         (tmp_path / "other.json").write_text("{}")
         with pytest.raises(
-            SpotballError, match=r"found none of the expected files, expected scenes\.jsonl, README\.md with croi"
+            SpotballError,
+            match=r"found no dataset, export or score report, expected scenes\.jsonl, README\.md with croi",
         ):
             push(tmp_path, REPO, dry_run=True)
         with pytest.raises(OptionError, match="not a folder"):
@@ -240,7 +243,9 @@ class TestTokens:
         push(answered, REPO, private=True)
         monkeypatch.setenv("HF_TOKEN", "hf_wrongToken")
         for call in (lambda: push(answered, REPO), lambda: pull(REPO, tmp_path / "pulled")):
-            with pytest.raises(SpotballError, match="Set HF_TOKEN to a token that may do this") as caught:
+            with pytest.raises(
+                SpotballError, match="Set HF_TOKEN to a token that has the permission for this"
+            ) as caught:
                 call()
             assert "hf_wrongToken" not in str(caught.value)
         assert not (tmp_path / "pulled").exists()

@@ -53,7 +53,7 @@ def test_a_source_without_a_place_is_of_a_sport_with_queries(folder: Path) -> No
     assert read_config(path).sources[0].count == 3
     path.write_text(path.read_text().replace('"soccer"', '"handball"'))
     expected = "`path` or `query`, or `queries` in [sports.handball]"
-    assert problems(path) == [f"sources: found handball without path and query, expected {expected}"]
+    assert problems(path) == [f"sources: found a source of handball without `path` and `query`, expected {expected}"]
 
 
 def test_everything_wrong_is_told_at_once(folder: Path) -> None:

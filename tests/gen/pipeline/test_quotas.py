@@ -97,17 +97,25 @@ class TestQuotas:
         assert len(taken) == 6
         assert choice.starving == ("players from 3 up: only 1 of 5 items were selected (1 available)",)
 
+    def test_says_that_there_are_too_few_items(self) -> None:
+        _, choice = chosen([item(n) for n in range(3)], count=5)
+        assert choice.starving == ("count: 5 items are wanted, but only 3 are available",)
+
     def test_without_a_count_the_largest_that_is_balanced(self) -> None:
         items = [item(n, sport="a" if n < 17 else "b") for n in range(22)]
         taken, choice = chosen(items, sports="equal")
         assert Counter(one.sport for one in taken) == {"a": 6, "b": 5}
-        assert choice.starving == ("sport b: all 5 items are selected, so the quota excludes some of the other 17",)
+        assert choice.starving == (
+            "sport b: all 5 items are selected, but to keep the shares, some of the other 17 are not",
+        )
 
     def test_a_bin_that_nothing_is_in_does_not_cost_all(self) -> None:
         items = [item(n, players=n % 2) for n in range(8)]
         taken, choice = chosen(items, quotas={"players": {"edges": [1, 5]}})
         assert len(taken) == 8
-        assert choice.starving == ("players from 5 up: no item is available, so the other bins share its part",)
+        assert choice.starving == (
+            "players from 5 up: no item is available, so its share is divided among the other bins",
+        )
 
     def test_a_sport_nobody_asked_for_is_left_out(self) -> None:
         items = [item(n, sport="abc"[n % 3]) for n in range(9)]
@@ -162,11 +170,15 @@ class TestQuotas:
 @pytest.mark.parametrize(
     ("table", "told"),
     [
-        ({"quotas": {"players": {"edges": [4, 2]}}}, "edges have to increase"),
-        ({"quotas": {"players": {"edges": [4], "shares": [1]}}}, "1 edges make 2 bins"),
-        ({"quotas": {"players": {"edges": [4], "shares": [0.5, 0.4]}}}, "add up to 1, but they add up to 0.9"),
+        ({"quotas": {"players": {"edges": [4, 2]}}}, "expected increasing numbers"),
+        (
+            {"quotas": {"players": {"edges": [4], "shares": [1]}}},
+            "expected one share for each of the 2 bins, not 1",
+        ),
+        ({"quotas": {"players": {"edges": [4], "shares": [0.5, 0.4]}}}, "that add up to 1, not to 0.9"),
+        ({"sports": {"a": -0.5, "b": 1.5}}, "expected shares of at least 0"),
         ({"quotas": {"spectators": {"edges": [4]}}}, "spectators"),
-        ({"sports": "all"}, "equal"),
+        ({"sports": "all"}, 'the share of each sport, or "equal"'),
         ({"center": 2}, "center"),
         ({"colour": 1}, "colour"),
     ],

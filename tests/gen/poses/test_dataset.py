@@ -22,7 +22,7 @@ from spotball_gen.poses.estimator import Estimate, no_pose
 from spotball_gen.poses.report import PosesReport, image_poses, poses_report
 from tests.builders import dataset, scene
 from tests.cli.process import spotball
-from tests.gen.poses.toy_poses import install
+from tests.gen.poses.toy_poses import Middle, install
 
 LEFT, RIGHT = (10, 20, 30, 60), (100, 20, 130, 80)
 OPTIONS = {"confidence": "0.5"}
@@ -282,3 +282,11 @@ def test_the_command_in_a_process_of_its_own(data: Path, keypoints: Path, tmp_pa
     done = spotball("cues", "poses", data, "--with", "file", "--file", keypoints, "--out", tmp_path / "new", "--quiet")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert isinstance(read_scenes(tmp_path / "new/scenes.jsonl")[0], Scene)
+
+
+def test_keypoints_for_another_number_of_players(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Middle, "estimate", lambda *_: Estimate(no_pose(1), {}))
+    with pytest.raises(
+        OptionError, match=r"found keypoints of shape \(1, 17, 3\) for 2 players, expected \(2, 17, 3\)"
+    ):
+        add_poses(data, "middle", tmp_path / "new", OPTIONS)

@@ -119,7 +119,7 @@ def test_other_files_are_refused(metadata: dict[str, str], message: str, tmp_pat
 def test_a_detector_without_keypoints_is_refused(tmp_path: Path) -> None:
     model = write_detector(tmp_path / "m.onnx", metadata={"task": "pose"})
     with pytest.raises(
-        OptionError, match="found an output of 1 x 84 x 8400, expected batch x 56 x places, or batch x people x 57"
+        OptionError, match="found the output shape 1 x 84 x 8400, expected batch x 56 x places, or batch x people x 57"
     ):
         estimated(model, scene("1", players=[RED]), picture(RED))
 

@@ -72,12 +72,12 @@ class TestVerdict:
         assert leak.decoys.auc.chance == pytest.approx(0.5, abs=0.05)
         said = list(lines(leak))
         assert said[3].startswith(
-            "Cells with a ball can be distinguished from other cells (p = 0.010 for both numbers together). The most "
-            "informative features are smallest"
+            "Cells that contained the ball can be distinguished from other cells (p = 0.010 for accuracy and AUC "
+            "together). The most informative features are smallest"
         )
         assert said[7].startswith(
-            "Inpainted cells can be distinguished from their decoys (p = 0.010 for both numbers together). The most "
-            "informative features are "
+            "Inpainted cells can be distinguished from their decoys (p = 0.010 for accuracy and AUC together). The "
+            "most informative features are "
         )
         assert said[8].startswith(
             "Leak test: failed. Inpainted cells can be recognized: among 5 similar cells, a classifier chooses"
@@ -91,9 +91,9 @@ class TestVerdict:
         assert leak.auc.chance == pytest.approx(0.5, abs=0.05)
         assert leak.decoys is not None
         assert not leak.decoys.distinguished
-        p, p_decoys = (f"(p = {p:.3f} for both numbers together)" for p in (leak.p, leak.decoys.p))
+        p, p_decoys = (f"(p = {p:.3f} for accuracy and AUC together)" for p in (leak.p, leak.decoys.p))
         assert [line for line in lines(leak) if "not distinguished" in line] == [
-            f"Cells with a ball were not distinguished from other cells {p}.",
+            f"Cells that contained the ball were not distinguished from other cells {p}.",
             f"Inpainted cells were not distinguished from their decoys {p_decoys}.",
         ]
         assert list(lines(leak))[-1].startswith(
@@ -166,7 +166,9 @@ class TestVerdict:
 
 class TestRefused:
     def test_a_single_video(self, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match="expected images of at least two videos"):
+        with pytest.raises(
+            InputError, match=r"of 1 video, expected images of at least two videos\. Generate items from more"
+        ):
             leak_test(write(tmp_path, painted=True, videos=1))
 
     def test_an_image_that_is_gone(self, tmp_path: Path) -> None:
@@ -200,7 +202,7 @@ def test_without_decoys_there_is_no_verdict(tmp_path: Path) -> None:
     assert leak.decoys is None
     assert leak.leaks is None
     assert leak.record()["leaks"] is None
-    assert list(lines(leak))[-1].startswith("Leak test: no verdict")
+    assert list(lines(leak))[-1].startswith("Leak test: no verdict, because fewer than two videos")
 
 
 class TestCommand:
@@ -210,7 +212,7 @@ class TestCommand:
         text = runner.invoke(gen, ["check", str(folder), "--permutations", "20"], catch_exceptions=False)
         assert text.exit_code == 0
         assert text.stdout.startswith(
-            "9 images of 3 videos; 3 folds of cross-validation; 20 permutations of balls\naccuracy "
+            "9 images of 3 videos; 3 folds of cross-validation; 20 permutations of the balls' positions\naccuracy "
         )
         told = runner.invoke(
             gen, ["check", str(folder), "--permutations", "20", "--format", "json"], catch_exceptions=False

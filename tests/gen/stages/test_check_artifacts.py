@@ -108,7 +108,7 @@ def test_who_does_not_look_is_not_asked(tmp_path: Path, detector: Any, settings:
 def test_changes_outside_the_mask(tmp_path: Path) -> None:
     (item,) = check(tmp_path, [painted_item(tmp_path, "stray", stray=True)], limit=1.0).items
     assert item.scores["changed_outside"] == 1
-    assert item.notes["check"]["why"] == ["changed outside the mask"]
+    assert item.notes["check"]["why"] == ["pixels changed outside the mask"]
 
 
 def test_without_a_mask_what_differs_is_the_region(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_where_nothing_is_left_untouched(tmp_path: Path) -> None:
     whole = context_of(tmp_path).keep(item, "masks", np.full((180, 320), 255, np.uint8))
     (checked,) = check(tmp_path, [replace(item, mask=whole)]).items
     assert "artifact" not in checked.scores
-    assert checked.notes["check"]["why"] == ["too few untouched regions"]
+    assert checked.notes["check"]["why"] == ["too few untouched regions to compare"]
 
 
 def test_the_batch_does_not_matter(tmp_path: Path) -> None:

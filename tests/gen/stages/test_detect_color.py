@@ -177,8 +177,11 @@ def test_an_image_of_one_color_has_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"ball": [128, 128, 128], "shirts": [], "shorts": []}, "is gray"),
-        ({"ball": [1, 2, 3], "shirts": [[0, 0, 0]], "shorts": []}, "1 colors of shirts and 0 of shorts"),
+        ({"ball": [128, 128, 128], "shirts": [], "shorts": []}, "`ball` color that is not gray"),
+        (
+            {"ball": [1, 2, 3], "shirts": [[0, 0, 0]], "shorts": []},
+            "expected as many colors in `shirts` as in `shorts`, not 1 and 0",
+        ),
         ({"ball": [1, 2, 300], "shirts": [], "shorts": []}, "less than or equal to 255"),
     ],
 )

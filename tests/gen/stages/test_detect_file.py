@@ -156,7 +156,7 @@ def test_two_videos_do_not_share_boxes(tmp_path: Path) -> None:
     # Of one name, in two folders.
     namesake = replace(item(25), source=replace(item(25).source, video="match-5e6f7a8b"))
     for settings in (write_mot(tmp_path), write_yolo(tmp_path)):
-        with pytest.raises(OptionError, match=r"Add \{source\} to path"):
+        with pytest.raises(OptionError, match=r"Add \{source\} to `path`"):
             stage(tmp_path, **settings).process([item(25), namesake])
     (tmp_path / "match-1a2b3c4d_26.txt").write_text("32 0.5 0.5 0.1 0.1")
     (tmp_path / "match-5e6f7a8b_26.txt").write_text("0 0.5 0.5 0.1 0.1\n0 0.7 0.5 0.1 0.1")
@@ -172,9 +172,9 @@ def test_two_videos_do_not_share_boxes(tmp_path: Path) -> None:
         ({"format": "yolo"}, "expected classes by number"),
         ({"format": "mot"}, "expected classes by number"),
         ({"format": "coco", "classes": {"dog": "animal"}}, "player"),
-        ({"format": "coco", "frame_name": "{match}"}, "the placeholders are {video}"),
-        ({"format": "coco", "frame_name": "{frame:q}"}, "is not valid"),
-        ({"format": "coco", "path": "{"}, "is not valid"),
+        ({"format": "coco", "frame_name": "{match}"}, "expected `frame_name` with no placeholders except {video}"),
+        ({"format": "coco", "frame_name": "{frame:q}"}, "Unknown format code"),
+        ({"format": "coco", "path": "{"}, "expected `path` with no placeholders except"),
         ({"format": "coco", "first_pixel": 2}, "first_pixel"),
     ],
 )

@@ -154,7 +154,7 @@ def test_a_sport_says_what_its_ball_is_called(tmp_path: Path) -> None:
     item = item_of(picture(), tmp_path, sport="handball")
     detector = stage(model, context_of(tmp_path, sports=sports))
     assert boxes_of([item], detector) == [found(BALL, PLAYER)]
-    with pytest.raises(OptionError, match=r"m\.onnx has no class 'sports ball' \(ball_class\)"):
+    with pytest.raises(OptionError, match=r"m\.onnx has no class 'sports ball'\. Set `ball_class`"):
         detector.process([item_of(picture(), tmp_path, sport="soccer")])
 
 
@@ -165,7 +165,7 @@ def test_classes_without_names_in_the_file(tmp_path: Path) -> None:
     assert boxes_of([item], stage(model, names=["person", "sports ball"])) == [found(BALL, PLAYER)]
     with pytest.raises(OptionError, match="does not contain the names of its classes"):
         stage(model).process([item])
-    with pytest.raises(OptionError, match=r"found an output of 1 x 6 x 8400, expected batch x 7 x places"):
+    with pytest.raises(OptionError, match=r"found the output shape 1 x 6 x 8400, expected batch x 7 x places"):
         stage(model, names=["person", "sports ball", "bird"]).process([item])
 
 
@@ -185,7 +185,7 @@ def test_the_path_starts_from_the_configurations_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("made", "message"),
     [
-        ({"transposed": True}, "found an output of 1 x 8400 x 84, expected batch x 84 x places"),
+        ({"transposed": True}, "found the output shape 1 x 8400 x 84, expected batch x 84 x places"),
         ({"metadata": {"task": "pose"}}, "made for the task 'pose'"),
         ({"metadata": {"names": "person, ball"}}, "the metadata of the model cannot be read"),
         ({"metadata": {"imgsz": "large"}}, "the metadata of the model cannot be read"),

@@ -144,7 +144,7 @@ def test_a_sport_without_prompts_or_with_one_too_long(model: Path, items: list[I
         clip.process(items[:1])
     sports = {"soccer": Sport(prompts=("ball " * 40,))}
     clip = Clip(clip.settings, context_of(model.parent, sports=sports))
-    with pytest.raises(OptionError, match="a prompt has 162 tokens, at most 77 are allowed"):
+    with pytest.raises(OptionError, match="a prompt has 162 tokens, but the model accepts at most 77"):
         clip.process(items[:1])
 
 

@@ -138,7 +138,7 @@ def test_each_is_rejected_for_what_it_lacks(video: Path, tmp_path: Path) -> None
     }
     (still,) = (reject for reject in outcome.rejects if reject.reason == "nothing moves")
     assert still.detail == "motion 0, expected at least 0.01"
-    assert [(failure.item, "cannot be read" in failure.error) for failure in outcome.failures] == [
+    assert [(failure.item, "cannot be decoded" in failure.error) for failure in outcome.failures] == [
         ("match-000000900", True)
     ]
 

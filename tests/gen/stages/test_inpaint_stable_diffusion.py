@@ -187,7 +187,9 @@ def test_a_model_that_fails_says_so(model: Path, tmp_path: Path) -> None:
 def test_a_prompt_that_is_too_long(model: Path, tmp_path: Path) -> None:
     item = item_of(picture(), tmp_path, ball=BALL)
     for name in ("prompt", "negative_prompt"):
-        with pytest.raises(OptionError, match=r"a prompt has 122 tokens, at most 77 are allowed\. Shorten it: 'grass"):
+        with pytest.raises(
+            OptionError, match=r"a prompt has 122 tokens, but the model accepts at most 77\. Shorten it: 'grass"
+        ):
             stage(model, tmp_path, **{name: "grass " * 24}).process([item])
 
 
@@ -207,7 +209,7 @@ def test_a_model_on_the_hub_without_a_network(tmp_path: Path) -> None:
 @pytest.mark.skipif(torch.cuda.is_available(), reason="PyTorch finds CUDA here")
 def test_a_gpu_that_is_not_there(model: Path, tmp_path: Path) -> None:
     with pytest.raises(
-        OptionError, match=r"inpaint: device: PyTorch finds no CUDA device on this machine\. Use auto or cpu"
+        OptionError, match=r"inpaint: device: PyTorch finds no CUDA device on this machine\. Set `device` to"
     ):
         stage(model, tmp_path, device="cuda")
     assert stage(model, tmp_path, device="auto").device == "cpu"

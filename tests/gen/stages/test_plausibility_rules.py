@@ -131,10 +131,16 @@ def test_a_sports_bounds_replace_the_settings_for_it_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"min_size": 0.3}, {"min_players": 3, "max_players": 2}, {"min_distance": 0.5}, {"near": 1}]
+    ("wrong", "told"),
+    [
+        ({"min_size": 0.3}, r"expected `min_size` \(0\.3\) to be at most `max_size` \(0\.25\)"),
+        ({"min_players": 3, "max_players": 2}, "min_players"),
+        ({"min_distance": 0.5}, "min_distance"),
+        ({"near": 1}, "near"),
+    ],
 )
-def test_settings_that_make_no_sense_are_refused(wrong: dict[str, float]) -> None:
-    with pytest.raises(ValidationError):
+def test_settings_that_make_no_sense_are_refused(wrong: dict[str, float], told: str) -> None:
+    with pytest.raises(ValidationError, match=told):
         RulesSettings.model_validate(wrong)
 
 

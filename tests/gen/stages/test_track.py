@@ -103,7 +103,10 @@ def test_a_ball_of_a_single_frame_is_rejected(tmp_path: Path) -> None:
     item = item_at(path, 2.0, tmp_path)
     assert len(item.boxes) == 1
     (reject,) = stage(tmp_path).process([item]).rejects
-    assert (reject.reason, reject.detail) == ("ball not in other frames", "in 1 of 9 frames, expected at least 3")
+    assert (reject.reason, reject.detail) == (
+        "ball not in other frames",
+        "the ball is in 1 of 9 frames, expected at least 3",
+    )
 
 
 def test_of_two_balls_the_one_of_a_single_frame_is_removed(tmp_path: Path) -> None:

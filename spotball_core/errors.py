@@ -87,6 +87,12 @@ class Problem:
         return f"{text}. {self.fix}" if self.fix else text
 
 
+def unreadable_text(file: str, error: OSError | UnicodeDecodeError) -> Problem:
+    """Return the problem of a text file that cannot be read, or that is not UTF-8."""
+    fix = UTF_8 if isinstance(error, UnicodeDecodeError) else ""
+    return Problem(file, None, "file", str(error), "a readable text file in UTF-8", fix=fix)
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a question that suggests the most similar known name, after a space; an empty text if none is similar.
 

@@ -491,7 +491,8 @@ def _fix_of_ending(path: Path) -> str:
         return "Save the spreadsheet as CSV and retry"
     if path.suffix == ".json":
         return (
-            "Write one JSON object per line, and save the file with the ending .jsonl. A score report cannot be scored"
+            "Write one JSON object per line, and save the file with the ending .jsonl. A report of `spotball score` "
+            "does not contain responses"
         )
     if path.suffix in (".zip", ".gz", ".zst", ".bz2"):
         return "Unpack the file and retry"

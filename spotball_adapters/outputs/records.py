@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from spotball_core.errors import UTF_8, InputError, MissingExtraError, Problem
+from spotball_core.errors import InputError, MissingExtraError, Problem, unreadable_text
 from spotball_core.service.json_file import parse_json
 from spotball_core.service.unpacked_size import MOST_BYTES, check_parquet_size, check_zip_size
 
@@ -95,9 +95,7 @@ def _text(path: Path) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise _broken(
-            path, f"byte {error.object[error.start]:#04x}, which is not UTF-8", f"text in UTF-8. {UTF_8}"
-        ) from error
+        raise InputError([unreadable_text(str(path), error)]) from error
 
 
 def _json_lines(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -8,6 +8,6 @@ from spotball_adapters.study.setup.config import StudyConfig
 from spotball_core.schema.published import FileFormat
 
 STUDY = FileFormat("The configuration file study.toml of a human study.", StudyConfig)
-BATCH_MANIFEST = FileFormat("manifest.json of a batch.", Manifest)
-BATCH_ASKED = FileFormat("A line of a batch's asked.jsonl.", BatchRequest)
-BATCH_REPLY = FileFormat("A line of replies that `spotball batch import` reads, in this package's form.", ReplyLine)
+BATCH_MANIFEST = FileFormat("The file manifest.json of a batch.", Manifest)
+BATCH_ASKED = FileFormat("A line of the file asked.jsonl of a batch.", BatchRequest)
+BATCH_REPLY = FileFormat("A line of a file of replies for `spotball batch import`.", ReplyLine)

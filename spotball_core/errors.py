@@ -20,9 +20,6 @@ SHOWN_VALUES = 3
 NO_ROWS = "Add a row for each answer, or remove the file"
 """Advice for a file without rows."""
 
-UTF_8 = "Save the file as UTF-8 and retry"
-"""Advice for a text file in another encoding."""
-
 
 class SpotballError(Exception):
     """Base class of all errors that a user can cause and fix."""
@@ -85,6 +82,14 @@ class Problem:
         if self.count > 1:
             text += f" ({self.count:,} times: {listed_lines(self.lines, self.count)})"
         return f"{text}. {self.fix}" if self.fix else text
+
+
+def unreadable_text(file: str, error: OSError | UnicodeDecodeError) -> Problem:
+    """Return the problem of a text file that cannot be read, or that is not UTF-8."""
+    if isinstance(error, UnicodeDecodeError):
+        actual = f"byte {error.object[error.start]:#04x}, which is not UTF-8"
+        return Problem(file, None, "file", actual, "text in UTF-8", fix="Save the file as UTF-8 and retry")
+    return Problem(file, None, "file", str(error), "a readable text file")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

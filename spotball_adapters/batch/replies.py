@@ -13,7 +13,7 @@ from pydantic import ValidationError, model_validator
 from spotball_adapters.providers.chat_completions import HostFailedError, MalformedReplyError, chat_answer
 from spotball_adapters.providers.protocol import Answer, Finish, Reply
 from spotball_adapters.providers.server_messages import error_of, shortened, writable
-from spotball_core.errors import InputError, Problem
+from spotball_core.errors import InputError, Problem, unreadable_text
 from spotball_core.schema.faults import problems_of_record
 from spotball_core.schema.record import Name, Record
 from spotball_core.service.json_file import RepeatedKeyError, parse_json
@@ -48,9 +48,11 @@ class ReplyLine(Record):
     @model_validator(mode="after")
     def _one_of_three(self) -> ReplyLine:
         filled = [name for name in ("text", "replies", "error") if getattr(self, name) is not None]
-        if len(filled) != 1 or self.replies == ():
-            actual = " and ".join(filled) or "none"
+        if len(filled) != 1:
+            actual = " and ".join(f"`{name}`" for name in filled) or "none"
             raise ValueError(f"expected exactly one of the keys `text`, `replies` and `error`, but found {actual}")
+        if self.replies == ():
+            raise ValueError("expected at least one reply in `replies`")
         if self.finish is not None and self.text is None:
             raise ValueError("expected `finish` only with `text`. With `replies`, write `finish` in each reply")
         return self
@@ -76,7 +78,7 @@ def read_received(path: Path) -> Iterator[Received | Problem]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError([Problem(str(path), None, "file", str(error), "a readable text file in UTF-8")]) from error
+        raise InputError([unreadable_text(str(path), error)]) from error
     # Not splitlines, because a JSON string may contain other line separators, such as U+2028.
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
@@ -108,7 +110,7 @@ def _read(file: str, number: int, line: str) -> Received | Problem:
 def _of_openai(file: str, number: int, record: Mapping[str, Any]) -> Received | Problem:
     name, response = record.get("custom_id"), record["response"]
     if not isinstance(name, str) or not name:
-        return Problem(file, number, "custom_id", json.dumps(name), "the custom_id of a request")
+        return Problem(file, number, "custom_id", json.dumps(name), "text: the `custom_id` of a request")
     body = response.get("body") if isinstance(response, dict) else None
     failure = record.get("error") or (body.get("error") if isinstance(body, dict) else None)
     if failure or response is None or (isinstance(response, dict) and response.get("status_code") != 200):

@@ -119,15 +119,17 @@ def _received(
             continue
         about, before = requests.get(entry.custom_id), answers.get(entry.custom_id)
         if about is None:
-            problems.append(_problem(entry, f"{entry.custom_id!r}", "the custom_id of a request in this run's batches"))
+            expected = "the `custom_id` of a request of this run. Import the file into the run that exported it"
+            problems.append(_problem(entry, f"{entry.custom_id!r}", expected))
         elif entry.answer is None:
             failed[entry.custom_id] = entry.error or ""
         elif before is not None:
             actual = f"a second reply to {entry.custom_id} (the first is in {before.file}:{before.line})"
-            problems.append(_problem(entry, actual, "one line per request"))
+            problems.append(_problem(entry, actual, "one line per request. Remove one of the two lines"))
         elif len(entry.answer.replies) > len(about.samples):
             actual = f"{len(entry.answer.replies)} replies to {entry.custom_id}"
-            problems.append(_problem(entry, actual, f"at most {len(about.samples)}, the number of requested replies"))
+            expected = f"at most {len(about.samples)}, as requested. Remove the other replies"
+            problems.append(_problem(entry, actual, expected))
         else:
             answers[entry.custom_id] = entry
     if problems:
@@ -152,7 +154,7 @@ def _asks(
 def _respondent(store: ReplyStore, respondent: str | None, manifests: Sequence[Manifest]) -> str:
     name = respondent or store.identity().get("respondent") or manifests[-1].model
     if not name:
-        raise OptionError("the batch does not name a model. Add --respondent NAME")
+        raise OptionError("the respondent is unknown, because the batch does not name a model. Add --respondent NAME")
     return str(name)
 
 

@@ -99,7 +99,7 @@ class Cache(SqliteStore):
             if stored_dimension != dimension:
                 raise StoreError(
                     f"{self.path}: the stored vectors of {self._model_key[1]} have {stored_dimension} numbers, but the "
-                    f"new ones have {dimension}, so it is a different model. Name another file with --cache"
+                    f"new vectors have {dimension}, so the model has changed. Name another file with --cache"
                 )
             vectors = batch.vectors.astype(_NUMBERS)
             rows = zip(keys, vectors, batch.cut, strict=True)

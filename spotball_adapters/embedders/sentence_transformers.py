@@ -48,7 +48,7 @@ class SentenceTransformersEmbedder:
 
     def __init__(self, access: EmbedderAccess) -> None:
         if access.base_url is not None:
-            raise OptionError(f"{self.name} runs the model in this process. Remove --base-url")
+            raise OptionError(f"{self.name} runs the model on this machine, without a server. Remove --base-url")
         if access.task_type is not None:
             raise OptionError(f"--task-type: the embedder {self.name} does not support task types. Remove --task-type")
         if importlib.util.find_spec("sentence_transformers") is None:

@@ -213,7 +213,8 @@ def load_gazelle(checkpoint: Path, backbone: str) -> GazeLLE:
         encoder = AutoModel.from_pretrained(backbone)
     except (OSError, ValueError) as error:
         reason = str(error).split("\n", 1)[0]
-        raise InputError([Problem(backbone, None, "backbone", reason, "a DINOv2 model for transformers")]) from error
+        expected = "a DINOv2 model for the library transformers"
+        raise InputError([Problem(backbone, None, "backbone", reason, expected, fix="Check --backbone")]) from error
     return assembled(weights, encoder, str(checkpoint))
 
 
@@ -232,7 +233,7 @@ def assembled(weights: Mapping[str, Tensor], encoder: Any, name: str) -> GazeLLE
                     None,
                     "weights",
                     "weights of another model",
-                    f"weights of GazeLLE's decoder, such as {needed[0]}",
+                    f"weights of GazeLLE's decoder, such as `{needed[0]}`",
                 )
             ]
         )
@@ -240,9 +241,8 @@ def assembled(weights: Mapping[str, Tensor], encoder: Any, name: str) -> GazeLLE
     hidden = getattr(encoder.config, "hidden_size", None)
     if encoder.config.model_type not in ("dinov2", "dinov2_with_registers") or hidden != width:
         actual = f"{encoder.config.model_type} of width {hidden}"
-        raise InputError(
-            [Problem(name, None, "backbone", actual, f"dinov2 of width {width}, which the checkpoint requires")]
-        )
+        needed_encoder = f"dinov2 of width {width}, which the checkpoint requires"
+        raise InputError([Problem(name, None, "backbone", actual, needed_encoder, fix="Choose another --backbone")])
     layers = 1 + max((int(key.split(".")[1]) for key in weights if key.startswith("transformer.")), default=-1)
     rows, columns = weights["pos_embed"].shape[-2:]
     model = GazeLLE(encoder, grid=(rows, columns), dim=dim, layers=layers, inout="inout_token.weight" in weights)
@@ -251,7 +251,8 @@ def assembled(weights: Mapping[str, Tensor], encoder: Any, name: str) -> GazeLLE
         key for key in expected.keys() | weights.keys() if expected.get(key) != getattr(weights.get(key), "shape", None)
     ]
     if differing:
-        actual = f"{len(differing)} weights that are missing, unknown or have the wrong shape, such as {min(differing)}"
+        example = min(differing)
+        actual = f"{len(differing)} weights that are missing, unknown or have the wrong shape, such as `{example}`"
         raise InputError([Problem(name, None, "weights", actual, "exactly the weights of a GazeLLE decoder")])
     model.load_state_dict(dict(weights), strict=False)
     model.eval()

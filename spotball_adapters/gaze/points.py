@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.errors import InputError, OptionError, Problem, unreadable_text
 from spotball_core.gaze.data.rows import Rows
 from spotball_core.gaze.data.stimuli import Point, Stimulus
 from spotball_core.gaze.data.trials import Trial
@@ -68,7 +68,10 @@ def point_trials(predicted: Iterable[Predicted], stimuli: Sequence[Stimulus], re
     trials = []
     for prediction in predicted:
         if prediction.stimulus_id not in by_id:
-            raise OptionError(f"the stimuli do not contain {prediction.stimulus_id!r}. Use ids from the stimuli file")
+            raise OptionError(
+                f"a prediction names the stimulus {prediction.stimulus_id!r}, which the stimuli file does not contain. "
+                "Use ids from this file"
+            )
         stimulus = by_id[prediction.stimulus_id]
         place = nearest(prediction.point, points_of(stimulus)) if prediction.point is not None else None
         choice = stimulus.objects[place] if place is not None else None
@@ -115,7 +118,7 @@ def read_points(path: Path) -> list[Predicted]:
         if not stimulus_id:
             problems.append(Problem(str(path), line, "stimulus_id", "nothing", "a name"))
         elif (x is None) != (y is None) or any(not 0 <= share <= 1 for share in shares if share is not None):
-            expected = "fractions of the image's width and height from 0 to 1, or two empty values"
+            expected = "two numbers from 0 to 1 (fractions of the image's width and height), or two empty values"
             problems.append(Problem(str(path), line, "x, y", f"{x}, {y}", expected))
         elif numbered is not None and not (numbered >= 1 and numbered.is_integer()):
             problems.append(Problem(str(path), line, "sample", repr(sample), "a whole number of at least 1"))
@@ -205,7 +208,7 @@ def _json_rows(path: Path) -> Iterator[_Row]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError([Problem(str(path), None, "file", str(error), "a readable JSON Lines file")]) from error
+        raise InputError([unreadable_text(str(path), error)]) from error
     for number, line in enumerate(text.split("\n"), start=1):  # A string may hold U+2028.
         if not line.strip():
             continue

@@ -59,8 +59,8 @@ def read_replies(store: ReplyStore) -> tuple[tuple[Stimulus, ...], list[GazeRepl
         raise OptionError(f"{store.folder} contains no gaze run. For runs of Spot the Ball, use `spotball reparse`")
     if identity[ORDER] != ORDER_VERSION:
         raise OptionError(
-            f"{store.folder}: the options have the order of version {identity[ORDER]}, but this spotball-core reads "
-            f"only version {ORDER_VERSION}. Use the version of spotball-core that made the run"
+            f"{store.folder}: this run ordered the options by version {identity[ORDER]} of the rule, but this version "
+            f"of spotball-core knows only version {ORDER_VERSION}. Use the version of spotball-core that made the run"
         )
     stimuli = read_stimuli(store.folder / STIMULI)
     by_id = {stimulus.stimulus_id: stimulus for stimulus in stimuli}

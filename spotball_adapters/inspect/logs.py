@@ -98,13 +98,15 @@ class _Gathered:
         scene, key = about.scene, (respondent, about.prompt, *about.scene.key, sample.epoch)
         if self._scenes.setdefault(scene.key, scene) != scene:
             actual = f"a scene {'/'.join(scene.key)} that differs from the one in an earlier log"
-            self._problems.append(Problem(path, None, "scene", actual, "logs of the same dataset"))
+            expected = "logs of the same dataset. Import this log separately"
+            self._problems.append(Problem(path, None, "scene", actual, expected))
         if sample.error is not None:
             self._failed[shortened(sample.error.message)] += 1
             return
         if (before := self._seen.setdefault(key, path)) != path:
             actual = (
-                f"sample {sample.epoch} of {respondent}, {about.prompt}, {'/'.join(scene.key)} again, after {before}"
+                f"a second reply of {respondent} to {'/'.join(scene.key)}, prompt {about.prompt}, "
+                f"sample {sample.epoch} (the first is in {before})"
             )
             expected = "each sample once. Remove one of the logs, or import each log with a different --respondent"
             self._problems.append(Problem(path, None, "epoch", actual, expected))

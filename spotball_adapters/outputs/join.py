@@ -76,7 +76,7 @@ class SceneIndex:
                 self.find([str(image).strip()], str(sport).strip() if sport else None) if image is not None else None
             )
             if target is None:
-                problems.append(Problem(str(path), line, "image", repr(image), "an image in the scenes"))
+                problems.append(Problem(str(path), line, "image", repr(image), "the id of an image in the scenes file"))
             elif key in table:
                 problems.append(Problem(str(path), line, str(id_column), repr(key), "each id once"))
             else:

@@ -122,7 +122,10 @@ class _Gathered:
         sample = raw.sample or self._answers[group]
         place = f"{file.path}:{raw.line}"
         if (before := self._places.setdefault((*group, sample), place)) != place:
-            actual = f"sample {sample} of {name}, {group[3]}, {'/'.join(target.scene.key)} again (first in {before})"
+            actual = (
+                f"a second reply of {name} to {'/'.join(target.scene.key)}, prompt {group[3]}, sample {sample} "
+                f"(the first is in {before})"
+            )
             return Problem(str(file.path), raw.line, "sample", actual, "each sample once")
         parsed = parse_reply(raw.text, target.scene.layout, policy=self._policy, finish=raw.finish)
         reasoning = parsed.reasoning and writable(parsed.reasoning)
@@ -154,6 +157,6 @@ def _unknown(path: Path, raw: RawReply, index: Path | None) -> Problem:
     expected = (
         f"an id in {index}"
         if index
-        else "the id of an image in the scenes. Name the column of ids with --id, or add --index"
+        else "the id of an image in the scenes file. Name the column of ids with --id, or map the ids with --index"
     )
     return Problem(str(path), raw.line, "id", ids, expected)

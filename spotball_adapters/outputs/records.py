@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from spotball_core.errors import UTF_8, InputError, MissingExtraError, Problem
+from spotball_core.errors import InputError, MissingExtraError, Problem, unreadable_text
 from spotball_core.service.json_file import parse_json
 from spotball_core.service.unpacked_size import MOST_BYTES, check_parquet_size, check_zip_size
 
@@ -95,9 +95,7 @@ def _text(path: Path) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise _broken(
-            path, f"byte {error.object[error.start]:#04x}, which is not UTF-8", f"text in UTF-8. {UTF_8}"
-        ) from error
+        raise InputError([unreadable_text(str(path), error)]) from error
 
 
 def _json_lines(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -151,7 +149,9 @@ def _listed(path: Path, value: Any) -> tuple[list[tuple[int, dict[str, Any]]], d
             value = [_with_id(name, part) for name, part in value.items()]
     if not isinstance(value, list) or not all(isinstance(record, dict) for record in value):
         raise _broken(
-            path, "JSON without a list of objects", f"a list of objects, or such a list in the key {' or '.join(LISTS)}"
+            path,
+            "JSON without a list of objects",
+            f"a list of objects, or such a list in the key {' or '.join(f'`{key}`' for key in LISTS)}",
         )
     return list(enumerate(value, start=1)), head
 
@@ -168,8 +168,8 @@ def _table(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, dict[st
     try:
         for record in reader:
             if None in record or None in record.values():
-                n = len(reader.fieldnames or ())
-                raise _broken(path, f"a record that does not have {n} fields", "as many fields as in the header", line)
+                actual = f"a record with too {'many' if None in record else 'few'} fields"
+                raise _broken(path, actual, f"{len(reader.fieldnames or ())} fields, as in the header", line)
             yield line, record
             line = reader.line_num + 1
     except csv.Error as error:

@@ -63,7 +63,7 @@ class Anthropic:
 
     def check(self, settings: Settings) -> None:
         """Refuse a seed, which the API does not have, and what is out of range."""
-        refuse(settings, "seed", why="the Messages API of anthropic does not support a seed")
+        refuse(settings, "seed", why="Anthropic's Messages API does not support a seed")
         check_ranges(settings, self.name, max_temperature=1.0)
 
     def image_tokens(self, width: int, height: int) -> int | None:

@@ -112,13 +112,13 @@ def _reply(choice: dict[str, Any]) -> Reply:
         raise MalformedReplyError("a choice without a message")
     text, refusal = _text(message.get("content")), message.get("refusal")
     if not isinstance(refusal, str | None):
-        raise MalformedReplyError("a message whose refusal is not text")
+        raise MalformedReplyError("a message whose `refusal` is not text")
     finish_reason = word(choice.get("finish_reason"))
     if not text and not refusal and finish_reason == "stop":
         # A server whose reasoning parser finds no end of the reasoning puts the whole reply into this field.
         text = next((part for key in _REASONING if isinstance(part := message.get(key), str)), "")
     if finish_reason == "error":
-        raise HostFailedError("the model's host failed while it answered")
+        raise HostFailedError("the server that runs the model failed while it answered")
     finish = "refused" if refusal else _FINISH.get(finish_reason, "other")
     return Reply(writable(text or refusal or ""), finish, finish_reason)
 

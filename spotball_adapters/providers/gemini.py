@@ -97,7 +97,9 @@ class Gemini:
         else:
             replies = tuple(map(_reply, response.candidates))
         if not 1 <= len(replies) <= n:
-            raise TransientError(f"gemini: found {len(replies)} candidates, expected 1 to {n}")
+            raise TransientError(
+                f"gemini: the response is malformed: {len(replies)} candidates, but the requested number is {n}"
+            )
         if len(replies) < n:
             self.max_samples = min(self.max_samples, len(replies))
         # The SDK of the paper is older than reasoning models: it counts reasoning tokens only in the total.

@@ -150,7 +150,8 @@ def tls_advice(error: Exception, variable: str) -> str | None:
     if isinstance(fault, ssl.SSLCertVerificationError):
         return (
             f"the server's certificate is not trusted ({fault.verify_message.rstrip('.')}). Check the address. If "
-            f"you made the certificate yourself, set {variable} to the file of the certificate that signed it"
+            f"you made the certificate yourself, set the environment variable {variable} to the file of the "
+            "certificate that signed it"
         )
     return f"TLS failed ({fault.reason or fault}). Check whether the address should begin with http or https"
 

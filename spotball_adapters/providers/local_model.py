@@ -79,7 +79,8 @@ class LocalModel:
         for message in messages:
             if message.text.strip() not in prompt_text:
                 raise PermanentError(
-                    f"{self.name}: the chat template omits the text of the {message.role}. Use another prompt or model"
+                    f"{self.name}: the chat template omits the text of the {message.role} message. Use another prompt "
+                    "or model"
                 )
         return inputs.to(device=self.device, dtype=self.model.dtype)
 

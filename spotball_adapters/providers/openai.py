@@ -95,7 +95,7 @@ class OpenAI:
         routing = (settings.extra_body or {}).get("provider", {})
         if self._server.host == _OPENROUTER and not isinstance(routing, dict):
             raise OptionError(
-                f"--extra-body: 'provider': found {routing!r:.80}, expected an object, which OpenRouter requires"
+                f"--extra-body: 'provider': found {routing!r:.80}, expected a JSON object, as OpenRouter requires"
             )
 
     def image_tokens(self, width: int, height: int) -> int | None:
@@ -189,7 +189,7 @@ class OpenAI:
             return body
         answer = self._answer(chat_answer, body)
         if len(answer.replies) > n:
-            raise self._server.malformed(f"found {len(answer.replies)} choices, expected 1 to {n}")
+            raise self._server.malformed(f"{len(answer.replies)} choices, but the requested number is {n}")
         return answer
 
     async def _post(self, path: str, body: Mapping[str, Any], n: int = 1) -> dict[str, Any] | Answer:

@@ -27,7 +27,7 @@ def check_ranges(
     for name, option in _REQUEST_FIELDS.items():
         if name in values and not has_request_fields:
             raise OptionError(
-                f"{provider} does not support {option}, because it does not send chat completions. Remove it"
+                f"{provider} does not support {option}, because it does not use the Chat Completions API. Remove it"
             )
     if settings.reasoning_effort is not None and not settings.reasoning_effort.strip():
         raise OptionError("--reasoning-effort is empty. Give a value such as low, medium or high")

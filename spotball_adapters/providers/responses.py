@@ -148,7 +148,7 @@ class HttpResponse:
     def _failure(self, status: int, body: Any, text: str) -> TransientError | RejectedError:
         message, code, field = error_of(body)
         if 300 <= status < 400:
-            address = self._headers.get("location", "nowhere")
+            address = self._headers.get("location", "another address")
             message = f"the server redirects to {address}. Set --base-url to the final address"
         detail = message or text or "no error message"
         cleaned = self._responses.clean(f"{self._responses.name}: HTTP {status}: {detail}")

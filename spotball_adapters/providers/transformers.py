@@ -51,7 +51,7 @@ class Transformers:
 
     def __init__(self, access: Access) -> None:
         if access.base_url is not None:
-            raise OptionError(f"{self.name} runs the model in this process. Remove --base-url")
+            raise OptionError(f"{self.name} runs the model on this machine, without a server. Remove --base-url")
         if any(importlib.util.find_spec(module) is None for module in _MODULES.values()):
             raise MissingExtraError(f"the provider {self.name}", "local")
         self.model = access.model

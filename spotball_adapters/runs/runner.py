@@ -354,7 +354,11 @@ class Runner(Generic[ItemT]):
         if error.retry_after is None:
             return
         if error.retry_after > self._options.longest_pause:
-            self.stop(f"the server requested a pause of {error.retry_after:,.0f} s: {error}")
+            longest = self._options.longest_pause
+            self.stop(
+                f"the server requested a pause of {error.retry_after:,.0f} s, but a run waits at most {longest:,.0f} "
+                f"s: {error}"
+            )
         else:
             self._limiter.pause(error.retry_after, f"the server requested a pause: {error}")
 

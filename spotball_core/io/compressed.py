@@ -104,7 +104,6 @@ def _copy(packed: BinaryIO, out: BinaryIO, path: Path) -> None:
         n += len(block)
         if n > most:
             actual = f"a file that unpacks to more than {most:,} bytes"
-            raise InputError(
-                [Problem(str(path), None, "file", actual, "at most 2 GB, or 100 times the size of the compressed file")]
-            )
+            expected = "at most 2 GB, or 100 times the size of the compressed file"
+            raise InputError([Problem(str(path), None, "file", actual, expected, fix="Split the file")])
         out.write(block)

@@ -42,11 +42,13 @@ def read_dataset(paths: str | Path | Sequence[str | Path], scenes: str | Path | 
     if scenes is not None:
         return Dataset(read_scenes(scenes), files)
     by_key: dict[tuple[str, str], Scene] = {}
+    first_file: dict[tuple[str, str], Path] = {}
     problems: list[Problem] = []
     for path in listed:
         for scene in read_scenes(path / SCENES) if path.is_dir() else ():
+            first = first_file.setdefault(scene.key, path / SCENES)
             if by_key.setdefault(scene.key, scene) != scene:
-                actual = f"a scene {scene.sport}/{scene.image} that differs from an earlier one"
+                actual = f"a scene {scene.sport}/{scene.image} that differs from the one in {first}"
                 problems.append(
                     Problem(str(path / SCENES), None, "image", actual, "the same scene, or another image id")
                 )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from spotball_core.errors import UTF_8, InputError, Problem
+from spotball_core.errors import InputError, Problem, unreadable_text
 from spotball_core.schema.faults import problems_of_record
 from spotball_core.schema.scene import Scene
 from spotball_core.service.files import replacing
@@ -56,7 +56,7 @@ def read_scenes(path: str | Path) -> tuple[Scene, ...]:
             continue
         if scene.key in scenes:
             actual = f"a second scene {scene.sport}/{scene.image} (the first is on line {first_line[scene.key]})"
-            problems.append(Problem(str(path), number, "image", actual, "each (sport, image) once"))
+            problems.append(Problem(str(path), number, "image", actual, "each combination of `sport` and `image` once"))
             continue
         scenes[scene.key], first_line[scene.key] = scene, number
     if not scenes and not problems:
@@ -90,15 +90,13 @@ def _lines(path: Path) -> list[str]:
         raise InputError([problem]) from None
     except (IsADirectoryError, NotADirectoryError):
         actual, fix = (
-            ("a folder", "Name the file scenes.jsonl in this folder")
+            ("a folder", "Give the path of the file scenes.jsonl in this folder")
             if path.is_dir()
             else ("no such file", "Name a dataset folder")
         )
         raise InputError([Problem(str(path), None, "file", actual, "a scenes file (JSON Lines)", fix=fix)]) from None
-    except UnicodeDecodeError as error:
-        raise InputError([Problem(str(path), None, "file", str(error), "text in UTF-8", fix=UTF_8)]) from error
-    except OSError as error:
-        raise InputError([Problem(str(path), None, "file", str(error), "a readable text file in UTF-8")]) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError([unreadable_text(str(path), error)]) from error
 
 
 def _is_csv(lines: list[str]) -> bool:

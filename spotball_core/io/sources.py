@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import glob
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from spotball_core.errors import (
     SHOWN_LINES,
     SHOWN_VALUES,
-    UTF_8,
     InputError,
     OptionError,
     Problem,
     did_you_mean,
     listed_values,
     merged,
+    unreadable_text,
 )
 from spotball_core.interchange import ArrowFrame, frame_of, is_foreign
 from spotball_core.io.csv_records import read_layout, record_lines
@@ -478,8 +478,7 @@ def _broken_json(path: Path) -> Iterator[Problem]:
 
 
 def _not_text(path: Path, line: int, error: UnicodeDecodeError) -> Problem:
-    actual = f"byte {error.object[error.start]:#04x}, which is not UTF-8"
-    return Problem(str(path), line, "line", actual, "text in UTF-8", fix=UTF_8)
+    return replace(unreadable_text(str(path), error), line=line, field="line")
 
 
 def _broken(path: Path, actual: str, expected: str, fix: str = "") -> InputError:
@@ -491,7 +490,8 @@ def _fix_of_ending(path: Path) -> str:
         return "Save the spreadsheet as CSV and retry"
     if path.suffix == ".json":
         return (
-            "Write one JSON object per line, and save the file with the ending .jsonl. A score report cannot be scored"
+            "Write one JSON object per line, and save the file with the ending .jsonl. A report of `spotball score` "
+            "does not contain responses"
         )
     if path.suffix in (".zip", ".gz", ".zst", ".bz2"):
         return "Unpack the file and retry"

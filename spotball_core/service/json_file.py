@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 from typing import Any, NoReturn
 
-from spotball_core.errors import InputError, Problem
+from spotball_core.errors import InputError, Problem, unreadable_text
 
 
 class RepeatedKeyError(ValueError):
@@ -43,7 +43,7 @@ def parse_json(text: str | bytes, *, finite: bool = True) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_object, **numbers)
     except RecursionError:
-        raise ValueError("objects or lists are nested too deeply") from None
+        raise ValueError("objects or lists that are nested too deeply") from None
 
 
 def read_json(path: Path, description: str) -> Any:
@@ -61,7 +61,7 @@ def read_json(path: Path, description: str) -> Any:
     except FileNotFoundError:
         actual, expected = "no such file", f"{description} (JSON)"
     except (OSError, UnicodeDecodeError) as error:
-        actual, expected = str(error), "a readable text file in UTF-8"
+        raise InputError([unreadable_text(str(path), error)]) from error
     except json.JSONDecodeError as error:
         line, actual, expected = error.lineno, error.msg, f"{description} (JSON)"
     except ValueError as error:
@@ -81,7 +81,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _not_finite(text: str) -> NoReturn:
-    raise ValueError(f"{text} is not JSON")
+    raise ValueError(f"{text}, which is not JSON")
 
 
 def _float(text: str) -> float:

@@ -26,7 +26,7 @@ that change the text direction.
 """
 
 PATH_RULE: Final = (
-    "a path relative to the dataset's folder, with / between folders, without .., drive letters and control "
+    "a path relative to the dataset's folder, with `/` between folders, without `..`, drive letters and control "
     f"characters, and with at most {MOST_SIGNS_OF_PATH} characters"
 )
 """The rule for paths in a dataset, as error messages state it."""

@@ -50,11 +50,13 @@ class Registry(Mapping[str, Entry]):
             of = f"the {self._kind} {name!r}"
             if not isinstance(entry, self._type):
                 expected = f"spotball_core.{self._type.__name__}"
-                raise OptionError(f"{of} is of type {type(entry).__name__}, expected {expected}")
+                raise OptionError(
+                    f"{of} is of type {type(entry).__name__}, expected {expected}. Update or uninstall its package"
+                )
             if entry.key in entries:
                 raise OptionError(
-                    f"{of} has the key {entry.key!r}, which another {self._kind} already has. Uninstall one of their "
-                    "packages"
+                    f"{of} has the key {entry.key!r}, which another {self._kind} already has. Uninstall one of "
+                    "the two packages"
                 )
             entries[entry.key] = entry
         return entries

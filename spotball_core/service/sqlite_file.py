@@ -218,7 +218,7 @@ def _check_kind(path: Path, schema: Schema, connection: sqlite3.Connection) -> N
             raise
         raise _damaged(path, schema, f"the file is damaged ({error})") from error
     if not version or application != schema.application:
-        raise _damaged(path, schema, "the file does not contain the expected tables")
+        raise _damaged(path, schema, "the file was written by another program, or by spotball-core for another purpose")
     if version > schema.version:
         raise StoreError(
             f"{path}: a later version of spotball-core wrote this file (schema {version}, expected at most "
@@ -231,7 +231,7 @@ def _check_content(path: Path, schema: Schema, connection: sqlite3.Connection) -
         fault = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
         if version_of(connection) == schema.version and (lacking := sorted(schema.tables.keys() - tables)):
-            fault = f"without the table {lacking[0]}"
+            fault = f"the table {lacking[0]} is missing"
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorcode", None) not in _DAMAGED:
             raise

@@ -217,12 +217,12 @@ def run_tables(content: str, names: str, commands: str, detail: Column, packages
     """
     return {
         "run": Table(
-            f"The run's identity. A run continues its {content} only if the identity is the same.",
+            f"The settings that identify the run. Commands add {content} to it only if these settings are the same.",
             ("name",),
             (Column("name", "TEXT NOT NULL", f"such as {names}"), Column("value", "TEXT NOT NULL", "as JSON")),
         ),
         "sessions": Table(
-            f"Each start of {commands}.",
+            f"One row per start of {commands}.",
             ("session",),
             (
                 Column("session", "INTEGER NOT NULL", "number of the start, from 1"),

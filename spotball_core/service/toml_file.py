@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from spotball_core.errors import UTF_8, InputError, Problem
+from spotball_core.errors import InputError, Problem, unreadable_text
 
 _MOST_BYTES = 2_000_000
 """Maximum size in bytes: larger files take long to parse, and configurations are much smaller."""
@@ -40,8 +40,7 @@ def read_toml(path: Path, description: str) -> dict[str, Any]:
     except FileNotFoundError:
         actual, expected, fix = "no such file", f"{description} (TOML)", "Check the path"
     except (OSError, UnicodeDecodeError) as error:
-        actual, expected = str(error), "a readable text file in UTF-8"
-        fix = UTF_8 if isinstance(error, UnicodeDecodeError) else ""
+        raise InputError([unreadable_text(str(path), error)]) from error
     except ValueError as error:  # ValueError covers errors of TOML, and of integers with thousands of digits.
         actual, expected, fix = str(error), f"{description} (TOML)", "Correct the TOML syntax at this place"
     except RecursionError:

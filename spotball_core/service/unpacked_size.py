@@ -47,7 +47,7 @@ def check_zip_size(path: Path) -> None:
 
 def _check(path: Path, content: str, unpacked: int, packed: int) -> None:
     if unpacked > MOST_BYTES and unpacked > MOST_RATIO * packed:
-        actual = f"{content} of {packed:,} bytes that unpacks to {unpacked:,}"
+        actual = f"{content} of {packed:,} bytes that unpacks to {unpacked:,} bytes"
         expected = f"at most {MOST_BYTES:,} bytes, or {MOST_RATIO} times the size of the compressed data"
         raise InputError([Problem(str(path), None, "file", actual, expected)])
 

@@ -88,9 +88,9 @@ def check_origin(headers: Headers, public_host: str | None = None) -> None:
         raise HttpError(415, "the content type must be application/json")
     origin = headers.get("origin")
     if origin is not None and urlsplit(origin).netloc not in (headers.get("host"), public_host or headers.get("host")):
-        raise HttpError(403, "this request comes from another site")
+        raise HttpError(403, "this request comes from another site. Open the page at its own address and retry")
     if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        raise HttpError(403, "this request comes from another site")
+        raise HttpError(403, "this request comes from another site. Open the page at its own address and retry")
 
 
 async def read_body(request: Request, most: int) -> bytes:

@@ -772,7 +772,7 @@ BAD_FILES = [
     (
         "a.jsonl",
         '{"image":"2","x":NaN,"y":1}\n',
-        [":1: line: found '" + '{"image":"2","x":NaN,"y":1}' + "' (NaN is not JSON), expected a JSON object"],
+        [":1: line: found '" + '{"image":"2","x":NaN,"y":1}' + "' (NaN, which is not JSON), expected a JSON object"],
     ),
     ("a.jsonl", '{"image":"2","x":1e400,"y":1}\n', [":1: line: found"]),
     (

@@ -124,8 +124,8 @@ class TestErrors:
     def test_an_image_twice_names_both_lines(self, tmp_path: Path) -> None:
         path = written(tmp_path, LINE, "", LINE)
         assert str(fails(path)) == (
-            f"{path}:3: image: found a second scene soccer/163 (the first is on line 1), expected each (sport, image) "
-            "once"
+            f"{path}:3: image: found a second scene soccer/163 (the first is on line 1), expected each combination "
+            "of `sport` and `image` once"
         )
 
     def test_one_cause_is_one_line(self, tmp_path: Path) -> None:

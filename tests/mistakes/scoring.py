@@ -161,7 +161,7 @@ MISTAKES = (
     Mistake(
         "a report of scores",
         "score report.json --scenes data/scenes.jsonl",
-        what="A score report cannot be scored",
+        what="A report of `spotball score` does not contain responses",
         where="report.json",
         fix="Write one JSON object per line",
     ),
@@ -417,7 +417,7 @@ MISTAKES = (
         "score p.csv --scenes data",
         what="found a folder",
         where="data: file",
-        fix="Name the file scenes.jsonl in this folder",
+        fix="Give the path of the file scenes.jsonl in this folder",
         files={"p.csv": _OK},
     ),
     Mistake(

@@ -123,6 +123,17 @@ def test_a_repeated_key_is_an_error_at_any_depth(text: str, tmp_path: Path) -> N
         read_json(path, "cards")
 
 
+def test_a_file_that_is_not_utf8(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(b"\xff")
+    with pytest.raises(
+        InputError, match=r"found byte 0xff, which is not UTF-8, expected text in UTF-8\. Save the file as UTF-8"
+    ):
+        read_json(path, "cards")
+    with pytest.raises(InputError, match=r"expected a readable text file$"):
+        read_json(tmp_path, "cards")
+
+
 @pytest.mark.parametrize("text", ["NaN", "[Infinity]", "1e999", "[" * 100_000, "{", ""])
 def test_what_is_not_json_is_a_value_error(text: str) -> None:
     with pytest.raises(ValueError, match=r"JSON|Expecting|nested"):

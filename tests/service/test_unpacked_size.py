@@ -88,7 +88,7 @@ class TestZip:
     def test_a_bomb_is_refused(self, tmp_path: Path) -> None:
         with zipfile.ZipFile(tmp_path / "a.eval", "w", zipfile.ZIP_DEFLATED) as file:
             file.writestr("header.json", bytes(3 * 10**6))
-        with pytest.raises(InputError, match="that unpacks to 3,000,000, expected at most 1,000,000 bytes"):
+        with pytest.raises(InputError, match="that unpacks to 3,000,000 bytes, expected at most 1,000,000 bytes"):
             check_zip_size(tmp_path / "a.eval")
 
     def test_others_are_not(self, tmp_path: Path) -> None:

@@ -113,7 +113,10 @@ def meets_table(direction: Direction) -> tuple[float, float]:
         [0.4, 0.69282]
     """
     if not 0 < direction.pitch < math.pi / 2:
-        raise OptionError(f"the ray {direction} does not meet the table. Use a pitch between 0 and 90 degrees")
+        raise OptionError(
+            f"pitch: found {math.degrees(direction.pitch):g} degrees, expected more than 0 and less than 90, so that "
+            "the ray meets the table"
+        )
     reach = TABLE / math.tan(direction.pitch)
     return reach * math.sin(direction.yaw), reach * math.cos(direction.yaw)
 

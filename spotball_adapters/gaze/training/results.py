@@ -184,12 +184,13 @@ def write_figure(report: TrainingReport, folder: Path) -> None:
     """
     caption = (
         f"Accuracy on the validation {_kind(report)} after each epoch. The lines show the mean over "
-        f"{report.settings.seeds} seeds with Student's 95% interval. The dashed line shows guessing."
+        f"{report.settings.seeds} seeds with Student's 95% interval. The dashed line shows the accuracy of guessing."
     )
     chart = training_chart(report)
     with plain_style():
         figure = chart.draw(
-            range(len(chart.names)), FigureFrame("Accuracy while training (Figure 6)", (caption, report.signature))
+            range(len(chart.names)),
+            FigureFrame("Accuracy during training (as in the paper's Figure 6)", (caption, report.signature)),
         )
         for ending in ENDINGS:
             save_figure(figure, folder / f"{FIGURE}{ending}")
@@ -253,7 +254,7 @@ def _table(report: TrainingReport) -> Titled:
         rows.append(["difference", "", *(_cell(report.difference[c], sign="+") for c in report.chance)])
     rows.append(["guessing", "", *(number(chance, "share") for chance in report.chance.values())])
     tested = ", ".join(f"{n:,} {condition}" for condition, n in report.n_test.items())
-    return f"Table 3: accuracy on the test {_kind(report)} ({tested})", 1, heads, rows
+    return f"Accuracy on the test {_kind(report)}, as in the paper's Table 3 ({tested})", 1, heads, rows
 
 
 def _named(name: str) -> str:
@@ -267,7 +268,7 @@ def _cell(over: Over, sign: str = "") -> str:
 
 
 def _foot(report: TrainingReport) -> str:
-    explanation = "Cells show the mean ± sd over seeds, and Student's 95% interval of the mean."
+    explanation = "Entries show the mean ± standard deviation over seeds, and Student's 95% interval of the mean."
     return f"{explanation} Data: {_kind(report)}.\n{report.signature}"
 
 

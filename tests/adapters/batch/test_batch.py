@@ -282,17 +282,17 @@ class TestWhatIsWrong:
             ("[1]", "line: found [1], expected a JSON object"),
             (
                 '{"custom_id": "b1-1-ffffffff", "text": ""}',
-                "custom_id: found 'b1-1-ffffffff', expected the custom_id of a request",
+                "custom_id: found 'b1-1-ffffffff', expected the `custom_id` of a request of this run. Import",
             ),
             ('{"text": "D5"}', "custom_id: found nothing"),
             ('{"custom_id": "ID"}', "expected exactly one of the keys `text`, `replies` and `error`, but found none"),
             (
                 '{"custom_id": "ID", "text": "", "error": ""}',
-                "expected exactly one of the keys `text`, `replies` and `error`, but found text and error",
+                "expected exactly one of the keys `text`, `replies` and `error`, but found `text` and `error`",
             ),
             (
                 '{"custom_id": "ID", "replies": []}',
-                "expected exactly one of the keys `text`, `replies` and `error`, but found replies",
+                "expected at least one reply in `replies`",
             ),
             (
                 '{"custom_id": "ID", "text": "", "finish": "ok"}',
@@ -302,7 +302,7 @@ class TestWhatIsWrong:
             ('{"custom_id": "ID", "text": "", "extra": 1}', "extra: found 1, expected a known key"),
             (
                 '{"custom_id": "ID", "replies": [{"text": "1"}, {"text": "2"}, {"text": "3"}]}',
-                "expected at most 2, the number of requested",
+                "expected at most 2, as requested. Remove the other replies",
             ),
             ('{"custom_id": "ID", "response": {"status_code": 200, "body": {"choices": []}}}', "found no choices"),
             ('{"custom_id": 3, "response": {"status_code": 200, "body": {}}}', "custom_id: found 3"),
@@ -326,7 +326,10 @@ class TestWhatIsWrong:
         done = import_(out, path, other)
         assert done.returncode == 2
         again = read(path)[1]["custom_id"]
-        expected = f"found a second reply to {again} (the first is in {path}:2), expected one line per request"
+        expected = (
+            f"found a second reply to {again} (the first is in {path}:2), expected one line per request. Remove one of "
+            "the two lines"
+        )
         assert done.stderr == f"error: {other}:1: custom_id: {expected}\n"
 
     def test_a_failure_and_then_a_reply(self, exported: list[Line], out: Path, tmp_path: Path) -> None:
@@ -380,7 +383,7 @@ class TestWhatIsWrong:
         done = import_(out, path, respondent=None)
         assert (done.returncode, done.stderr) == (
             2,
-            "error: the batch does not name a model. Add --respondent NAME\n",
+            "error: the respondent is unknown, because the batch does not name a model. Add --respondent NAME\n",
         )
         import_(out, path, respondent="me")
         done = import_(out, path, respondent="you")

@@ -268,4 +268,4 @@ def test_orders_of_another_version_are_not_read(out: Path) -> None:
         connection.execute("UPDATE run SET value = '9' WHERE name = 'order'")
     done = match(out)
     assert done.returncode == 2
-    assert "the options have the order of version 9, but this spotball-core reads only version 1" in done.stderr
+    assert "this run ordered the options by version 9 of the rule, but this version of spotball-core" in done.stderr

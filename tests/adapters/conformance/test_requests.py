@@ -133,7 +133,7 @@ class TestServersThatGiveFewer:
             found = ask(many.at(server), request())
         assert isinstance(found[0], TransientError)
         assert "2 c" in str(found[0])
-        assert "expected 1 to 1" in str(found[0])
+        assert "but the requested number is 1" in str(found[0])
 
 
 class TestKeys:

@@ -54,7 +54,7 @@ class TestTLS:
     ) -> None:
         service, server = encrypted
         (found,) = ask(service.at(server), request())
-        variable = str(found).split(" set ")[1].split()[0]
+        variable = str(found).split(" set the environment variable ")[1].split()[0]
         monkeypatch.setenv(variable, str(certificate / "cert.pem"))
         assert answer(service.at(server), request()).replies
 

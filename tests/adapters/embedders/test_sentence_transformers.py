@@ -140,7 +140,7 @@ except PermanentError as error:
 @pytest.mark.parametrize(
     ("access", "said"),
     [
-        (EmbedderAccess(base_url="http://localhost/v1"), "runs the model in this process. Remove --base-url"),
+        (EmbedderAccess(base_url="http://localhost/v1"), "runs the model on this machine, without a server. Remove"),
         (
             EmbedderAccess(task_type="clustering"),
             "--task-type: the embedder sentence-transformers does not support task types. Remove --task-type",

@@ -118,13 +118,13 @@ class TestWeights:
         ("change", "message"),
         [
             (lambda weights: {}, "weights: found weights of another model"),
-            (lambda weights: {k: v for k, v in weights.items() if k != "linear.bias"}, "such as linear.bias"),
+            (lambda weights: {k: v for k, v in weights.items() if k != "linear.bias"}, "such as `linear.bias`"),
             (
                 lambda weights: {**weights, "backbone.model.cls_token": torch.zeros(1)},
-                "such as backbone.model.cls_token",
+                "such as `backbone.model.cls_token`",
             ),
             (lambda weights: {**weights, "linear.weight": torch.zeros(16, 48, 1, 1)}, "expected dinov2 of width 48"),
-            (lambda weights: {**weights, "head_token.weight": torch.zeros(2, 16)}, "such as head_token.weight"),
+            (lambda weights: {**weights, "head_token.weight": torch.zeros(2, 16)}, "such as `head_token.weight`"),
         ],
     )
     def test_weights_that_are_others(self, change: Callable[..., dict[str, object]], message: str) -> None:
@@ -144,7 +144,7 @@ class TestWeights:
         for path in (tmp_path / "text.pt", tmp_path / "nothing.pt"):
             with pytest.raises(InputError, match="weights saved with PyTorch"):
                 load_gazelle(path, str(folder / "encoder"))
-        with pytest.raises(InputError, match="a DINOv2 model for transformers"):
+        with pytest.raises(InputError, match=r"a DINOv2 model for the library transformers\. Check --backbone"):
             load_gazelle(folder / "decoder.pt", str(tmp_path))
 
 

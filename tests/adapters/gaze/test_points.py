@@ -99,7 +99,7 @@ def test_points_come_back_as_they_were(
     [
         (
             "stimulus_id,x,y\n1,12,300\n",
-            "p.csv:2: x, y: found 12, 300, expected fractions of the image's width and height",
+            "p.csv:2: x, y: found 12, 300, expected two numbers from 0 to 1 (fractions of the image's width",
         ),
         ("stimulus_id,x,y\n1,0.5,\n", "p.csv:2: x, y: found 0.5, None"),
         ("stimulus_id,x,y\n1,nan,0\n", "p.csv:2: x, y: found nan, 0"),
@@ -140,7 +140,7 @@ def test_stimuli_that_say_not_where_objects_are() -> None:
         point_trials([Predicted("1000", (0.5, 0.5))], [stimulus(0)], "m")
     with pytest.raises(OptionError, match="has no position for bunny"):
         point_trials([Predicted("1000", (0.5, 0.5))], [stimulus(0, points=((0, 0), None))], "m")
-    with pytest.raises(OptionError, match="the stimuli do not contain '7'"):
+    with pytest.raises(OptionError, match="the stimulus '7', which the stimuli file does not contain"):
         point_trials([Predicted("7", (0.5, 0.5))], [stimulus(0)], "m")
 
 

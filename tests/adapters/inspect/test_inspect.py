@@ -320,9 +320,10 @@ class TestTheImport:
     def test_a_sample_in_two_logs(self, evaluated: dict[str, Evaluated], tmp_path: Path) -> None:
         done = import_(tmp_path / "mine.jsonl", evaluated["base"].log, evaluated["json"].log)
         assert done.returncode == 2
-        found = f"{evaluated['json'].log}: epoch: found sample 1 of mockllm/model, base, "
+        found = f"{evaluated['json'].log}: epoch: found a second reply of mockllm/model to "
         assert found in done.stderr
-        assert f" again, after {evaluated['base'].log}, expected each sample once" in done.stderr
+        found = f", prompt base, sample 1 (the first is in {evaluated['base'].log}), expected each sample once"
+        assert found in done.stderr
         assert not (tmp_path / "mine.jsonl").exists()
 
     def test_logs_of_different_datasets(self, evaluated: dict[str, Evaluated], data: Path, tmp_path: Path) -> None:

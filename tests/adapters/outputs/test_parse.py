@@ -225,7 +225,8 @@ def test_samples_are_numbered_in_order_or_as_the_file_says(tmp_path: Path) -> No
     ]
     (tmp_path / "c.csv").write_bytes(table([{"id": "163", "reply": "Cell: C1", "sample": 7}] * 2))
     with pytest.raises(
-        InputError, match=r"c.csv:3: sample: found sample 7 of c, .* again \(first in .*c.csv:2\), expected each"
+        InputError,
+        match=r"c.csv:3: sample: found a second reply of c .* sample 7 \(the first is in .*c.csv:2\), expected",
     ):
         parsed(tmp_path / "c.csv")
 
@@ -262,11 +263,12 @@ def test_failed_requests_are_counted_and_not_responses(tmp_path: Path) -> None:
         (
             "a.jsonl",
             lines([{"image": "5", "reply": "Cell: D5"}]),
-            "a.jsonl:1: id: found '5', expected the id of an image in the scenes",
+            "a.jsonl:1: id: found '5', expected the id of an image in the scenes file",
         ),
         ("a.json", b"[1, 2]", "found JSON without a list of objects"),
         ("a.json", b"{", "a.json: file: found "),
-        ("a.csv", b"image,reply\n163\n", "a.csv:2: file: found a record that does not have 2 fields"),
+        ("a.csv", b"image,reply\n163\n", "a.csv:2: file: found a record with too few fields, expected 2 fields"),
+        ("a.csv", b"image,reply\n163,D5,,\n", "a.csv:2: file: found a record with too many fields, expected 2 fields"),
         ("a.csv", b"image,reply\n163,\xff\n", "byte 0xff, which is not UTF-8"),
         ("a.jsonl.gz", b"no gzip", "expected a file compressed with gzip"),
         ("a.parquet", b"PAR1", "expected a Parquet file"),

@@ -200,7 +200,9 @@ class TestOnesOwn:
     def test_a_file_that_is_no_text(self, tmp_path: Path, content: bytes | None) -> None:
         path = tmp_path / "mine.toml"
         path.mkdir() if content is None else path.write_bytes(content)
-        with pytest.raises(InputError, match="a readable text file in UTF-8"):
+        with pytest.raises(
+            InputError, match="expected a readable text file" if content is None else "which is not UTF-8"
+        ):
             load_prompt(str(path))
 
     def test_the_same_holds_in_python(self) -> None:

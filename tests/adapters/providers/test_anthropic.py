@@ -70,7 +70,7 @@ class TestSettings:
     @pytest.mark.parametrize(
         ("settings", "message"),
         [
-            ({"seed": 0}, "the Messages API of anthropic does not support a seed. Remove --seed"),
+            ({"seed": 0}, "Anthropic's Messages API does not support a seed. Remove --seed"),
             ({"temperature": 1.1}, "--temperature: found 1.1, expected 0 to 1"),
         ],
     )

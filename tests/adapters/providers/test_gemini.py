@@ -62,7 +62,7 @@ class TestWhatComesBack:
 
     def test_no_candidates_at_all_is_a_fault(self, server: LoopbackServer) -> None:
         server.script(body("{}"))
-        with pytest.raises(TransientError, match="found 0 candidates, expected 1 to 1"):
+        with pytest.raises(TransientError, match="malformed: 0 candidates, but the requested number is 1"):
             answer(gemini(server), request())
 
     def test_when_to_come_back_stands_in_the_body_too(self, server: LoopbackServer) -> None:

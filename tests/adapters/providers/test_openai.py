@@ -61,7 +61,7 @@ class TestWhatIsSent:
         routed = request(1, extra_body={"provider": {"order": ["deepinfra"]}})
         provider.check(routed.settings)
         assert provider._body(routed, 1)["provider"] == {"require_parameters": True, "order": ["deepinfra"]}
-        with pytest.raises(OptionError, match="'provider': found 'deepinfra', expected an object"):
+        with pytest.raises(OptionError, match="'provider': found 'deepinfra', expected a JSON object"):
             provider.check(Settings(extra_body={"provider": "deepinfra"}))
 
     def test_a_server_of_ones_own_needs_no_key(self, server: LoopbackServer) -> None:

@@ -305,7 +305,8 @@ class TestLimits:
     def test_a_pause_that_is_too_long_ends_the_run(self, tmp_path: Path) -> None:
         error = TransientError("quota is used up", status=429, retry_after=86400)
         runner = start(tmp_path, failing(1, error), (BASE, 10))
-        assert runner.why == "the server requested a pause of 86,400 s: quota is used up"
+        pause = "the server requested a pause of 86,400 s, but a run waits at most 3,600 s"
+        assert runner.why == f"{pause}: quota is used up"
         assert runner.error is None
 
 

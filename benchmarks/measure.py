@@ -74,18 +74,20 @@ class Usage:
 
 
 def process(command: Sequence[str], *, env: Mapping[str, str] | None = None, accept: Collection[int] = (0,)) -> Usage:
-    """Run a process and return its resources.
+    """Run a process and return its resources. It may keep compiled modules, as an installed package does.
 
     Raises:
         CalledProcessError: if its exit status is not accepted. Its output is shown.
     """
     reading, writing = os.pipe()
+    environment = {**os.environ, **(env or {})}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", _WAITER, str(writing), *command],
         check=False,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        env=env and {**os.environ, **env},
+        env=environment,
         pass_fds=(writing,),
     )
     os.close(writing)

@@ -282,7 +282,7 @@ class _StudyHandlers:
                     "configure the proxy to forward the header Host",
                     err=True,
                 )
-            raise HttpError(421, "the study's proxy forwards a wrong host name") from None
+            raise HttpError(421, "the proxy of the study forwards a wrong host name") from None
 
     def _token(self, request: Request) -> str | None:
         return request.cookies.get(self._cookie)

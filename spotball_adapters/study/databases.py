@@ -93,7 +93,7 @@ def database_of(folder: Path) -> DatabaseConfig | None:
         config = DatabaseConfig.model_validate(fields["database"])
     except ValidationError as error:
         problems = problems_of_record(error, str(path), model=DatabaseConfig, where="database")
-        fix = "Write url as postgresql://USER@HOST/DATABASE, and schema_name in lower-case letters"
+        fix = "Write `url` as postgresql://USER@HOST/DATABASE, and `schema_name` in lower-case letters"
         raise InputError(replace(problem, fix=fix) for problem in problems) from error
     if not is_pilot:
         return config

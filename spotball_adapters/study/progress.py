@@ -142,7 +142,7 @@ class ParticipantProgress:
             NotAllowedError: if the event is not the next one, or if the rules do not allow it in the current state.
         """
         if event.seq != self.seq + 1:
-            raise NotAllowedError(f"event {event.seq} does not follow event {self.seq}")
+            raise NotAllowedError(f"found event {event.seq}, expected event {self.seq + 1}")
         if event.kind == "stage":
             self._end_stage(event)
         elif event.kind in ("away", "fullscreen"):
@@ -227,7 +227,7 @@ class ParticipantProgress:
         elapsed = max(self._showing, event.elapsed_ms)
         if event.kind == "mouse":
             if self._mouse_paths == MOUSE_PATHS:
-                raise NotAllowedError(f"mouse: this trial already has {MOUSE_PATHS} paths, the maximum")
+                raise NotAllowedError(f"mouse: this trial already has the maximum of {MOUSE_PATHS} paths")
             self._mouse_paths += 1
         elif event.kind == "explanation":
             self._explain(trial, event, self._before + elapsed)

@@ -234,7 +234,8 @@ class Number(_Question):
         )
         if not is_inside or (self.whole and answer != int(answer)):  # type: ignore[arg-type]
             kind = "a whole number" if self.whole else "a number"
-            raise ValueError(f"{kind} from {self.min} to {self.max}")
+            limits = [f"{word} {end}" for word, end in (("from", self.min), ("up to", self.max)) if end is not None]
+            raise ValueError(" ".join([kind, *limits]))
 
     def public(self, language: str) -> dict[str, Any]:
         """See `_Question`."""

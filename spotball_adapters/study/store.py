@@ -144,7 +144,7 @@ class StudyStore(StudyReader):
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
-            raise OptionError(f"{folder} is not the folder of a study. Name the --out folder of `spotball study init`")
+            raise OptionError(f"{folder} is not a folder. Name the folder that `spotball study init` wrote")
         if (database := database_of(folder)) is not None:
             with ExitStack() as stack:
                 super().__init__(folder, *(stack.enter_context(store) for store in _schemas(database)))

@@ -150,7 +150,7 @@ def check_answers(questions: Sequence[Question], answers: Answers, earlier: Answ
                 raise ValueError(f"{question.name}: the answer is missing")
             continue
         if not is_shown:
-            raise ValueError(f"{question.name}: the question is not shown")
+            raise ValueError(f"{question.name}: expected no answer, because the question is not shown")
         try:
             question.check(answers[question.name])
         except ValueError as error:
@@ -214,7 +214,7 @@ def _rule_faults(place: str, rule: ShowIf, before: Mapping[str, Question]) -> It
     elif isinstance(question, ShortText) or rule.equals or rule.differs:
         is_text = isinstance(question, ShortText)
         expected = (
-            "a question of another type than text"
+            "a question whose type is not `text`"
             if is_text
             else f"`at_least` or `at_most`, because {rule.question} is a number"
         )

@@ -6,7 +6,7 @@ from spotball_core.service.sqlite_file import Column, Schema, Table
 
 STUDY, IDENTITIES, LOCK = "study.sqlite", "identities.sqlite", ".lock"
 
-_START_OVER = "make a new study in another folder, without the answers in this folder"
+_START_OVER = "make a new study in another folder, which then starts without these answers"
 
 STUDY_TABLES = Schema(
     version=1,
@@ -51,7 +51,7 @@ STUDY_TABLES = Schema(
                     "the id that the browser assigned; an event that is sent twice is stored once",
                 ),
                 Column("kind", "TEXT NOT NULL", "the kind of event (see below)"),
-                Column("trial", "INTEGER", "number of the trial; null for stages"),
+                Column("trial", "INTEGER", "number of the trial; null for stages, questionnaires and the quiz"),
                 Column("value", "TEXT NOT NULL", "details of the event, as JSON (see below)"),
                 Column("elapsed_ms", "REAL NOT NULL", "milliseconds since the trial was shown, by the browser's clock"),
                 Column(

@@ -43,17 +43,17 @@ def cohens_kappa(one: Sequence[Hashable], other: Sequence[Hashable]) -> Kappa:
         >>> cohens_kappa("aaaabbbbbb", "aaabbbbbba").kappa
         0.583...
         >>> cohens_kappa("aa", "aa").undefined
-        'both reviewers made the same decision on all items'
+        'all decisions of both reviewers are the same'
     """
     n = len(one)
     if not n:
-        return Kappa(0, None, None, "there are no decisions in common")
+        return Kappa(0, None, None, "there is no item that both reviewers decided on")
     n_equal = sum(a == b for a, b in zip(one, other, strict=True))
     first_counts, second_counts = Counter(one), Counter(other)
     # Both values are multiplied by n squared.
     observed, expected = n_equal * n, sum(first_counts[answer] * second_counts[answer] for answer in first_counts)
     if expected == n * n:
-        return Kappa(n, 1.0, None, "both reviewers made the same decision on all items")
+        return Kappa(n, 1.0, None, "all decisions of both reviewers are the same")
     return Kappa(n, n_equal / n, (observed - expected) / (n * n - expected))
 
 

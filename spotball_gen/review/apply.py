@@ -80,8 +80,9 @@ def apply_review(dataset: Path, *, only_accepted: bool = False) -> Applied:
                         str(original),
                         None,
                         "scenes",
-                        "no images, because the review excluded all",
-                        "at least one image. Accept an image in the review",
+                        "no images, because the review excluded all of them",
+                        "at least one image",
+                        fix="Accept an image in the review",
                     )
                 ]
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from spotball_core.io.scenes import read_scenes
 from spotball_core.schema.scene import Scene
 from spotball_core.service.digests import file_digest
 from spotball_core.service.paths import find_file
+from spotball_core.text.numbers import plural
 from spotball_gen.pipeline.folder import LEDGER, WORK, read_only, with_ball
 from spotball_gen.review.store import ReviewStore
 
@@ -28,8 +30,8 @@ class ReviewImage:
     Attributes:
         without: the file without the ball.
         with_ball: the file with the ball, or None.
-        first: whether it exceeds a limit of the stage `check`.
-        why: the exceeded limits.
+        first: whether it exceeds a limit of the stage `check`, or was inpainted again.
+        why: the reasons why it comes first.
         artifact: share of untouched regions that stand out less than the inpainted region, or None if not measured.
     """
 
@@ -67,7 +69,7 @@ def pieces(dataset: Path, store: ReviewStore) -> tuple[ReviewImage, ...]:
         without = _inside(dataset, scene.path)
         if without is None:
             actual = scene.path if scene.path else "nothing"
-            expected = f"an image ({', '.join(MEDIA)}) inside the dataset"
+            expected = f"an existing image ({', '.join(MEDIA)}) inside the dataset"
             problems.append(Problem(str(path), line, "path", actual, expected))
             continue
         images.append(
@@ -80,6 +82,13 @@ def pieces(dataset: Path, store: ReviewStore) -> tuple[ReviewImage, ...]:
     return tuple(
         sorted(images, key=lambda image: (not image.first, -(image.artifact or 0) * image.first, image.scene.key))
     )
+
+
+def counted(images: Sequence[ReviewImage]) -> str:
+    """State the number of images, and how many of them come first."""
+    first = sum(image.first for image in images)
+    note = f" ({first:,} shown first: over a limit of the stage `check`, or inpainted again)" if first else ""
+    return f"{plural(len(images), 'image')}{note}"
 
 
 def _inside(dataset: Path, name: str | None) -> Path | None:
@@ -101,6 +110,6 @@ def _noted(dataset: Path) -> dict[str, tuple[bool, tuple[str, ...], float | None
     with read_only(dataset) as ledger:
         for item, text, again, artifact in ledger.stream(f"{query} WHERE state = 'passed'"):
             check = json.loads(text) if text else {}
-            why = (*(("painted again",) if again else ()), *check.get("why", ()))
+            why = (*(("inpainted again",) if again else ()), *check.get("why", ()))
             by_item[item] = bool(again or check.get("review_first")), why, artifact
     return by_item

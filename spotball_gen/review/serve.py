@@ -8,8 +8,7 @@ from pathlib import Path
 
 from spotball_core.errors import MissingExtraError
 from spotball_core.service.web import BACKLOG, listening, serve_until_ended, shown
-from spotball_core.text.numbers import plural
-from spotball_gen.review.material import pieces
+from spotball_gen.review.material import counted, pieces
 from spotball_gen.review.store import ReviewStore
 
 
@@ -47,11 +46,7 @@ def serve(dataset: Path, *, reviewer: str, host: str, port: int, tell: Callable[
         )
 
         def ready() -> None:
-            over = sum(image.first for image in images)
-            tell(
-                f"{plural(len(images), 'image')} ({over:,} exceed{'s' if over == 1 else ''} a limit of the "
-                f"checks); reviewer: {reviewer}"
-            )
+            tell(f"{counted(images)}; reviewer: {reviewer}")
             tell(f"{shown(at)}/?token={token}")
 
         serve_until_ended(config, at, ready)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from spotball_core.text.numbers import plural
 from spotball_gen.review.agreement import Kappa, agreements
-from spotball_gen.review.material import ReviewImage
+from spotball_gen.review.material import ReviewImage, counted
 from spotball_gen.review.store import Decision, Key
 
 SHOWN = 20
@@ -16,8 +15,7 @@ SHOWN = 20
 
 def lines(decisions: Mapping[str, Mapping[Key, Decision]], pieces: Sequence[ReviewImage]) -> Iterator[str]:
     """Yield lines with each reviewer's decisions, and the agreement of each pair of reviewers."""
-    first = sum(piece.first for piece in pieces)
-    yield f"{plural(len(pieces), 'image')} ({first:,} exceed{'s' if first == 1 else ''} a limit of the checks)"
+    yield counted(pieces)
     if not decisions:
         yield "there are no decisions yet"
     by_key = {piece.scene.key: piece for piece in pieces}

@@ -27,10 +27,10 @@ Verdict = Literal["accept", "reject", "repaint"]
 
 REASONS = (
     "ball still visible",
-    "painted region stands out",
+    "inpainted region stands out",
     "ball's place is wrong",
     "player damaged",
-    "no scene of play",
+    "not a scene of play",
     "blurred",
     "text or graphics",
     "seen before",
@@ -42,7 +42,7 @@ SCHEMA = Schema(
     version=2,
     tables={
         "changes": Table(
-            "Complete decisions of reviewers on images. The last change that was not undone is valid.",
+            "Decisions of reviewers on images, one per row. The last one that was not undone is valid.",
             ("number",),
             (
                 Column("number", "INTEGER NOT NULL", "number of the change, from 1"),
@@ -71,13 +71,13 @@ SCHEMA = Schema(
             ),
         ),
         "applied": Table(
-            "Applications of decisions to the dataset.",
+            "One row for each time that decisions were applied to the dataset.",
             ("number",),
             (
-                Column("number", "INTEGER NOT NULL", "number of the application, from 1"),
+                Column("number", "INTEGER NOT NULL", "number of the row, from 1"),
                 Column("original", "TEXT NOT NULL", "SHA-256 of the original scenes"),
                 Column("written", "TEXT NOT NULL", "SHA-256 of the scenes with the decisions"),
-                Column("at", "TEXT NOT NULL", "time of the application, UTC"),
+                Column("at", "TEXT NOT NULL", "time when the decisions were applied, UTC"),
             ),
         ),
     },

@@ -12,7 +12,7 @@ from spotball_core.text.first_screen import first_screen
 from spotball_core.text.numbers import plural
 from spotball_core.text.tables import Titled, tables_as_markdown, tables_as_text
 
-AGREES = "The stored data agree with study.toml and its dataset, and the order of images agrees with the stored seeds."
+AGREES = "The stored data agree with study.toml and its dataset."
 
 MORE = (
     "Add --full to see every step, every rule and completion times. Add --format markdown or json to choose the format."
@@ -51,7 +51,7 @@ def to_summary(attrition: Attrition, exclusion: Exclusion, faults: Sequence[str]
     if by_rule:
         notes.append(f"Exclusions by rule (a participant may break several): {', '.join(by_rule)}.")
     if not faults:
-        notes.append("The stored data agree with study.toml and its dataset.")
+        notes.append(AGREES)
     return first_screen(
         headline(attrition),
         ["list", *(step.removesuffix(" in all") for step in steps), "minutes"],

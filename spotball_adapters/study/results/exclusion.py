@@ -124,8 +124,8 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             _missed_a_check_with_every_click,
         ),
         "fast": Rule(
-            "participants whose median time per image by the browser's clock, or whose mean time per image by the "
-            "server's clock from consent to the last answer, is below `--min-seconds`",
+            "participants with a median time per image below `--min-seconds` by the browser's clock, or a mean time "
+            "below it by the server's clock",
             _fast,
         ),
         "same-cell": Rule("participants who gave the same answer to all test images", _same_cell),
@@ -134,12 +134,13 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             lambda person, _: person.quality.impossible_times,
         ),
         "repeated": Rule(
-            "participants with nearly equal answers to at least half of the test images (for photos: nine tenths)",
+            "participants with nearly equal answers to at least half of the test images (nine tenths in studies of the "
+            "task `choice`)",
             lambda person, _: _is_frequent(person, person.quality.repeated),
         ),
         "patterned": Rule(
-            "participants whose answers follow a pattern, such as A1, A2, A3, on at least half of the test images (for "
-            "photos: nine tenths)",
+            "participants whose answers follow a pattern, such as A1, A2, A3, on at least half of the test images "
+            "(nine tenths in studies of the task `choice`)",
             lambda person, _: _is_frequent(person, person.quality.patterned),
         ),
         "explanations": Rule(

@@ -177,8 +177,8 @@ def participation(row: Participant, reader: StudyReader, design: StudyDesign) ->
 def misfit(reader: StudyReader, row: Participant, error: Exception) -> StoreError:
     """Return the error for events that the study does not allow."""
     return StoreError(
-        f"{reader.path}: the stored events of {row.participant} are not possible in the current study ({error}). "
-        "Restore the earlier version of the study and its dataset"
+        f"{reader.path}: the stored data of participant {row.participant} do not fit the current study ({error}). "
+        "Restore the earlier study.toml and dataset"
     )
 
 

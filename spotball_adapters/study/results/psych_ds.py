@@ -104,13 +104,15 @@ def _files(
         export.participants(everybody, exclusion),
     )
     if config.task == "clicks":
-        yield _File("clicks", "Every click, including attention checks.", columns.CLICKS, export.clicks(people))
+        yield _File(
+            "clicks", "Every click, including those on attention checks.", columns.CLICKS, export.clicks(people)
+        )
         table = export.responses(people, design, respondent)
         yield _File("responses", "The cells that were clicked, with explanations.", columns.RESPONSES, table)
     else:
         yield _File(
             "trials",
-            "Every choice, including attention checks.",
+            "Every choice, including those on attention checks.",
             columns.TRIALS,
             export.trials(people, design, respondent),
         )
@@ -145,7 +147,7 @@ def _readme(design: StudyDesign, files: Iterable[_File], paths: dict[str, Path])
         [
             f"# {design.config.title}",
             "",
-            f"A {VERSION} dataset, written by `spotball study export` of spotball-core {version()}.",
+            f"This {VERSION} dataset was written by `spotball study export` of spotball-core {version()}.",
             "Each data file has a JSON file of the same name that describes its columns.",
             "",
             "| File | Content |",

@@ -14,6 +14,7 @@ from spotball_core.release.tables import GRID, SPORTS
 from spotball_core.schema.scene import Scene
 from spotball_core.service.files import replacing
 from spotball_core.service.safe_text import csv_cells
+from spotball_core.text.numbers import plural
 
 CLICK_HEADS = ("id", "order", "image", "click", "row", "col")
 EXPLANATION_HEADS = ("id", "order", "image", "response")
@@ -42,7 +43,10 @@ def write_release(people: Sequence[Participation], design: StudyDesign, folder: 
     for sport in sports:
         truth = [scene for scene in scenes if scene.sport == sport and scene.ball_cells]
         if lacking := [scene.image for scene in truth if scene.ball_box is None]:
-            notes.append(f"{sport}: {len(lacking)} images have no ground truth, because their ball has no bounding box")
+            notes.append(
+                f"{sport}: the exported ground truth does not contain {plural(len(lacking), 'image')} without a "
+                "`ball_box` in scenes.jsonl"
+            )
         files[f"images/{sport}/{sport}_gt.csv"] = (TRUTH_HEADS, list(_truth_rows(truth)))
         files[f"responses/humans/{sport}_clicks.csv"] = (CLICK_HEADS, list(_click_rows(people, sport)))
         files[f"responses/humans/{sport}_explanations.csv"] = (EXPLANATION_HEADS, list(_explanations(people, sport)))
@@ -76,7 +80,8 @@ def _check(design: StudyDesign, scenes: Iterable[Scene]) -> None:
             )
         if scene.layout != GRID:
             raise OptionError(
-                f"--format release: {scene.sport}/{scene.image} does not have the layout {GRID}. Use another format"
+                f"--format release: {scene.sport}/{scene.image} has the grid {scene.layout}, but the release format "
+                f"requires {GRID}. Use another format"
             )
         if not (scene.image.isascii() and scene.image.isdigit()):
             raise OptionError(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from spotball_adapters.study.setup.design import StudyDesign
 from spotball_adapters.study.store import StudyReader
+from spotball_core.text.numbers import plural
 
 
 def disagreements(reader: StudyReader, design: StudyDesign) -> Iterator[str]:
@@ -15,15 +16,23 @@ def disagreements(reader: StudyReader, design: StudyDesign) -> Iterator[str]:
     list of the study, and their images, their order and the images to explain must follow from their recorded seed.
     """
     if changed := reader.changed(design.parts):
-        yield f"these parts of the study changed after the first participant began: {', '.join(changed)}"
+        parts = ", ".join(changed)
+        yield f"these parts of the study changed after the first participant began: {parts}. Undo the changes"
     names = {study_list.name for study_list in design.config.lists}
-    strangers, differing = 0, 0
+    missing_lists: list[str] = []
+    differing = 0
     for person in reader.participants():
         if person.list not in names:
-            strangers += 1
+            missing_lists.append(person.list)
         elif person.trials != design.trials(person.list, person.seed):
             differing += 1
-    if strangers:
-        yield f"the lists of {strangers} participants are no longer in study.toml"
+    if missing_lists:
+        yield (
+            f"{plural(len(missing_lists), 'participant')} saw lists that study.toml no longer contains: "
+            f"{', '.join(dict.fromkeys(missing_lists))}. Restore these lists"
+        )
     if differing:
-        yield f"the images or their order do not follow from the stored seed for {differing} participants"
+        yield (
+            f"{plural(differing, 'participant')} saw other images, another order, or other images to explain than "
+            "study.toml and the stored seed give. Undo the changes to study.toml"
+        )

@@ -209,11 +209,11 @@ class _StudyHandlers:
         self._starts.check(address(request))
         start = read_start(parsed(await read_body(request, MAX_BODY)))
         if start.list is not None and not self._pilot:
-            raise HttpError(422, "the list can only be chosen in a pilot")
+            raise HttpError(422, "only a pilot lets you choose the list. Remove `list` from the link")
         if start.list is not None and start.list not in {one.name for one in self._design.config.lists}:
-            raise HttpError(422, f"the study does not have the list {start.list}")
+            raise HttpError(422, f"the study does not have the list {start.list}. Correct `list` in the link")
         if start.prolific is None and self._design.config.serve.only_prolific and not self._pilot:
-            raise HttpError(403, "this study requires a link from Prolific")
+            raise HttpError(403, "this study requires a link from Prolific. Open the study from Prolific")
         try:
             device = None
             if self._design.config.record.device:
@@ -282,7 +282,7 @@ class _StudyHandlers:
                     "configure the proxy to forward the header Host",
                     err=True,
                 )
-            raise HttpError(421, "the proxy of the study forwards a different host") from None
+            raise HttpError(421, "the proxy of the study forwards a wrong host name") from None
 
     def _token(self, request: Request) -> str | None:
         return request.cookies.get(self._cookie)

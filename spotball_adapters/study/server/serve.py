@@ -165,18 +165,21 @@ def serve(
             tell(
                 f"admin page: {address}/admin"
                 if password
-                else f"the admin page is off. To turn it on, set {PASSWORD} and restart"
+                else f"the admin page is off. To turn it on, set the environment variable {PASSWORD} and restart"
             )
             if public:
-                tell(f"the proxy must forward to {shown(at)}/")
+                tell(f"the proxy must forward requests to {shown(at)}/")
                 if not trusted:
-                    tell("participants share one rate limit, because all have the same address. Add --proxy ADDRESS")
+                    tell(
+                        "all participants share one rate limit, because their requests come from the proxy's address. "
+                        "Add --proxy with that address"
+                    )
             if server.design.config.database:
                 tell(f"answers are stored in {server.design.config.database.place}; several servers may use it")
             if pilot:
                 for study_list in server.design.config.lists:
                     tell(f"preview of {study_list.name}: {address}/?{urlencode({'list': study_list.name})}")
-                tell(f"this is a pilot. Delete its data with `spotball study delete {folder} --pilot`")
+                tell(f"this is a pilot. To delete its data later, run `spotball study delete {folder} --pilot`")
             if n := len(list(problems(server.design))):
                 tell(f"the study is not ready ({n} problems). List the problems with `spotball study check {folder}`")
 

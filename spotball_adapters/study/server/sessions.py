@@ -363,7 +363,7 @@ def _is_new(event: Event, ids: Sequence[str]) -> bool:
             raise ConflictError(f"a different event is already stored as number {event.seq}")
         return False
     if event.seq > last + 1:
-        raise ConflictError(f"event {event.seq} does not follow event {last}")
+        raise ConflictError(f"found event {event.seq}, expected event {last + 1}")
     if event.event in ids:
         raise ConflictError(f"this event is already stored as number {ids.index(event.event) + 1}")
     return True

@@ -49,8 +49,8 @@ def catalog(language: str, file: Path | None = None) -> gettext.NullTranslations
         with files("spotball_adapters.study.server").joinpath(f"locale/{name}.mo").open("rb") as stream:
             return gettext.GNUTranslations(stream)
     except FileNotFoundError as error:
-        expected = 'en, de, or your own catalog: messages = "FILE.mo"'
-        raise InputError([Problem("study.toml", None, "language", language, expected)]) from error
+        fix = 'For another language, translate the texts of the page and add `messages = "FILE.mo"`'
+        raise InputError([Problem("study.toml", None, "language", language, "en or de", fix=fix)]) from error
     except (OSError, ValueError, LookupError, struct.error) as error:
         raise InputError([Problem(str(file), None, "messages", str(error), "a gettext catalog (.mo)")]) from error
 

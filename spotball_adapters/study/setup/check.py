@@ -8,7 +8,8 @@ from pathlib import Path
 
 from spotball_adapters.study.setup.config import CONFIG, ListConfig
 from spotball_adapters.study.setup.design import StudyDesign, load
-from spotball_core.errors import InputError
+from spotball_core.errors import InputError, listed_values
+from spotball_core.text.numbers import plural
 
 FEWEST_IMAGES = 10
 """Minimum images per list. With fewer, a participant's accuracy is too imprecise."""
@@ -48,9 +49,9 @@ def problems(design: StudyDesign) -> Iterator[str]:
     fields |= {"quiz": config.quiz.model_dump_json()} if config.quiz else {}
     for field, text in fields.items():
         if words := list(dict.fromkeys(_PLACEHOLDER.findall(text))):
-            yield f"{field}: the text still contains {', '.join(words)}. Replace it with your own text"
+            yield f"{field}: the text still contains placeholders: {', '.join(words)}. Replace them with your own text"
     if "base" not in config.pay.model_fields_set:
-        yield 'pay.base: the pay is missing. Add it, or write base = "nothing"'
+        yield 'pay.base: the payment is missing. Add it, or write `base = "nothing"`'
     if config.completion.url is None and config.completion.code is None:
         yield (
             "completion: there is no `url` or `code`, so participants cannot prove that they finished. Add one of them"
@@ -61,7 +62,10 @@ def problems(design: StudyDesign) -> Iterator[str]:
             "that they took part. Add one of them"
         )
     if config.database and config.database.has_password:
-        yield "database.url: the address contains a password. Move the password to PGPASSWORD or ~/.pgpass"
+        yield (
+            "database.url: the address contains a password. Move the password to the environment variable PGPASSWORD "
+            "or to the file ~/.pgpass"
+        )
     if config.task == "clicks" and design.example is None:
         yield "example: the instructions have no example images. Add `with_ball` and `without_ball`"
     for number, study_list in enumerate(config.lists, start=1):
@@ -73,7 +77,8 @@ def _problems_of_list(study_list: ListConfig, design: StudyDesign) -> Iterator[s
     if len(study_list.images) < FEWEST_IMAGES:
         yield f"found {len(study_list.images)} images, expected at least {FEWEST_IMAGES}. Add images"
     if not study_list.checks:
-        yield "there is no attention check. Add images with a visible ball to `checks`"
+        suitable = "photos with an obvious answer" if design.config.task == "choice" else "images with a visible ball"
+        yield f"there is no attention check. Add {suitable} to `checks`"
     if not study_list.practice:
         yield "there is no practice image. Move one of the images to `practice`"
     if design.config.task == "choice":
@@ -87,4 +92,7 @@ def _problems_of_list(study_list: ListConfig, design: StudyDesign) -> Iterator[s
             yield f"the ball is visible in practice image {image}. Use another image"
     unknown = [image for image in study_list.images if not design.scenes[study_list.sport, image].ball_cells]
     if unknown and design.config.pay.bonus:
-        yield f"{len(unknown)} images have no known ball cells, so answers to them earn no bonus. Remove these images"
+        yield (
+            f"{plural(len(unknown), 'image')} without ball cells in scenes.jsonl cannot earn a bonus: "
+            f"{listed_values(unknown)}. Remove these images"
+        )

@@ -269,7 +269,7 @@ def _picture(dataset: Path, path: str | None, size: tuple[int, int] | None) -> S
         without_metadata(data, media_type, orientation)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         expected = f"an image ({', '.join(FORMATS)})"
-        raise InputError([Problem(str(file), None, "image", str(error), expected)]) from error
+        raise InputError([Problem(str(file), None, "image", f"an unreadable file ({error})", expected)]) from error
     if size is not None and size != (width, height):
         actual, expected = f"{width} x {height} pixels", f"{size[0]} x {size[1]}, the size in scenes.jsonl"
         raise InputError([Problem(str(file), None, "image", actual, expected)])

@@ -67,8 +67,9 @@ def init_study(
         words |= _CLICKS
         if originals is not None and not has_originals(dataset, spare, originals):
             raise OptionError(
-                f"--originals {originals} contains none of the {len(spare)} images that can be the example. Give its "
-                "files the names of the images in the dataset, or use fewer --images"
+                "--originals: the example of the instructions must be an image that participants do not see, but "
+                f"{originals} contains none of these {len(spare)} images. Give its files the names of the images in "
+                "the dataset, or use fewer --images"
             )
         example = find_example(dataset) or copy_example(dataset, spare, originals, out) or draw_example(out)
     else:
@@ -138,12 +139,12 @@ def _list_of(
 ) -> tuple[ListConfig, list[Scene]]:
     checks = [scene.image for scene in all_scenes if scene.control and scene.ball_cells]
     tests = [scene for scene in all_scenes if not scene.control]
-    if images is not None and not 1 <= images <= len(tests):
-        raise OptionError(
-            f"--images: found {images}, but {sport} has {len(tests)} images. Use --images {len(tests)} or fewer"
-        )
     if not tests:
         raise OptionError(f"{sport}: all images are controls (the ball is visible). Name another sport with --sport")
+    if images is not None and not 1 <= images <= len(tests):
+        raise OptionError(
+            f"--images: found {images}, expected 1 to {len(tests)}, the number of images of {sport} with a hidden ball"
+        )
     order = generator_for(seed, "images", sport).permutation(len(tests)).tolist()
     if images is None:
         # The only image is shown, so none is left for practice.
@@ -171,7 +172,8 @@ def _stimuli_of(dataset: Path) -> tuple[Path, tuple[Stimulus, ...]]:
         )
     if len(paths) > 1:
         raise OptionError(
-            f"{dataset} contains several stimuli files: {', '.join(path.name for path in paths)}. Name one of them"
+            f"{dataset} contains several stimuli files: {', '.join(path.name for path in paths)}. Name "
+            "one of them instead of the folder"
         )
     return paths[0], read_stimuli(paths[0])
 
@@ -180,14 +182,22 @@ def _lists_of_choices(path: Path, stimuli: Sequence[Stimulus], per_list: int | N
     lists = lists_of_stimuli(stimuli, per_list=per_list, seed=seed)
     if not lists:
         raise InputError(
-            [Problem(str(path), None, "rows", "no such photo", "at least one photo that is not an attention check")]
+            [
+                Problem(
+                    str(path),
+                    None,
+                    "attention_check",
+                    "true in all rows",
+                    "at least one photo that is not an attention check",
+                )
+            ]
         )
     for study_list in lists:
         if len(study_list.checks) > len(study_list.images):
-            counts = f"{len(study_list.images)} photos and {len(study_list.checks)} checks"
             raise OptionError(
-                f"{study_list.name} has {counts}, so some checks would follow each other. "
-                "Use at most as many checks as photos"
+                f"{study_list.name}: found {len(study_list.checks)} attention checks, expected at most "
+                f"{len(study_list.images)}, the number of photos. Mark fewer photos as `attention_check`, or use more "
+                "--images"
             )
     return lists
 
@@ -206,8 +216,8 @@ def _list_text(study_list: ListConfig) -> str:
 
 def _example_text(example: ExampleConfig) -> str:
     lines = [
-        "# An image before and after its ball was removed, for the instructions. The paths are relative to this folder",
-        "# or to the dataset's folder. The page labels a synthetic example as a drawing.",
+        "# The instructions show this image before and after its ball was removed. The paths are relative to this",
+        "# folder or to the dataset's folder. With synthetic = true, the page says that the example is a drawing.",
         "[example]",
         f"with_ball = {json.dumps(example.with_ball)}",
         f"without_ball = {json.dumps(example.without_ball)}",

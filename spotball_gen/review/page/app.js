@@ -34,7 +34,7 @@ function show() {
     `${count(null)} undecided`;
   const score = item().artifact === null ? "" : ` (artifact score ${item().artifact.toFixed(2)})`;
   byId("mark").hidden = !item().first;
-  byId("mark").textContent = `Exceeds a limit: ${item().why.join(", ")}${score}`;
+  byId("mark").textContent = `Look closely: ${item().why.join(", ")}${score}`;
   const { verdict, reason } = decision;
   byId("verdict").className = verdict ?? "";
   byId("verdict").textContent = verdict ? SAID[verdict] + (reason ? `: ${reason}` : "") : "Not decided";

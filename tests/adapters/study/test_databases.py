@@ -50,7 +50,7 @@ def test_passwords_are_not_shown_and_not_wanted(tmp_path: Path, url: str, has_pa
 @pytest.mark.parametrize("schema", ["Mine", "a b", "1a", "a;drop", "x" * 42, ""])
 def test_names_of_schemas(tmp_path: Path, schema: str) -> None:
     folder = use_postgres(study(tmp_path, images=2), URL, schema)
-    with pytest.raises(InputError, match=r"database\.schema_name: found .* schema_name in lower-case letters"):
+    with pytest.raises(InputError, match=r"database\.schema_name: found .* `schema_name` in lower-case letters"):
         StudyStore(folder)
 
 

@@ -205,7 +205,7 @@ class TestRefused:
     @pytest.mark.parametrize("seq", [1, 3, 5])
     def test_another_number_than_the_next(self, seq: int) -> None:
         progress = at(*BEGIN[:3])
-        with pytest.raises(NotAllowedError, match=f"event {seq} does not follow event 3"):
+        with pytest.raises(NotAllowedError, match=f"found event {seq}, expected event 4"):
             progress.take(stored(seq, "click", -1, **middle(1, 1)))
 
 

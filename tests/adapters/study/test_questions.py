@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from spotball_adapters.study.questions import ShowIf, worded
+from spotball_adapters.study.questions import Number, ShowIf, worded
 from spotball_adapters.study.surveys import Questionnaire, Quiz, Surveys, check_answers, faults
 from tests.adapters.study.asked import PLAYER, QUESTIONNAIRES, QUIZ, RIGHT, WRONG
 
@@ -36,14 +36,17 @@ def test_good_answers(answers: dict[str, Any]) -> None:
         ({"plays": "maybe"}, "plays: expected one of yes, no"),
         ({"plays": 1.0}, "plays: expected one of yes, no"),
         ({"plays": ["yes"]}, "plays: expected one of yes, no"),
-        ({"plays": "no", "years": 3.0}, "years: the question is not shown"),
+        ({"plays": "no", "years": 3.0}, "years: expected no answer, because the question is not shown"),
         ({"plays": "yes", "sports": [], "years": 3.0}, "sports: expected at least one of"),
         ({"plays": "yes", "sports": ["tennis", "soccer"], "years": 3.0}, "sports: expected at least one of"),
         ({"plays": "yes", "sports": ["soccer", "soccer"], "years": 3.0}, "sports: expected at least one of"),
         ({"plays": "yes", "sports": "soccer", "years": 3.0}, "sports: expected at least one of"),
-        ({"plays": "yes", "sports": ["soccer"], "years": 91.0}, "years: expected a number from 0.0 to 90.0"),
+        ({"plays": "yes", "sports": ["soccer"], "years": 91.0}, "years: expected a number from 0.0 up to 90.0"),
         ({"plays": "yes", "sports": ["soccer"], "years": "9"}, "years: expected a number"),
-        ({"plays": "yes", "sports": ["soccer"], "years": 9.0, "how": "x"}, "how: the question is not shown"),
+        (
+            {"plays": "yes", "sports": ["soccer"], "years": 9.0, "how": "x"},
+            "how: expected no answer, because the question is not shown",
+        ),
         ({"plays": "yes", "sports": ["soccer"], "years": 10.0, "how": "x" * 61}, "how: expected a text of at most 60"),
         ({"plays": "yes", "sports": ["soccer"], "years": 10.0, "how": " "}, "how: expected a text"),
         ({"plays": "no", "secret": "x"}, "secret: unknown question"),
@@ -52,6 +55,20 @@ def test_good_answers(answers: dict[str, Any]) -> None:
 def test_answers_that_are_refused(answers: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match="^" + says.replace("(", r"\(")):
         check_answers(BACKGROUND, answers, {})
+
+
+@pytest.mark.parametrize(
+    ("limits", "says"),
+    [
+        ({}, "a number"),
+        ({"min": 1, "whole": True}, "a whole number from 1.0"),
+        ({"max": 5.5}, "a number up to 5.5"),
+        ({"min": 1, "max": 5}, "a number from 1.0 up to 5.0"),
+    ],
+)
+def test_a_number_states_only_its_limits(limits: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=f"^{says}$"):
+        Number.model_validate({"name": "n", "text": "N", "type": "number", **limits}).check("x")
 
 
 def test_scales_take_whole_numbers_within_their_ends() -> None:

@@ -111,7 +111,7 @@ class TestStore:
     def test_nothing_to_look_at(self, tmp_path: Path) -> None:
         with pytest.raises(OptionError, match="no answers are stored"), reading(tmp_path):
             pass
-        with pytest.raises(OptionError, match="is not the folder of a study"):
+        with pytest.raises(OptionError, match="is not a folder"):
             StudyStore(tmp_path / "missing")
 
     def test_another_process_has_it(self, tmp_path: Path) -> None:

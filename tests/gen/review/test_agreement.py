@@ -58,9 +58,13 @@ def test_worked_by_hand() -> None:
 
 def test_where_it_is_not_defined() -> None:
     nothing, same = cohens_kappa("", ""), cohens_kappa("yyy", "yyy")
-    assert (nothing.agree, nothing.kappa, nothing.undefined) == (None, None, "there are no decisions in common")
+    assert (nothing.agree, nothing.kappa, nothing.undefined) == (
+        None,
+        None,
+        "there is no item that both reviewers decided on",
+    )
     assert (same.agree, same.kappa) == (1.0, None)
-    assert same.undefined == "both reviewers made the same decision on all items"
+    assert same.undefined == "all decisions of both reviewers are the same"
 
 
 def test_of_two_reviewers() -> None:
@@ -84,7 +88,7 @@ def test_in_words() -> None:
     ben = {first: Decision("accept"), second: Decision("repaint", None, (), ((0, 0, 9, 9),))}
     told = list(lines({"anna": anna, "ben": ben}, PIECES))
     assert told[:4] == [
-        "3 images (1 exceeds a limit of the checks)",
+        "3 images (1 shown first: over a limit of the stage `check`, or inpainted again)",
         "anna decided on 2 of 3 images: 1 accepted, 1 rejected, 0 to repaint; 0 boxes unchecked",
         "  rejected: 1 other",
         "  1 more decisions on images that are no longer in the dataset",
@@ -92,8 +96,10 @@ def test_in_words() -> None:
     assert told[4] == "ben decided on 2 of 3 images: 1 accepted, 0 rejected, 1 to repaint; 0 boxes unchecked"
     # Half agree; by chance a quarter would.
     assert told[5] == "anna and ben: verdicts: they agree on 50.0% of 2 images; Cohen's kappa 0.333"
-    assert told[6].endswith("Cohen's kappa is not defined: both reviewers made the same decision on all items")
+    assert told[6].endswith("Cohen's kappa is not defined: all decisions of both reviewers are the same")
     assert told[7:] == [f"  {'/'.join(second)}: reject, repaint"]
     assert list(lines({}, PIECES))[1] == "there are no decisions yet"
     alone = list(lines({"anna": {}, "ben": {}}, PIECES))
-    assert "anna and ben: verdicts: Cohen's kappa is not defined: there are no decisions in common" in alone
+    assert (
+        "anna and ben: verdicts: Cohen's kappa is not defined: there is no item that both reviewers decided on" in alone
+    )

@@ -178,5 +178,5 @@ def test_what_cannot_be_applied(tmp_path: Path) -> None:
     with ReviewStore(folder) as store:
         decide(store, "anna", SCENES[0].key, Decision("reject", "other"))
     done = spotball("gen", "apply-review", str(folder))
-    assert (done.returncode, "no images, because the review excluded all" in done.stderr) == (2, True)
+    assert (done.returncode, "no images, because the review excluded all of them" in done.stderr) == (2, True)
     assert (folder / "scenes.jsonl").read_bytes() == made

@@ -86,7 +86,7 @@ def test_the_region_is_painted_and_reviewed_again(reviewed: Path, config: Path) 
             "ben": Decision(None, None, (box_of(scenes[0]),)),
         }
         first = next(piece for piece in pieces(out, store) if piece.scene.image == scenes[0].image)
-        assert (first.first, first.why[0]) == (True, "painted again")
+        assert (first.first, first.why[0]) == (True, "inpainted again")
         decide(store, "ben", scenes[0].key, Decision("accept", None, (box_of(scenes[0]),)))
     assert apply_review(out).kept == 4
     found = files(out)

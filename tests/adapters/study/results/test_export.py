@@ -240,7 +240,7 @@ def test_a_study_that_was_changed_since_is_not_read_wrongly(study: Path, tmp_pat
     for name in ("study.sqlite", "identities.sqlite"):
         (other / name).write_bytes((study / name).read_bytes())
     made.change(other, {"per_image = 3": "per_image = 2"})
-    with pytest.raises(StoreError, match="are not possible in the current study"):
+    with pytest.raises(StoreError, match="do not fit the current study"):
         exported(other, tmp_path / "a.csv")
     assert not (tmp_path / "a.csv").exists()
 

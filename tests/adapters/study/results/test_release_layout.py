@@ -6,6 +6,7 @@ import csv
 import shutil
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -22,7 +23,7 @@ from spotball_core.io.frames import COLUMNS
 from spotball_core.io.scenes import read_scenes, write_scenes
 from spotball_core.random import generator_for
 from spotball_core.replication import replicate
-from spotball_core.schema.scene import Scene
+from spotball_core.schema.scene import GridShape, Scene
 from tests.adapters.study import made
 from tests.adapters.study.people import command, confirmed
 from tests.adapters.study.stored import Clock, simulate, store_participant
@@ -83,17 +84,21 @@ class TestSmall:
         boxless = [known[0].model_copy(update={"ball_box": None}), *known[1:]]
         write_scenes(boxless, tmp_path / "data/scenes.jsonl")
         said = command("export", study, "--out", tmp_path / "release", "--format", "release")
-        assert "soccer: 1 images have no ground truth, because their ball has no bounding box" in said
+        assert "soccer: the exported ground truth does not contain 1 image without a `ball_box`" in said
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         ({"sport": "curling"}, "--format release does not support the sport 'curling'"),
+        (
+            {"grid": GridShape(rows=3, cols=5)},
+            "soccer/1 has the grid 3x5@640x360, but the release format requires 6x10@640x360",
+        ),
         ({"image": "a1"}, "the image id 'a1' is not a number"),
     ],
 )
-def test_what_the_layout_has_no_place_for(tmp_path: Path, change: dict[str, str], said: str) -> None:
+def test_what_the_layout_has_no_place_for(tmp_path: Path, change: dict[str, Any], said: str) -> None:
     made.dataset(tmp_path / "data", images=2, checks=1)
     known = [scene.model_copy(update=change) for scene in read_scenes(tmp_path / "data/scenes.jsonl")[:1]]
     write_scenes(known, tmp_path / "data/scenes.jsonl")

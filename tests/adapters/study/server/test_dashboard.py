@@ -121,7 +121,7 @@ def test_a_study_that_was_changed_is_reported(tmp_path: Path) -> None:
     change(folder, {"per_image = 3": "per_image = 4"})
     with (
         closing(Dashboard(load(folder), folder)) as live,
-        pytest.raises(StoreError, match="are not possible in the current study"),
+        pytest.raises(StoreError, match="do not fit the current study"),
     ):
         live.look({})
 

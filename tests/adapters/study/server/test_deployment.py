@@ -87,7 +87,7 @@ class TestHosts:
             == 1
         )
         assert "--public-url https://study.example.org/" in said
-        assert "the proxy of the study forwards a different host" in page
+        assert "the proxy of the study forwards a wrong host name" in page
         # Else it may be anybody.
         with running(study(tmp_path / "again", images=2)) as url:
             headers["sec-fetch-site"] = "cross-site"

@@ -184,7 +184,10 @@ def test_what_it_says(tmp_path: Path) -> None:
         child.terminate()
         child.communicate(timeout=30)
     assert said[0].startswith("Spot the Ball: http://127.0.0.1:")
-    assert said[1] == "the admin page is off. To turn it on, set SPOTBALL_STUDY_PASSWORD and restart\n"
+    assert (
+        said[1]
+        == "the admin page is off. To turn it on, set the environment variable SPOTBALL_STUDY_PASSWORD and restart\n"
+    )
     assert said[2].startswith("the study is not ready (5 problems). List the problems with `spotball study check ")
 
 

@@ -225,7 +225,7 @@ def test_questionnaires_in_a_file_of_their_own(tmp_path: Path) -> None:
 def test_check_lists_what_is_wrong_with_questions(asked: Path) -> None:
     change(asked, {"About you": "About EMAIL", 'screened_code = "SCREENED"\n': ""})
     found = "\n".join(check(asked))
-    assert "questionnaires.1 (background): the text still contains EMAIL" in found
+    assert "questionnaires.1 (background): the text still contains placeholders: EMAIL" in found
     assert "there is no `screened_url` or `screened_code`" in found
     change(asked, {'question = "years"': 'question = "age"'})
     assert "questionnaires.1.questions.4.show_if" in "\n".join(check(asked))
@@ -253,7 +253,7 @@ def test_mouse_paths_have_limits_and_a_file_of_their_own(tmp_path: Path) -> None
         for _ in range(5):
             person.do("mouse", 0, 5.0, points=[[0, 500, 250], [50, -1000, 2000]])
         answer = person.post(sent(person.state["seq"] + 1, "mouse", 0, 5.0, points=[[1, 2, 3]]))
-        assert "this trial already has 5 paths" in answer.json()["error"]
+        assert "this trial already has the maximum of 5 paths" in answer.json()["error"]
         for item in person.state["trials"]:
             person.answer(item)
     command("export", folder, "--out", tmp_path / "out", "--keep-all")

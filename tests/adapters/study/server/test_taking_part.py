@@ -320,7 +320,7 @@ class TestOnce:
         assert one.post(event).json()["feedback"] == {"cells": [[3, 2]]}
 
     @pytest.mark.parametrize(
-        ("seq", "says"), [(1, "a different event is already stored as number 1"), (4, "does not follow")]
+        ("seq", "says"), [(1, "a different event is already stored as number 1"), (4, "found event 4, expected event")]
     )
     def test_another_event_under_a_number_and_gaps_are_refused(self, one: Person, seq: int, says: str) -> None:
         one.start()

@@ -12,8 +12,9 @@ from spotball_adapters.study.setup.check import check
 from spotball_adapters.study.setup.config import CONFIG, read_config
 from spotball_adapters.study.setup.init import init_study
 from spotball_core.errors import OptionError
+from spotball_core.io.scenes import read_scenes, write_scenes
 from tests.adapters.run_process import here
-from tests.adapters.study.made import change, dataset
+from tests.adapters.study.made import change, choices, dataset
 
 READY = {
     "NAME, INSTITUTION, EMAIL": "A. Person, University of Examples, person@example.org",
@@ -33,9 +34,14 @@ def test_a_fresh_study_lacks_what_only_the_researcher_knows(folder: Path) -> Non
     assert done.returncode == 1
     said = [line.removeprefix(f"{folder / CONFIG}: ") for line in done.stdout.splitlines()]
     assert said == [
-        "texts.consent: the text still contains NAME, INSTITUTION, EMAIL. Replace it with your own text",
-        "texts.debriefing: the text still contains NAME, INSTITUTION, EMAIL. Replace it with your own text",
-        "pay.base: the text still contains AMOUNT. Replace it with your own text",
+        *(
+            f"{field}: the text still contains placeholders: {words}. Replace them with your own text"
+            for field, words in (
+                ("texts.consent", "NAME, INSTITUTION, EMAIL"),
+                ("texts.debriefing", "NAME, INSTITUTION, EMAIL"),
+                ("pay.base", "AMOUNT"),
+            )
+        ),
         "completion: there is no `url` or `code`, so participants cannot prove that they finished. Add one of them",
     ]
     assert done.stderr == "4 problems: the study is not ready for participants\n"
@@ -47,10 +53,30 @@ def test_a_study_that_is_ready(folder: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", f"{folder} is ready for participants\n")
 
 
+def test_attention_checks_of_a_choice_study_are_photos(tmp_path: Path) -> None:
+    folder = choices(tmp_path)
+    text = (folder / CONFIG).read_text(encoding="utf-8")
+    (folder / CONFIG).write_text(re.sub(r"^checks = \[.*", "checks = []", text, flags=re.MULTILINE), encoding="utf-8")
+    missing = "there is no attention check. Add photos with an obvious answer to `checks`"
+    assert [line.endswith(missing) for line in check(folder)].count(True) == 2
+
+
+def test_images_without_ball_cells_cannot_earn_a_bonus(folder: Path) -> None:
+    change(folder, READY)
+    path = folder.parent / "data/scenes.jsonl"
+    first = set(read_config(folder).lists[0].images[:2])
+    changed = [
+        scene.model_copy(update={"ball_cells": None}) if scene.image in first else scene for scene in read_scenes(path)
+    ]
+    write_scenes(changed, path)
+    (line,) = check(folder)
+    assert line.endswith("2 images without ball cells in scenes.jsonl cannot earn a bonus: 1; 3. Remove these images")
+
+
 @pytest.mark.parametrize(
     ("pattern", "becomes", "said"),
     [
-        (r"base = .*", "", "pay.base: the pay is missing"),
+        (r"base = .*", "", "pay.base: the payment is missing"),
         (r'code = "C1"', 'url = "https://app.prolific.com/?cc=XXXXXXXX"', "completion.url: the text still contains"),
         (r"\[example\]\n.*\n.*\n.*\n", "", "example: the instructions have no example images"),
         (r"images = .*", 'images = ["1", "3"]', "lists.1 (soccer): found 2 images, expected at least 10. Add images"),
@@ -140,6 +166,6 @@ class TestExample:
         with pytest.raises(OptionError, match="does not exist"):
             init_study(data, tmp_path / "study", originals=tmp_path / "nowhere")
         others = self.originals(tmp_path / "originals", ["77"])
-        with pytest.raises(OptionError, match="contains none of the 0 images that can be the example"):
+        with pytest.raises(OptionError, match="contains none of these 0 images"):
             init_study(data, tmp_path / "study", originals=others)
         assert not (tmp_path / "study").exists()

@@ -11,6 +11,7 @@ from spotball_adapters.study.setup.config import CONFIG, read_config
 from spotball_adapters.study.setup.design import load
 from spotball_adapters.study.setup.init import init_study
 from spotball_core.errors import InputError, OptionError
+from spotball_core.gaze.data.stimuli import read_stimuli, write_stimuli
 from tests.adapters.study.made import change, choices, dataset, study
 from tests.adapters.study.people import command
 
@@ -79,7 +80,7 @@ class TestInit:
         ("options", "says"),
         [
             ({"sports": ("golf",)}, "unknown sport 'golf'. Available: soccer"),
-            ({"images": 7}, "--images: found 7, but soccer has 6 images"),
+            ({"images": 7}, "--images: found 7, expected 1 to 6, the number of images of soccer"),
             ({"task": "choice", "sports": ("soccer",)}, "have no effect with --task choice"),
         ],
     )
@@ -87,6 +88,12 @@ class TestInit:
         with pytest.raises(OptionError, match=says):
             init_study(dataset(tmp_path / "data"), tmp_path / "study", **options)  # type: ignore[arg-type]
         assert not (tmp_path / "study" / CONFIG).exists()
+
+    @pytest.mark.parametrize("images", [None, 1])
+    def test_a_sport_with_controls_only(self, tmp_path: Path, images: int | None) -> None:
+        data = dataset(tmp_path / "data", images=0, checks=2)
+        with pytest.raises(OptionError, match="soccer: all images are controls"):
+            init_study(data, tmp_path / "study", images=images)
 
     def test_controls_whose_ball_is_not_known_are_no_checks(self, tmp_path: Path) -> None:
         data = dataset(tmp_path / "data", images=3, checks=2)
@@ -111,15 +118,25 @@ class TestInit:
         assert [len(one.images) for one in lists] == [4, 4]
         assert [set(one.images) == {"0", "2", "4", "6"} for one in lists] != [True, False]
         assert sorted(image for one in lists for image in one.images) == [str(number) for number in range(8)]
-        with pytest.raises(OptionError, match="2 photos and 3 checks"):
+        with pytest.raises(
+            OptionError, match="list-0: found 3 attention checks, expected at most 2, the number of photos"
+        ):
             init_study(tmp_path / "data", tmp_path / "more", task="choice", images=2)
+
+    def test_a_file_of_attention_checks_only(self, tmp_path: Path) -> None:
+        choices(tmp_path)
+        stimuli = read_stimuli(tmp_path / "data/stimuli.csv")
+        write_stimuli([one for one in stimuli if one.attention_check], tmp_path / "data/stimuli.csv")
+        with pytest.raises(InputError, match="attention_check: found true in all rows, expected at least one photo"):
+            init_study(tmp_path / "data", tmp_path / "more", task="choice")
 
     def test_of_several_files_of_stimuli_one_is_named(self, tmp_path: Path) -> None:
         choices(tmp_path)
         other = tmp_path / "data/stimuli-other.csv"
         other.write_text((tmp_path / "data/stimuli.csv").read_text(encoding="utf-8"), encoding="utf-8")
         with pytest.raises(
-            OptionError, match=r"contains several stimuli files: stimuli-other.csv, stimuli.csv. Name one of them"
+            OptionError,
+            match=r"contains several stimuli files: stimuli-other.csv, stimuli.csv. Name one of them instead",
         ):
             init_study(tmp_path / "data", tmp_path / "more", task="choice")
         config = init_study(other, tmp_path / "more", task="choice")
@@ -177,7 +194,7 @@ class TestWhatIsWrong:
         images = '"1", "2", "3", "4", "5", "6"'
         change(folder, {images: '"1", "1", "77"', "explanations = 6": "explanations = 4"})
         again = '\n[[lists]]\nname = "soccer"\nsport = "soccer"\nimages = ["1"]\nchecks = ["7", "8"]\n'
-        change(folder, {"# An image before and after": f"{again}\n# An image before and after"})
+        change(folder, {"# The instructions show": f"{again}\n# The instructions show"})
         assert said_of(folder) == [
             "lists: found 'soccer' twice, expected a different name for each list",
             "lists.1: found soccer/1 twice, expected each image at most once in `images` and `checks`",

@@ -20,19 +20,19 @@ _ALL = (
     ),
     Cue(
         *("center", "Image center", "place", True, "diagonals"),
-        "negative distance from the image's center",
+        "distance from the image's center, times -1",
         "nothing",
         by_scene(places.center),
     ),
     Cue(
         *("players", "Players", "players", True, "diagonals"),
-        "negative distance from the nearest player's box",
+        "distance from the nearest player's box, times -1",
         "players",
         by_scene(places.players),
     ),
     Cue(
         *("feet", "Feet", "players", True, "diagonals"),
-        "negative distance from the nearest foot",
+        "distance from the nearest foot, times -1",
         "players",
         by_scene(places.feet),
     ),
@@ -62,7 +62,7 @@ _ALL = (
     ),
     Cue(
         *("blocked", "Line of sight", "blocked", False, "share of people"),
-        "negative share of people whose view of the cell other players block",
+        "share of people whose view of the cell is blocked by other players, times -1",
         "two players",
         by_scene(bodies.blocked),
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -81,15 +82,16 @@ def cue_scores(scenes: Sequence[Scene], keys: Iterable[str] | None = None) -> Cu
     if unknown := [key for key in wanted if key not in CUES]:
         raise OptionError(unknown_name("cue", unknown[0], CUES))
     if not scenes or not wanted:
-        raise OptionError("cues need at least one scene and one cue")
+        raise OptionError(f"{'cues' if scenes else 'scenes'}: found none, expected at least one")
     shapes = sorted({(scene.grid.rows, scene.grid.cols) for scene in scenes})
     if len(shapes) > 1:
         raise OptionError(
-            f"cues need scenes of one grid shape, found {', '.join(f'{r}x{c}' for r, c in shapes)}. Pass the scenes "
-            "of each shape separately"
+            f"scenes: found grids of {', '.join(f'{r}x{c}' for r, c in shapes)} cells, expected grids of one shape. "
+            "Pass the scenes of each shape separately"
         )
-    if len({scene.key for scene in scenes}) < len(scenes):
-        raise OptionError("scenes: found a (sport, image) twice. Pass each scene once")
+    repeated = [key for key, n in Counter(scene.key for scene in scenes).items() if n > 1]
+    if repeated:
+        raise OptionError(f"scenes: found {'/'.join(repeated[0])} more than once. Pass each scene once")
     cues = tuple(CUES[key] for key in wanted)
     return CueScores(cues, np.stack([_checked(cue, scenes) for cue in cues], axis=-1))
 
@@ -98,9 +100,13 @@ def _checked(cue: Cue, scenes: Sequence[Scene]) -> FloatArray:
     values = np.asarray(cue.function(scenes), dtype=float)
     expected = (len(scenes), scenes[0].layout.n_cells)
     if values.shape != expected:
-        raise OptionError(f"the cue {cue.key} returns scores of shape {values.shape}, expected {expected}")
+        raise OptionError(
+            f"the cue {cue.key} returns scores of shape {values.shape}, expected {expected}: one score per scene and "
+            "cell"
+        )
     if not (np.isfinite(values).all(axis=-1) | np.isnan(values).all(axis=-1)).all():
         raise OptionError(
-            f"the cue {cue.key} returns NaN or infinity in some cells of a scene. Return NaN in all cells of this scene"
+            f"the cue {cue.key} returns NaN or infinity in some cells of a scene. Return a number for each cell, or "
+            "NaN for all cells if the cue does not apply to the scene"
         )
     return values

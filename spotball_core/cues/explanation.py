@@ -25,7 +25,7 @@ MANY_GROUPS = 12
 POWER_Z = 1.959964 + 0.841621
 """Sum of the normal quantiles of a two-sided test at 5% and of a power of 80%."""
 
-TOO_FEW = f"fewer than {LEAST_IMAGES} images with guesses"
+TOO_FEW = f"fewer than {LEAST_IMAGES} images have guesses"
 NO_BODY = "no body cue applies to these images"
 
 
@@ -87,7 +87,9 @@ def explain_with(
     if mirrors < 0:
         raise OptionError(f"mirrors: found {mirrors}, expected at least 0")
     if any(group.sport is None for group in scoring.groups):
-        raise OptionError("cues are explained for one sport at a time. Add sport to `by`")
+        raise OptionError(
+            "a group contains several sports, but cues are explained for one sport at a time. Add sport to `by`"
+        )
     keys = None if cues is None else tuple(dict.fromkeys(cues))
     by_sport = {sport: scores_of_sport(scoring, sport, keys) for sport in dict.fromkeys(scoring.arrays.sports)}
     fitted: list[GroupFit | None] = []

@@ -30,9 +30,9 @@ def headlines(report: CueReport) -> list[str]:
 def headline(group: CueExplanation) -> str:
     """Return a sentence about which cues the guesses of a group follow."""
     if group.gain.value is None:
-        return f"the guesses were not explained ({group.gain.reason})."
+        return f"the guesses were not explained, because {group.gain.reason}."
     if group.gain.value <= 0:
-        return "no cue predicts the guesses better than uniform guessing."
+        return "the cues do not predict the guesses better than uniform guessing."
     shares = {key: (share.value or 0.0) / group.gain.value for key, share in group.shapley.items()}
     leading = [key for key in sorted(shares, key=lambda key: -shares[key]) if shares[key] >= _LEADING]
     named = listed([f"{key} ({shares[key]:.0%})" for key in leading])
@@ -56,15 +56,15 @@ def headline(group: CueExplanation) -> str:
 def _body_sentence(group: CueExplanation) -> str:
     gain = group.body_gain
     if gain.value is None:
-        return f"Body cues were not tested ({gain.reason})."
+        return f"Body cues were not tested, because {gain.reason}."
     if gain.ci95 is None:
-        return f"Body cues add {_bits(gain)} to places and players."
+        return f"Body cues add {_bits(gain)} to the gain of place and player cues."
     if gain.ci95[0] > 0:
         clear = [key for key, added in group.added.items() if added.ci95 is not None and added.ci95[0] > 0]
         by = "" if not clear else f"; {listed(clear)} alone also {'adds' if len(clear) == 1 else 'add'} a clear gain"
-        return f"Body cues add {_bits(gain)} to places and players{by}."
+        return f"Body cues add {_bits(gain)} to the gain of place and player cues{by}."
     least = "" if group.detectable is None else f" The test has 80% power for a gain of {group.detectable:.3f} bits."
-    return f"Body cues add no clear gain to places and players: {_bits(gain)}.{least}"
+    return f"Body cues do not clearly add to the gain of place and player cues: {_bits(gain)}.{least}"
 
 
 def _bits(value: MetricValue) -> str:
@@ -107,7 +107,7 @@ def _tables(report: CueReport) -> Iterator[Titled]:
         for group in groups
     ]
     yield (
-        "Held-out gain in bits per guess. Body cues: the gain that they add to places and players",
+        "Held-out gain in bits per guess. Body cues: what they add to the gain of place and player cues",
         3,
         [*_NAMES, *heads],
         rows,
@@ -116,7 +116,7 @@ def _tables(report: CueReport) -> Iterator[Titled]:
     if added:
         rows = [[*_name(group), *(_cell(group.added.get(key)) for key in added)] for group in groups]
         yield (
-            "Gain that each group of body cues adds to places and players, in bits per guess",
+            "What each group of body cues adds to the gain of place and player cues, in bits per guess",
             3,
             [*_NAMES, *added],
             rows,
@@ -146,12 +146,17 @@ def _tables(report: CueReport) -> Iterator[Titled]:
             ]
             for difference in report.differences
         ]
-        yield f"Gains and shares minus those of {reference}, on the same images", 3, [*_NAMES, *heads], rows
+        yield (
+            f"Gains and Shapley values minus those of {reference}, on images that both answered",
+            3,
+            [*_NAMES, *heads],
+            rows,
+        )
         rows = [
             [*_name(difference), *(_cell(difference.weights.get(key), 2) for key in cues)]
             for difference in report.differences
         ]
-        yield f"Weights minus those of {reference}", 3, [*_NAMES, *cues], rows
+        yield f"Weight of each cue minus its weight for {reference}", 3, [*_NAMES, *cues], rows
     if report.stated:
         yield _stated_table(report)
 

@@ -106,7 +106,9 @@ def fit_group(shared: Shared, number: int) -> GroupFit | None:
                 f"the cue {cue.key} is excluded, because it applies to none of the images (it needs {cue.needs})"
             )
         elif n_applies < len(rows):
-            notes.append(f"the cue {cue.key} applies to {n_applies} of {len(rows)} images and is neutral in the others")
+            notes.append(
+                f"the cue {cue.key} applies to {n_applies} of {len(rows)} images and has no effect on the others"
+            )
     cues = [cue for cue, use in zip(scores.cues, usable, strict=True) if use]
     data = ChoiceData(standardized[:, :, usable], mass)
     people = scoring.people(group, scenes.tolist())

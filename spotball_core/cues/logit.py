@@ -48,12 +48,13 @@ class ChoiceData:
     def __post_init__(self) -> None:
         if self.scores.ndim != 3 or self.scores.shape[:2] != self.counts.shape:
             raise OptionError(
-                f"scores have shape {self.scores.shape}, which does not fit counts of shape {self.counts.shape}"
+                f"found scores of shape {self.scores.shape} and counts of shape {self.counts.shape}, expected "
+                "(images, cells, cues) and (images, cells)"
             )
         if not np.isfinite(self.scores).all() or not np.isfinite(self.counts).all() or (self.counts < 0).any():
             raise OptionError("scores and counts must be finite, and counts must be at least 0")
         if not len(self.counts) or not self.counts.any(axis=-1).all():
-            raise OptionError("each image needs at least one guess")
+            raise OptionError("each image needs at least one guess. Remove the other images")
 
     @property
     def sizes(self) -> FloatArray:
@@ -160,7 +161,7 @@ def held_out_likelihood(data: ChoiceData, fold: IntArray, *, ridge: float = RIDG
     """
     n_folds = int(fold.max()) + 1
     if n_folds < 2:
-        raise OptionError("cross-validation needs at least two folds")
+        raise OptionError("fold: found one fold, expected at least two folds")
     n_images, n_cells, n_cues = data.scores.shape
     if not n_cues:
         uniform: FloatArray = -data.sizes * np.log(n_cells)

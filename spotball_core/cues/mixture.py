@@ -69,12 +69,13 @@ def explain(scoring: Scoring, group: Group, *, bootstrap: int = 200, seed: int =
     usable = np.all([np.isfinite(part).all(axis=-1) for part in parts.values()], axis=0) & answered
     if not usable.any():
         raise OptionError(
-            f"{group.name}: no image has an answer of this group and of every part of the mixture ({', '.join(parts)})"
+            f"{group.name}: no answered image has a distribution for all parts of the mixture ({', '.join(parts)}). "
+            "Add the missing players, ball cells or answers of the reference"
         )
     if left := int((answered & ~usable).sum()):
         notes.append(
             f"{left} image{'s are' if left > 1 else ' is'} excluded, because not all parts of the mixture "
-            "have an answer"
+            f"have a distribution for {'them' if left > 1 else 'it'}"
         )
     # An outcome is a cell of an image. Cells that were never named do not affect the likelihood.
     image, cell = np.nonzero(mass * usable[:, None])
@@ -115,7 +116,7 @@ def _parts(scoring: Scoring, group: Group, places: IntArray) -> tuple[dict[str, 
     notes = []
     for name, part in list(parts.items()):
         if not np.isfinite(part).any():
-            notes.append(f"the part {name} is excluded, because it answers none of the images")
+            notes.append(f"the part {name} is excluded, because it has no distribution for any of the images")
             del parts[name]
     if PRIOR in parts and np.allclose(parts[PRIOR], parts[UNIFORM]):
         notes.append(

@@ -94,7 +94,7 @@ def threshold_surface(scoring: Scoring, *, taus: ArrayLike = TAUS, thetas: Array
     n_responses = float(mass[scoring.arrays.has_players].sum())
     if not n_responses:
         raise OptionError(
-            "no answered image has player boxes, so thresholds cannot be fitted. Add players to the scenes"
+            "no answered image has player boxes, so thresholds cannot be fitted. Add `players` to the scenes file"
         )
     near_rate = ratio(near.cumsum(), n_responses)
     overlap_rate = ratio(overlap[::-1].cumsum()[::-1], n_responses)
@@ -116,5 +116,5 @@ def threshold_surface(scoring: Scoring, *, taus: ArrayLike = TAUS, thetas: Array
 def _checked(name: str, values: ArrayLike) -> FloatArray:
     array = np.asarray(values, dtype=float)
     if array.ndim != 1 or not len(array) or not ((array > 0) & (array <= 1)).all() or not (np.diff(array) > 0).all():
-        raise OptionError(f"{name}: expected ascending numbers above 0 and up to 1, found {array.tolist()!s:.80}")
+        raise OptionError(f"{name}: found {array.tolist()!s:.80}, expected ascending numbers above 0 and up to 1")
     return array

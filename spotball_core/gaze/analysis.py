@@ -220,7 +220,7 @@ def analyze(
     names = trials.respondents
     if not names:
         raise OptionError(
-            "all trials are attention checks. Add other trials"
+            "the files contain only attention checks. Add other trials"
             if trials.n_checks
             else "the files contain no trials. Add trials"
         )
@@ -311,7 +311,7 @@ def _respondent(task: _RespondentTask) -> RespondentResult:
 
 
 def summary(kind: Type, stable: Stability | None, mechanism: Mechanism | None) -> str:
-    """Return one sentence on a respondent: its type and the result of the cue model.
+    """Describe a respondent in two sentences: the result of the cue model and the type.
 
     Args:
         kind: its type.
@@ -319,8 +319,8 @@ def summary(kind: Type, stable: Stability | None, mechanism: Mechanism | None) -
         mechanism: its cue model.
     """
     says = mechanism.says.removesuffix(".") if mechanism else "The cue model was not fitted"
-    often = f" in {stable.share:.0%} of {stable.resamples} resamples" if stable else ""
-    return f"{says}; the type is {kind}{often}."
+    often = f" (also in {stable.share:.0%} of {stable.resamples} resamples)" if stable else ""
+    return f"{says}. The type is {kind}{often}."
 
 
 def _fleet(rows: pl.DataFrame, options: GazeOptions) -> Fleet:

@@ -41,10 +41,11 @@ def cautions(rows: pl.DataFrame, results: Sequence[RespondentResult], people: st
         name: set(rows.filter(respondent=name)["stimulus_id"]) for name in {result.respondent for result in results}
     }
     if len({frozenset(photos) for photos in photos_of.values()}) > 1:
-        warnings.append("respondents answered different photos, so their accuracies cannot be compared")
+        warnings.append("the respondents answered different photos, so their accuracies cannot be compared")
     if people is None:
         warnings.append(
-            "Test 1 compares respondents with the published accuracy of people on the photos of the pilot study"
+            "the trials contain no people, so Test 1 uses the published accuracy of people on the photos of the pilot "
+            "study"
         )
     return warnings
 

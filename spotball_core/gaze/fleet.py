@@ -203,7 +203,7 @@ def read_models(path: str | Path) -> dict[str, ModelFacts]:
     size = pl.col("parameters").cast(pl.Float64, strict=False)
     is_size = (size > 0) & size.is_finite()
     wrong = pl.col("parameters").is_not_null() & ~is_size.fill_null(False)
-    rows.check(wrong, "parameters", quoted("parameters"), "a number above 0, in billions")
+    rows.check(wrong, "parameters", quoted("parameters"), "the number of parameters in billions, above 0")
     rows.settle()
     table = rows.frame.select("respondent", day.alias("released"), size.alias("parameters"))
     return {row["respondent"]: ModelFacts(row["released"], row["parameters"]) for row in table.iter_rows(named=True)}
@@ -270,11 +270,11 @@ def compare_two(rows: pl.DataFrame, a: str, b: str) -> TwoRespondents:
     if not shared:
         missing = [name for name, own_rows in zip((a, b), pair_rows, strict=True) if own_rows.is_empty()]
         raise OptionError(
-            f"--compare: the respondent {missing[0]!r} has no trials"
+            f"--compare: the respondent {missing[0]!r} has no trials. Name another respondent"
             if missing
             else (
-                f"--compare: {a} and {b} answered no photo in common. Name two respondents that answered the same "
-                "photos"
+                f"--compare: {a} and {b} did not answer any photo in common. Name two respondents that answered the "
+                "same photos"
             )
         )
     counts = [

@@ -173,7 +173,7 @@ def share(values: ArrayLike, stimulus: ArrayLike, *, resamples: int = 1000, seed
     """
     values, stimulus = np.asarray(values, dtype=float), np.asarray(stimulus)
     if not len(values):
-        raise OptionError("values: found none, expected at least one trial")
+        raise OptionError("values: found none, expected at least one value")
     _, place = np.unique(stimulus, return_inverse=True)
     sizes = np.bincount(place).astype(float)
     sums = np.bincount(place, weights=values)

@@ -63,7 +63,7 @@ def foot(report: GazeReport) -> Iterator[str]:
     """Yield the lines below the tables."""
     yield from (f"{result.respondent}: {result.summary}" for result in report.respondents)
     yield from (f"warning: {warning}" for warning in report.warnings)
-    yield "+ means yes, - means no, ? means no answer."
+    yield "The sign + means yes, - means no, and ? means no answer."
     yield "Brackets show 95% intervals: bootstrap over photos for accuracies, Wald or Student for estimates."
     yield report.signature
 
@@ -156,7 +156,7 @@ def _fleet(report: GazeReport) -> Iterator[Titled]:
             for result in fleet.respondents
         ]
         yield (
-            f"Accuracy compared with guessing in all conditions. Not above guessing, of {n} respondents: {by_test}",
+            f"Accuracy compared with guessing in all conditions. Respondents (of {n}) not above guessing: {by_test}",
             1,
             heads,
             rows,

@@ -78,7 +78,7 @@ def estimate_weights(
     names = trials.respondents
     if not names:
         raise OptionError(
-            "all trials are attention checks. Add other trials"
+            "the files contain only attention checks. Add other trials"
             if trials.n_checks
             else "the files contain no trials. Add trials"
         )
@@ -143,7 +143,7 @@ def _foot(weights: GazeWeights) -> Iterator[str]:
         if one.mechanism:
             yield f"{one.respondent}: {one.mechanism.says}"
     yield from (f"warning: {warning}" for warning in weights.warnings)
-    yield "Brackets show 95% profile likelihood intervals. A dash (-) means that the choices do not determine it."
+    yield "Brackets show 95% profile likelihood intervals. A dash (-) means that the choices do not determine a value."
     yield weights.signature
 
 

@@ -90,7 +90,9 @@ def classify(
     parts = [np.asarray(part, dtype=float) for part in template_embeddings.values()]
     if any(part.ndim != 2 or not len(part) or part.shape[1] != parts[0].shape[1] for part in parts):
         shapes = ", ".join(str(part.shape) for part in parts)
-        raise OptionError(f"templates have shapes {shapes}, expected (k, d) with k of at least 1 and the same d")
+        raise OptionError(
+            f"templates: found shapes {shapes}, expected at least one row per category and equal numbers of columns"
+        )
     columns = np.concatenate(parts)
     means = mean_over(set_numbers([len(part) for part in parts]), len(parts))
     similarity = cosines(embeddings, columns) @ means

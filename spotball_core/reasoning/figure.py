@@ -39,7 +39,9 @@ def picture(report: ReasoningReport) -> PagePicture:
         OptionError: if there are neither people nor models.
     """
     if not report.panels:
-        raise OptionError("the report has no rationales of people or models, so the figure would be empty")
+        raise OptionError(
+            "the report has no rationales of people or models, so the figure would be empty. Add their responses"
+        )
     chart = DotChart(
         tuple(_panel(panel, report) for panel in report.panels),
         "share of the rationales",

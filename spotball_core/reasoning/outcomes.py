@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 _UNKNOWN = {
     "accuracy": "the scenes do not contain the ball's position",
-    "euclidean_error": "no rationale has both a guessed cell and a scene with a known ball position",
-    "distance_to_people": "no rationale has both a guessed cell and an image that people answered",
+    "euclidean_error": "no rationale with a guessed cell belongs to a scene with a known ball position",
+    "distance_to_people": "no rationale with a guessed cell belongs to an image that people answered",
 }
 
 
@@ -122,7 +122,8 @@ def _of(
             )
             if difference is None:
                 reason = (
-                    f"no sport and prompt has rationales of both {names[place]} and {other_name} with a known outcome"
+                    f"no combination of sport and prompt has rationales of both {names[place]} and {other_name} with a "
+                    "known outcome"
                 )
                 if not np.isfinite(value[inside]).any():
                     reason = _UNKNOWN[outcome]

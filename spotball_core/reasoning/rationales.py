@@ -70,7 +70,7 @@ def read_rationales(
     if not isinstance(paths, pl.DataFrame):
         count_files = [path for path in paths if isinstance(path, (str, Path)) and Path(path).suffix == COUNTS_ENDING]
         if count_files:
-            expected = f"responses with rationales in the column {COLUMN}"
+            expected = f"responses with rationales in the column `{COLUMN}`"
             raise InputError(
                 [
                     Problem(str(path), None, "file", "a counts file, which contains no rationales", expected)
@@ -81,7 +81,7 @@ def read_rationales(
     if not found.texts:
         names = ", ".join(source.name for source in sources_of(responses, (COLUMN,)))
         actual = f"none in {len(found.rows):,} {'response' if len(found.rows) == 1 else 'responses'}"
-        raise InputError([Problem(names, None, COLUMN, actual, f"rationales in the column {COLUMN}")])
+        raise InputError([Problem(names, None, COLUMN, actual, f"rationales in the column `{COLUMN}`")])
     return found
 
 

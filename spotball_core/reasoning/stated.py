@@ -8,7 +8,7 @@ from types import MappingProxyType
 import numpy as np
 
 from spotball_core.cues.explanation_record import StatedCue
-from spotball_core.cues.group_fit import GroupFit, fit_group, mirrored_body, scores_of_sport
+from spotball_core.cues.group_fit import LEAST_IMAGES, GroupFit, fit_group, mirrored_body, scores_of_sport
 from spotball_core.cues.logit import RIDGE
 from spotball_core.errors import OptionError
 from spotball_core.random import generator_for
@@ -82,7 +82,7 @@ class _Test:
     def of(self, fit: GroupFit | None, number: FloatArray, share: FloatArray) -> StatedCue:
         """Test with the number of rationales of each scene, and the share of them with the category."""
         if fit is None:
-            return self._record(0, 0, None, reason="too few images have guesses")
+            return self._record(0, 0, None, reason=f"fewer than {LEAST_IMAGES} images have guesses")
         use = number[fit.scenes] > 0
         n_images, n_rationales = int(use.sum()), int(number[fit.scenes].sum())
         cues = [cue for cue in FOLLOWED[self.category] if cue in fit.subsets.groups]
@@ -95,7 +95,9 @@ class _Test:
         gain = fit.subsets.of([*fit.base, *cues]) - fit.subsets.of(fit.base)
         first, second = _ranks(stated), _ranks((gain / fit.sizes)[use])
         if not first.any() or not second.any():
-            return self._record(n_images, n_rationales, mean, reason="all images have the same value")
+            return self._record(
+                n_images, n_rationales, mean, reason="the share of rationales or the gain is the same on all images"
+            )
         value = float(first @ second)
         drawn = self.generator.permuted(np.tile(second, (self.permutations, 1)), axis=1) @ first
         # The observed order counts as one more permutation, so that a test at level alpha has an error rate of at most

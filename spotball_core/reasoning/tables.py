@@ -252,7 +252,7 @@ def _foot(report: ReasoningReport) -> Iterator[str]:
         f"p: permutation test of the mean margin with {report.provenance.labelings:,} random labelings of "
         "the templates."
     )
-    yield "Mean of a, mean of b: weighted means over sports, respondents and prompts."
+    yield "The means of a and b are weighted means over sports, respondents and prompts."
     yield report.signature
 
 

@@ -182,4 +182,4 @@ def _wrong_words(where: str, words: Sequence[str]) -> Iterator[Fault]:
                 yield where, repr(word), "a regular expression that does not match an empty text"
         except pl.exceptions.PolarsError as error:
             reason = " ".join(str(error).split())
-            yield where, f"{word!r} ({reason})", "a regular expression without look-around"
+            yield where, f"{word!r} ({reason})", "a valid regular expression without look-around"

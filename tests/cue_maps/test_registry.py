@@ -86,9 +86,9 @@ def test_wrong_scores_are_errors(values: Any, message: str) -> None:
     ("given", "keys", "message"),
     [
         (["1"], ["gaze"], "unknown cue 'gaze'. Available: location, center, players"),
-        (["1"], [], "at least one scene and one cue"),
-        ([], None, "at least one scene and one cue"),
-        (["1", "1"], None, "found a .sport, image. twice"),
+        (["1"], [], "cues: found none, expected at least one"),
+        ([], None, "scenes: found none, expected at least one"),
+        (["1", "2", "1"], None, "scenes: found soccer/1 more than once. Pass each scene once"),
     ],
 )
 def test_wrong_arguments_are_errors(given: list[str], keys: list[str] | None, message: str) -> None:
@@ -98,5 +98,5 @@ def test_wrong_arguments_are_errors(given: list[str], keys: list[str] | None, me
 
 def test_scenes_need_one_grid_shape() -> None:
     other = scene("2", grid={"rows": 3, "cols": 4}, ball_cells=("A1",))
-    with pytest.raises(OptionError, match="one grid shape, found 3x4, 6x10"):
+    with pytest.raises(OptionError, match="found grids of 3x4, 6x10 cells, expected grids of one shape"):
         cue_scores([scene("1"), other])

@@ -111,7 +111,7 @@ class TestChain:
         assert "Most of the gain comes from head" in headline(heads)
         assert "Body cues add" in headline(heads)
         assert "Most of the gain comes from place" in headline(center)
-        assert "Body cues add no clear gain" in headline(center)
+        assert "Body cues do not clearly add" in headline(center)
 
 
 def test_responses_follow_the_model() -> None:
@@ -175,7 +175,7 @@ def test_groups_with_few_images_are_not_explained() -> None:
     report = explain_cues(scoring_of(varied_scenes(7), {"m/base": random_mass(7, 0)}))
     (group,) = report.groups
     assert (group.gain.value, group.gain.reason, group.weights) == (None, TOO_FEW, ())
-    assert headline(group) == "the guesses were not explained (fewer than 8 images with guesses)."
+    assert headline(group) == "the guesses were not explained, because fewer than 8 images have guesses."
     assert "m/base" in to_text(report)
 
 
@@ -217,7 +217,7 @@ def test_wrong_options_are_errors(options: dict[str, object], message: str) -> N
 
 def test_groups_over_sports_are_an_error() -> None:
     scoring = scoring_of(varied_scenes(9), {"m/base": random_mass(9, 0)}, by=("respondent",))
-    with pytest.raises(OptionError, match="cues are explained for one sport at a time"):
+    with pytest.raises(OptionError, match="but cues are explained for one sport at a time"):
         explain_cues(scoring)
 
 
@@ -258,7 +258,7 @@ class TestCommand:
         done = spotball("cues", "explain", data, "--reference", "a", "--cues", "center,players,head", "--quiet")
         assert done.returncode == 0, done.stderr
         assert f"{SPORT}/a/base: cues predict guesses" in done.stdout
-        assert "Weights minus those of a" in done.stdout
+        assert "Weight of each cue minus its weight for a" in done.stdout
         assert "cues:center,players,head" in done.stdout
 
     def test_json_file(self, data: Path, tmp_path: Path) -> None:

@@ -143,7 +143,7 @@ def test_probabilities_of_several_weights() -> None:
 @pytest.mark.parametrize(
     ("scores", "counts", "message"),
     [
-        (np.zeros((2, 3, 1)), np.ones((2, 4)), "does not fit counts of shape"),
+        (np.zeros((2, 3, 1)), np.ones((2, 4)), "found scores of shape"),
         (np.full((1, 3, 1), np.nan), np.ones((1, 3)), "finite"),
         (np.zeros((1, 3, 1)), -np.ones((1, 3)), "at least 0"),
         (np.zeros((1, 3, 1)), np.zeros((1, 3)), "each image needs at least one guess"),

@@ -189,7 +189,7 @@ def test_images_that_a_part_has_no_answer_to_are_left_out() -> None:
     scoring = scoring_of(known, {"m/base": mass})
     found = explain(scoring, scoring.groups[0], bootstrap=10)
     assert (found.n_images, found.n_answers) == (8, 240)
-    assert found.notes == ("2 images are excluded, because not all parts of the mixture have an answer",)
+    assert found.notes == ("2 images are excluded, because not all parts of the mixture have a distribution for them",)
     fewer = Scoring(counts_of(known[:8], {"m/base": mass[:8]}), known, scoring.policy)
     again = explain(fewer, fewer.groups[0], bootstrap=10)
     assert again.weights == found.weights
@@ -199,7 +199,9 @@ def test_images_that_a_part_has_no_answer_to_are_left_out() -> None:
 def test_no_image_with_all_parts_is_refused() -> None:
     known = [scene("x", players=None), scene("y", ball_cells=None)]
     scoring = scoring_of(known, {"m/base": np.ones((2, 60))})
-    with pytest.raises(OptionError, match="soccer/m/base: no image has an answer"):
+    with pytest.raises(
+        OptionError, match="soccer/m/base: no answered image has a distribution for all parts of the mixture"
+    ):
         explain(scoring, scoring.groups[0])
 
 

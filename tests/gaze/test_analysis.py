@@ -181,7 +181,7 @@ def test_names_that_are_not_there_are_refused(trials: Trials, options: GazeOptio
 
 
 def test_no_trials_are_refused(trials: Trials) -> None:
-    with pytest.raises(OptionError, match="all trials are attention checks"):
+    with pytest.raises(OptionError, match="the files contain only attention checks"):
         analyze(Trials(trials.frame.clear(), n_checks=3))
 
 
@@ -199,4 +199,4 @@ def test_the_text_forms_carry_verdicts_and_signature(report: GazeReport) -> None
         assert "people (published)" in text
         assert report.signature in text
         assert "Test 2.3" in text
-        assert "warning: Test 1 compares respondents with the published accuracy of people" in text
+        assert "warning: the trials contain no people, so Test 1 uses the published accuracy of people" in text

@@ -109,5 +109,5 @@ def test_two_resolutions() -> None:
     assert found.p == pytest.approx(chi2.pvalue)
     with pytest.raises(OptionError, match="the respondent 'x' has no trials"):
         compare_two(table(low), "low", "x")
-    with pytest.raises(OptionError, match="answered no photo in common"):
+    with pytest.raises(OptionError, match="did not answer any photo in common"):
         compare_two(table(low, extra), "low", "high")

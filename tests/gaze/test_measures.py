@@ -97,7 +97,7 @@ def test_the_bootstrap_draws_photos_with_all_their_trials() -> None:
 
 def test_a_share_may_go_without_interval_but_not_without_trials() -> None:
     assert share([1, 0], ["a", "a"], resamples=0).ci95 is None
-    with pytest.raises(OptionError, match="at least one trial"):
+    with pytest.raises(OptionError, match="at least one value"):
         share([], [])
 
 

@@ -44,7 +44,14 @@ def test_the_page_is_whole_and_safe(folder: Path, report: GazeReport) -> None:
     text = (folder / "report.html").read_text(encoding="utf-8")
     assert "a <b>" not in text
     assert report.signature in text
-    for title in ("Types", "Accuracy", "Proximity and view", "Does the head decide?", "Head and eyes", "Every test"):
+    for title in (
+        "Types",
+        "Accuracy",
+        "Proximity and view",
+        "Do choices follow the head?",
+        "Head and eyes",
+        "Every test",
+    ):
         assert f">{title} <a " in text
 
 
@@ -90,4 +97,4 @@ def test_a_file_of_natural_photos_alone_has_a_page_too(tmp_path: Path) -> None:
     write_gaze_report(found, tmp_path / "out")
     text = (tmp_path / "out/report.html").read_text(encoding="utf-8")
     assert ">Head and eyes</h2>" not in text
-    assert ">Does the head decide?</h2>" not in text
+    assert ">Do choices follow the head?</h2>" not in text

@@ -75,10 +75,10 @@ def test_all_that_is_wrong_is_told_with_its_line(tmp_path: Path) -> None:
         ":5: objects: found 'cup'; 'cup+cup', expected 2 to 9 different names, joined by + (2 times: lines 5, 6)",
         ":7: gaze_target: found 'key', expected one of cup, pen",
         ":8: head_target: found 'key', expected one of cup, pen",
-        ":9: points: found '0.5', expected pairs 'x y' of numbers from 0 to 1, joined by ;",
+        ":9: points: found '0.5', expected pairs 'x y' of numbers from 0 to 1, joined by `;`",
         (
-            ":10: points: found '0.5 0.5', expected one pair per object, joined by ; (an empty pair if the position "
-            "is unknown)"
+            ":10: points: found '0.5 0.5', expected one pair 'x y' per object, joined by `;` (write no pair if the "
+            "position is unknown, but keep the `;`)"
         ),
         ":11: condition: found 'natural', expected incongruent, which follows from gaze_target and head_target",
         ":12: stimulus_id: found 'j', expected each stimulus once (2 times: lines 12, 13)",

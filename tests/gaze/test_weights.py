@@ -25,7 +25,7 @@ def test_every_respondent_has_a_mechanism_or_a_reason() -> None:
     assert flips.mechanism.n_trials < flips.n_trials
     assert natural_only.mechanism is None
     assert natural_only.reason is not None
-    assert "head target" in natural_only.reason
+    assert "congruent or incongruent photos" in natural_only.reason
     assert found.warnings == (f"natural only: {natural_only.reason}",)
     text = weights_as_text(found)
     assert "coin" in text

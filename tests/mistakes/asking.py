@@ -250,7 +250,7 @@ MISTAKES = (
         "reasoning data --embedder openai --dry-run",
         what="found none in 6 responses",
         where="data/responses-human.jsonl",
-        fix="expected rationales in the column reasoning",
+        fix="expected rationales in the column `reasoning`",
     ),
     Mistake(
         "an unknown embedder",

@@ -139,12 +139,14 @@ def test_a_contrast_that_there_is_not_says_why() -> None:
     reasons = {c.outcome: c.reason for c in analyzed(volleyball).contrasts}
     assert reasons == {
         "accuracy": "the scenes do not contain the ball's position",
-        "euclidean_error": "no rationale has both a guessed cell and a scene with a known ball position",
-        "distance_to_people": "no rationale has both a guessed cell and an image that people answered",
+        "euclidean_error": "no rationale with a guessed cell belongs to a scene with a known ball position",
+        "distance_to_people": "no rationale with a guessed cell belongs to an image that people answered",
     }
     (first, *_) = analyzed([row for row in ROWS if row[4] == "cot"]).contrasts
     assert first.difference is None
-    assert first.reason == "no sport and prompt has rationales of both pose and gaze with a known outcome"
+    assert first.reason == (
+        "no combination of sport and prompt has rationales of both pose and gaze with a known outcome"
+    )
 
 
 def test_several_models_are_also_taken_together() -> None:

@@ -102,8 +102,8 @@ def test_no_texts_at_all() -> None:
     ("sets", "options", "said"),
     [
         ({"one": [[1.0, 0.0]]}, {}, "1 categories"),
-        ({"one": [[1.0, 0.0]], "two": [[1.0]]}, {}, "templates have shapes"),
-        ({"one": [[1.0, 0.0]], "two": np.empty((0, 2))}, {}, "templates have shapes"),
+        ({"one": [[1.0, 0.0]], "two": [[1.0]]}, {}, "templates: found shapes"),
+        ({"one": [[1.0, 0.0]], "two": np.empty((0, 2))}, {}, "templates: found shapes"),
         ({"one": [[1.0, 0.0, 0.0]], "two": [[1.0, 0.0, 0.0]]}, {}, "embeddings have shape"),
         ({"one": [[1.0, 0.0]], "two": [[0.0, 0.0]]}, {}, "zero or not finite"),
         (SETS, {"centered": True, "reference": np.empty((0, 2))}, "no reference text has an embedding"),

@@ -77,7 +77,7 @@ def test_without_any_words_it_says_so_in_one_line(tmp_path: Path, content: str) 
     with pytest.raises(InputError) as caught:
         read_rationales(path, SCENES)
     assert str(caught.value) == (
-        f"{path}: reasoning: found none in 1 response, expected rationales in the column reasoning"
+        f"{path}: reasoning: found none in 1 response, expected rationales in the column `reasoning`"
     )
 
 

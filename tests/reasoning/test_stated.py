@@ -103,7 +103,9 @@ def test_words_on_few_images_give_a_reason() -> None:
 def test_the_same_words_everywhere_give_a_reason() -> None:
     scenes = posed(12)
     rows = cue_responses(scenes, {"m": {"center": 1.0}}, samples=3).with_columns(reasoning=pl.lit(GAZE))
-    assert {one.reason for one in stated_by(scenes, rows).values()} == {"all images have the same value"}
+    assert {one.reason for one in stated_by(scenes, rows).values()} == {
+        "the share of rationales or the gain is the same on all images"
+    }
 
 
 def test_ranks_give_spearmans_correlation() -> None:

@@ -105,7 +105,7 @@ def grows_with_distance(rows: pl.DataFrame, distance: Distance, *, alpha: float 
             lambda change: (
                 f"Each step of distance between eyes and head (DistEyeHead) changes {distance.title} by {change:+.3f}."
             ),
-            scale=f"{distance.title} per step of DistEyeHead",
+            scale=f"{distance.title} per step of distance between eyes and head",
             numbers=numbers,
             **counts,
         )
@@ -120,7 +120,7 @@ def grows_with_distance(rows: pl.DataFrame, distance: Distance, *, alpha: float 
         f"{factor:.3g}.",
         estimate=slope["estimate"],
         ci95=(slope["low"], slope["high"]),
-        scale=f"log odds of {distance.title} per step of DistEyeHead",
+        scale=f"log odds of {distance.title} per step of distance between eyes and head",
         p=slope["p"],
         method=fitted.method,
         numbers=numbers | {"z": slope["z"], "se": slope["se"]},

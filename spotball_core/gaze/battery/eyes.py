@@ -149,8 +149,8 @@ def coin_flipping(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
         return no_answer(
             "4",
             (
-                "no set of three or four objects has photos at three distances of the eyes from the head target, "
-                "including 0"
+                "neither the photos with three objects nor those with four have three distances between eyes and head "
+                "target, including 0"
             ),
             **counts,
         )
@@ -173,8 +173,8 @@ def coin_flipping(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
     return Finding(
         verdict=verdict == "eye-head ambivalent",
         question=QUESTIONS["4"],
-        says="The respondent chose the head target with these frequencies, from the smallest distance of the eyes to "
-        f"the largest: {shares_text}. Conclusion: {verdict}.",
+        says="The respondent chose the head target with these frequencies, by increasing distance between eyes and "
+        f"head target: {shares_text}. Conclusion: {verdict}.",
         supports=verdict,
         method="t-test" if problems else sets[0].method,
         reason="; ".join(problems),
@@ -220,15 +220,15 @@ def notes(verdict: Supports, pairs: Sequence[Pair], alpha: float) -> tuple[str, 
     if verdict == "eye-head ambivalent" and not equal:
         return (
             (
-                "The means at distances above 0 do not differ significantly, but the equivalence test does not "
-                "show that they are equal."
+                "the shares of head-target choices do not differ significantly between distances above 0, but the "
+                "equivalence test does not show that they are equal"
             ),
         )
     if verdict != "eye-head ambivalent" and apart and equal:
         return (
             (
-                "The means at distances above 0 are equal within the margin of the equivalence test, as for a random "
-                "choice between eyes and head."
+                "the shares of head-target choices at distances above 0 are equal within the margin of the equivalence "
+                "test, as for a random choice between eyes and head"
             ),
         )
     return ()

@@ -53,7 +53,9 @@ def head_more_often(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
     share = float(either["is_head"].mean() or 0.0)  # type: ignore[arg-type]
     by_proximity = either.group_by("proximity").agg(share=pl.col("is_head").mean(), n=pl.len()).sort("proximity")
     numbers = {"share": share, "by_proximity": by_proximity.to_dicts()}
-    sentence = f"Of the choices of head target or gaze target, {share:.1%} are the head target (chance: 50%)."
+    sentence = (
+        f"Of the choices that are the head target or the gaze target, {share:.1%} are the head target (chance: 50%)."
+    )
     fitted = model(either, "is_head", ("center(proximity)",), (), alpha=alpha)
     if fitted.fit is None or fitted.problem:
         test = one_sample(by_stimulus(either, share=pl.col("is_head"))["share"], 0.5)
@@ -122,7 +124,7 @@ def same_choice(rows: pl.DataFrame) -> Finding:
 
     combined = combinations(rows)
     if len(combined) < 2:
-        return no_answer("2.2", "fewer than two combinations of photos differ only in the eyes")
+        return no_answer("2.2", "there are fewer than two combinations of photos that differ only in the eyes")
     over = combined["same"] - combined["chance_same"]
     test = one_sample(over, sides="greater")
     assert test is not None
@@ -137,7 +139,7 @@ def same_choice(rows: pl.DataFrame) -> Finding:
     controlled = rows.filter(pl.col("condition") != "natural")
     notes: tuple[str, ...] = ()
     if by_scene is not None and (by_scene.p < 0.05) != (test.p < 0.05):
-        notes = (f"A test over scenes instead of combinations has p = {by_scene.p:.2g}.",)
+        notes = (f"a test over scenes instead of combinations leads to another verdict (p = {by_scene.p:.2g})",)
     return tested(
         "2.2",
         f"The same object was chosen in {share:.1%} of {len(combined):,} combinations of photos that differ only in "

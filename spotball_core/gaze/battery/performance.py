@@ -48,7 +48,7 @@ def performance_gap(rows: pl.DataFrame, people: pl.DataFrame | None = None) -> F
     known_sizes = set(people_natural["n_objects"]) if people_natural is not None else set(PUBLISHED)
     sizes = sorted(set(natural["n_objects"]) & known_sizes)
     if not sizes:
-        return no_answer("1", "the accuracy of people is unknown for these numbers of objects")
+        return no_answer("1", "the accuracy of people is unknown for photos with these numbers of objects")
     natural = natural.filter(pl.col("n_objects").is_in(sizes))
     weights = {n: float((natural["n_objects"] == n).mean() or 0.0) for n in sizes}
     parts = [_influence(natural, weights, -1.0)]

@@ -45,7 +45,7 @@ def proximity_and_view(rows: pl.DataFrame, *, alpha: float = 0.05) -> dict[Key, 
         "n_stimuli": matched["stimulus_id"].n_unique(),
     }
     if matched.is_empty():
-        reason = "the natural and the congruent condition have no matched trials"
+        reason = "no choice in the natural or the congruent condition matches an object"
         return {"proximity": no_answer("proximity", reason), "view": no_answer("view", reason)}
     fitted = model(
         matched,

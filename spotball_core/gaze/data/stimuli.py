@@ -85,7 +85,7 @@ class Stimulus(Record):
     @model_validator(mode="after")
     def _agree(self) -> Stimulus:
         if len(set(self.objects)) < len(self.objects):
-            raise ValueError(f"objects {self.objects} contain a name twice")
+            raise ValueError(f"two of the objects {self.objects} have the same name")
         for name in (self.gaze_target, *([self.head_target] if self.head_target else [])):
             if name not in self.objects:
                 raise ValueError(f"target {name!r} is not one of the objects {self.objects}")
@@ -270,13 +270,13 @@ def _check_points(rows: Rows) -> None:
         return _points(text) is None
 
     wrong = pl.col("points").map_elements(unreadable, return_dtype=pl.Boolean)
-    rows.check(wrong, "points", quoted("points"), "pairs 'x y' of numbers from 0 to 1, joined by ;")
+    rows.check(wrong, "points", quoted("points"), "pairs 'x y' of numbers from 0 to 1, joined by `;`")
     number = pl.col("points").str.count_matches(";") + 1 != pl.col("objects").str.split(SEPARATOR).list.len()
     rows.check(
         number,
         "points",
         quoted("points"),
-        "one pair per object, joined by ; (an empty pair if the position is unknown)",
+        "one pair 'x y' per object, joined by `;` (write no pair if the position is unknown, but keep the `;`)",
     )
 
 

@@ -142,7 +142,7 @@ def together(parts: Sequence[Trials]) -> Trials:
         respondent, stimulus, prompt, *_ = repeated.select(_IDENTITY).row(0)
         raise OptionError(
             f"two files contain the trial of {respondent} with stimulus "
-            f"{stimulus} and prompt {prompt}. Remove one of them"
+            f"{stimulus} and prompt {prompt}. Remove it from one file"
         )
     columns = ["stimulus_id", "view", "proximity", "objects", "gaze", "head"]
     ways = frame.select(columns).unique().filter(pl.col("stimulus_id").is_duplicated())

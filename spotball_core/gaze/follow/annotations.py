@@ -153,7 +153,8 @@ def read_predictions(path: str | Path) -> tuple[FollowPrediction, ...]:
     rows = list(_rows(path))
     header = rows[0][1] if rows else []
     if missing := [name for name in ("image", "x", "y") if name not in header]:
-        raise InputError([Problem(str(path), 1, missing[0], ", ".join(header) or "nothing", "a column of this name")])
+        actual = f"the columns {', '.join(header)}" if header else "nothing"
+        raise InputError([Problem(str(path), 1, missing[0], actual, f"a column `{missing[0]}`")])
     predictions = []
     seen = set()
     for line, row in rows[1:]:
@@ -163,7 +164,11 @@ def read_predictions(path: str | Path) -> tuple[FollowPrediction, ...]:
         x, y = (_number(path, line, name, values.get(name, "")) for name in ("x", "y"))
         if not (0 <= x <= 1 and 0 <= y <= 1):
             raise InputError(
-                [Problem(str(path), line, "x, y", f"{x:g}, {y:g}", "shares of width and height, from 0 to 1")]
+                [
+                    Problem(
+                        str(path), line, "x, y", f"{x:g}, {y:g}", "shares of the image's width and height, from 0 to 1"
+                    )
+                ]
             )
         heatmap = values.get("heatmap")
         new = FollowPrediction(
@@ -174,7 +179,8 @@ def read_predictions(path: str | Path) -> tuple[FollowPrediction, ...]:
             path.parent / heatmap if heatmap else None,
         )
         if (identity := (new.respondent, new.image, new.person)) in seen:
-            raise InputError([Problem(str(path), line, "image", ", ".join(identity), "one prediction per person")])
+            actual = f"a second prediction of {new.respondent} for image {new.image}, person {new.person}"
+            raise InputError([Problem(str(path), line, "row", actual, "one prediction per person")])
         seen.add(identity)
         predictions.append(new)
     return tuple(predictions)

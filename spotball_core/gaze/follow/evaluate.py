@@ -102,7 +102,8 @@ def evaluate_following(
     for prediction in predictions:
         if (prediction.image, prediction.person) not in by_key:
             raise OptionError(
-                f"{prediction.respondent}: image {prediction.image}, person {prediction.person} has no annotation. "
+                f"{prediction.respondent}: the annotations do not contain image {prediction.image}, person "
+                f"{prediction.person}. "
                 "Correct the columns `image` and `person`"
             )
     results = []
@@ -173,8 +174,9 @@ def _loaded(path: Path) -> FloatArray:
         heatmap = np.asarray(np.load(path, allow_pickle=False), dtype=float)
     except (OSError, ValueError, EOFError) as error:
         raise InputError([Problem(str(path), None, "heatmap", str(error), expected)]) from error
+    actual = f"shape {heatmap.shape}" if heatmap.ndim != 2 or not heatmap.size else "NaN or infinity"
     if heatmap.ndim != 2 or not heatmap.size or not np.isfinite(heatmap).all():
-        raise InputError([Problem(str(path), None, "heatmap", f"shape {heatmap.shape}", expected)])
+        raise InputError([Problem(str(path), None, "heatmap", actual, expected)])
     return heatmap
 
 
@@ -239,7 +241,8 @@ def _cell(mean: FollowMean, digits: int) -> str:
 
 
 def _foot(report: FollowReport) -> str:
-    lines = ["Distances are shares of width and height. Brackets show 95% bootstrap intervals over images."]
+    lines = ["Distances are shares of the image's width and height. Brackets show 95% bootstrap intervals over images."]
     if report.n_outside:
-        lines.append(f"{report.n_outside:,} people whose gaze leaves the image are excluded.")
+        people, are = ("person", "is") if report.n_outside == 1 else ("people", "are")
+        lines.append(f"{report.n_outside:,} {people} whose gaze leaves the image {are} excluded.")
     return "\n".join(lines)

@@ -191,7 +191,10 @@ def fit_angles(
     """
     looks, faces, chosen = (np.asarray(values, dtype=float) for values in (gaze, head, response))
     if not looks.shape == faces.shape == chosen.shape == (len(chosen),):
-        raise OptionError(f"response, gaze and head differ in shape: {chosen.shape}, {looks.shape}, {faces.shape}")
+        raise OptionError(
+            f"response, gaze and head: found shapes {chosen.shape}, {looks.shape} and {faces.shape}, expected one "
+            "number per trial in each"
+        )
     if not np.isfinite([looks, faces, chosen]).all():
         raise OptionError("response, gaze and head must be finite")
     if len(chosen) < LEAST_RESPONSES:
@@ -201,7 +204,10 @@ def fit_angles(
     places = np.arange(len(chosen)) if scene is None else np.unique(np.asarray(scene), return_inverse=True)[1].ravel()
     data = Directions(_wrapped((chosen - looks) / STEP), _wrapped((faces - looks) / STEP), places.astype(np.int64))
     if np.abs(data.head).max() < _CELL:
-        raise OptionError("head and gaze have the same direction in all trials, so their effects cannot be separated")
+        raise OptionError(
+            "head and gaze have the same direction in all trials, so their effects cannot be separated. Add trials in "
+            "which they differ"
+        )
     shapes = [kernel.shape for kernel in KERNELS if kernel.ends == "clip"]
     by_kernel = fit_each([AngleLikelihood(data, shape) for shape in shapes])
     fits = fit_structures(by_kernel[0])

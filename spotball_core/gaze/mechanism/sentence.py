@@ -22,7 +22,7 @@ def sentence(kind: Kind, w: Estimate, q: Estimate, lapse: Estimate, excess: floa
         answers 10% [5%, 15%] of the trials at random.
     """
     if kind == "none":
-        return f"No mechanism fits: even the best one mispredicts {excess:.0%} of the choices, beyond chance errors."
+        return f"No mechanism fits: the best one mispredicts {excess:.0%} of the choices, not counting chance errors."
     if kind == "guess":
         return "The answers do not depend on eyes or head."
     lapses = f"answers {_share(lapse)} of the trials at random"

@@ -125,7 +125,9 @@ def _variable(table: pl.DataFrame, text: str, term: str) -> Variable:
         )
     how, name = match[1], match[2]
     if name not in table.columns:
-        raise OptionError(f"the term {term!r} is not a column of the table. Available: {', '.join(table.columns)}")
+        raise OptionError(
+            f"the table has no column {name!r}, which the term {term!r} contains. Available: {', '.join(table.columns)}"
+        )
     column = table[name]
     number = column.dtype.is_numeric()
     if column.null_count() or (number and not column.cast(pl.Float64).is_finite().all()):
@@ -138,7 +140,9 @@ def _variable(table: pl.DataFrame, text: str, term: str) -> Variable:
         raise OptionError(f"{name} is not numeric and cannot be centered. Write {name} without center()")
     levels = tuple(float(level) if number else level for level in column.unique().sort())
     if len(levels) < 2:
-        raise OptionError(f"the factor {name} has only the level {levels[0]}" if levels else "the table has no rows")
+        raise OptionError(
+            f"the factor {name} has only the level {levels[0]}. Remove its terms" if levels else "the table has no rows"
+        )
     return Variable(name, levels)
 
 
@@ -169,8 +173,7 @@ def _check_rank(names: Sequence[str], matrix: FloatArray) -> None:
     scale = np.linalg.norm(matrix, axis=0)
     if not scale.all():
         raise OptionError(
-            f"{names[int(np.argmin(scale))]} is 0 in all rows, because a combination of levels has no data. Remove the "
-            "interaction"
+            f"{names[int(np.argmin(scale))]} is 0 in all rows, so its effect cannot be estimated. Remove this term"
         )
     triangle = np.abs(np.diag(np.linalg.qr(matrix / scale, mode="r")))
     if (triangle < 1e-10).any():

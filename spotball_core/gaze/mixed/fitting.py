@@ -223,7 +223,7 @@ def _data(
     if (trials < 1).any() or (trials % 1).any():
         raise OptionError("weights must be whole numbers of trials, at least 1")
     if (share < 0).any() or (share > 1).any() or (np.abs(successes - rounded) > 1e-6).any():
-        raise OptionError("y must be 0, 1, or a share of successes that fits the number of trials in weights")
+        raise OptionError("y must be a share of successes from 0 to 1, and y times weights must be a whole number")
     coded = []
     for name, labels in groups.items():
         values = np.asarray(labels)
@@ -231,7 +231,7 @@ def _data(
             raise OptionError(f"the group {name} has the shape {values.shape}, but the design has {n} rows")
         levels, codes = np.unique(values, return_inverse=True)
         if len(levels) < 2:
-            raise OptionError(f"the group {name} has {len(levels)} level; it needs at least 2")
+            raise OptionError(f"the group {name} has fewer than 2 levels. Remove it")
         coded.append((name, codes, tuple(levels.tolist())))
     coded.sort(key=lambda group: -len(group[2]))
     return Data(
@@ -250,7 +250,7 @@ def _row_values(name: str, values: ArrayLike, n: int) -> FloatArray:
     if array.shape != (n,):
         raise OptionError(f"{name} has the shape {array.shape}, but the design has {n} rows")
     if not np.isfinite(array).all():
-        raise OptionError(f"{name} has missing or infinite values")
+        raise OptionError(f"{name} has missing or infinite values. Remove these rows")
     return array
 
 

@@ -186,7 +186,7 @@ class Likelihood:
             while (new := self._at(theta, fixed, u + size * step)).value < point.value - 1e-9 * abs(point.value):
                 size /= 2
                 if size < 1e-6:
-                    raise NoModeError("no step increases the integrand")
+                    raise NoModeError("the search for the mode of the random effects stopped early")
             u, point = u + size * step, new
             if decrement < SMALL_DECREMENT:
                 self.mode = u

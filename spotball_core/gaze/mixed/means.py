@@ -234,7 +234,9 @@ def _grid(
             kept = name != slope_of and len(variable.values) <= cov_keep
             values[name] = variable.values if kept else [variable.mean]
         elif len(variable.values) > MANY:
-            raise OptionError(f"{name} has {len(variable.values)} values. Choose some with `at`")
+            raise OptionError(
+                f"{name} has {len(variable.values)} values, expected at most {MANY}. Choose some with `at`"
+            )
         else:
             values[name] = variable.values
     combinations = list(itertools.product(*values.values()))

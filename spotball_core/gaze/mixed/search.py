@@ -144,7 +144,7 @@ class Search:
             if positive and decrement < FINE:
                 return ""
         if not positive:
-            return "the Hessian is not positive definite, so this is not a maximum"
+            return "the search did not end at a maximum, because the Hessian is not positive definite"
         return (
             ""
             if decrement < ACCEPTED

@@ -88,8 +88,8 @@ def _types(report: GazeReport) -> Section:
         for result in report.respondents
     )
     caption = (
-        "Result of each test, and type of each respondent (Table 2 of the paper). + means yes, - means no, ? means "
-        "that the trials do not allow an answer."
+        "Result of each test, and type of each respondent (Table 2 of the paper). The sign + means yes, - means "
+        "no, and ? means that the trials do not allow an answer."
     )
     table = PageTable("types", caption, heads, 1, (TableRows("", rows),))
     points = tuple(f"{result.respondent}: {result.summary}" for result in report.respondents)
@@ -192,8 +192,8 @@ def _scene_effects(report: GazeReport) -> Section | None:
     ]
     if modeled:
         caption = (
-            "Marginal means of the mixed model for wrongness, with 95% Wald intervals. The model averages on the logit "
-            "scale and sets the number of objects to its mean."
+            "Marginal means of the mixed model for wrongness, with 95% Wald intervals. The means are "
+            "computed on the logit scale, for the mean number of objects."
         )
         chart = TrendChart(tuple(modeled), "proximity", "log odds of wrongness")
         alts = trend_alts(modeled, percent=False)
@@ -252,12 +252,12 @@ def _conditions(report: GazeReport, looks: dict[str, Look]) -> Section | None:
         return None
     chart = DotChart(tuple(panels), "accuracy", "share", end=1.0)
     caption = (
-        "Share of correct choices by condition. In the natural condition, the head is free. In the congruent "
-        "condition, it points to the gaze target, and in the incongruent condition to another object. If the "
-        "respondents are checkpoints of one training run, read the chart from top to bottom."
+        "Share of correct choices by condition. In the natural condition, the direction of the head was not "
+        "prescribed. In the congruent condition, the head points to the gaze target, and in the incongruent condition "
+        "to another object. If the respondents are checkpoints of one training run, read the chart from top to bottom."
     )
     picture = PagePicture("gaze-conditions", "Accuracy by condition", caption, chart, _dot_alts(panels))
-    return Section("conditions", "Does the head decide?", pictures=(picture,))
+    return Section("conditions", "Do choices follow the head?", pictures=(picture,))
 
 
 def _head(report: GazeReport) -> Section | None:
@@ -286,9 +286,10 @@ def _head(report: GazeReport) -> Section | None:
         return None
     caption = (
         "Share of choices of the head target (the object that the head points to), by its distance from the gaze "
-        "target, with 95% intervals over photos (Test 4). Distances count objects. If a respondent follows eyes or "
-        "head like a coin flip, the share falls between distances 0 and 1 and then stays constant. If the head "
-        "dominates, the share falls with every step. If the respondent follows only the head, the share is constant."
+        "target, with 95% intervals over photos (Test 4). Distances are counted in objects. If a respondent chooses "
+        "between eyes and head at random, the share falls between distances 0 and 1 and then stays constant. If the "
+        "head dominates, the share falls with every step. If the respondent follows only the head, the share is "
+        "constant."
     )
     chart = TrendChart(tuple(panels), "distance between the targets", "head target", percent=True, start=0.0)
     picture = PagePicture("gaze-head", "Choices of the head target", caption, chart, trend_alts(panels, percent=True))

@@ -55,9 +55,12 @@ def test_broken_annotations(tmp_path: Path, text: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("image,x\na,0.5\n", "y"),
+        ("image,x\na,0.5\n", "p.csv:1: y: found the columns image, x, expected a column `y`"),
         ("image,x,y\na,0.5,1.5\n", "0.5, 1.5"),
-        ("image,x,y\na,0.5,0.5\na,0.5,0.5\n", "one prediction per person"),
+        (
+            "image,x,y\na,0.5,0.5\na,0.5,0.5\n",
+            "p.csv:3: row: found a second prediction of p for image a, person 1, expected one prediction per person",
+        ),
         ("image,x,y\na,,0.5\n", "a number"),
         ("x,y,image\n0.5,0.5\n", "the name of an image"),
     ],

@@ -91,16 +91,19 @@ def test_respondents_and_annotators(tmp_path: Path) -> None:
     assert (people.respondent, people.average_distance.value) == ("annotators", pytest.approx(0.2))
     assert people.average_distance.n == 4
     text = following_as_text(report)
-    assert "1 people whose gaze leaves the image are excluded" in text
+    assert "1 person whose gaze leaves the image is excluded." in text
     assert "annotators" in following_as_markdown(report)
 
 
 def test_what_cannot_be_scored(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="image x, person 1 has no annotation"):
+    with pytest.raises(OptionError, match="the annotations do not contain image x, person 1"):
         evaluate_following([target("a", (0.5, 0.5))], [FollowPrediction("m", "x", "1", (0.5, 0.5), None)])
     np.save(tmp_path / "a.npy", np.zeros(3))
     broken = FollowPrediction("m", "a", "1", (0.5, 0.5), tmp_path / "a.npy")
-    with pytest.raises(InputError, match="two-dimensional"):
+    with pytest.raises(InputError, match=r"found shape \(3,\), expected a two-dimensional array"):
+        evaluate_following([target("a", (0.5, 0.5))], [broken])
+    np.save(tmp_path / "a.npy", np.full((2, 2), np.nan))
+    with pytest.raises(InputError, match="found NaN or infinity, expected a two-dimensional array of finite numbers"):
         evaluate_following([target("a", (0.5, 0.5))], [broken])
     plain = FollowPrediction("m", "a", "1", (0.5, 0.5), None)
     report = evaluate_following([target("a", (0.5, 0.6), size=None)], [plain])

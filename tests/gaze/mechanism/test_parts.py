@@ -63,7 +63,7 @@ def test_counts_by_hand() -> None:
     assert (data.gaze.tolist(), data.head.tolist(), data.n_objects.tolist()) == ([0], [1], [2])
     assert data.n_trials == 3
     assert data.repeated
-    with pytest.raises(OptionError, match="head target"):
+    with pytest.raises(OptionError, match="congruent or incongruent photos"):
         count_choices(rows.filter(pl.col("head").is_null()))
 
 

@@ -86,7 +86,13 @@ def test_other_rows_are_made_as_the_first_were() -> None:
 @pytest.mark.parametrize(
     ("terms", "said"),
     [
-        (["views"], "the term 'views' is not a column of the table. Available: view, proximity, distance, hint"),
+        (
+            ["view*views"],
+            (
+                "the table has no column 'views', which the term 'view\\*views' contains. Available: view, proximity, "
+                "distance, hint"
+            ),
+        ),
         (["view*"], "cannot read '' in the term 'view\\*'"),
         (["log(view)"], "cannot read 'log\\(view\\)'"),
         (["C(view"], "cannot read 'C\\(view'"),
@@ -122,8 +128,8 @@ def test_a_combination_of_levels_without_data() -> None:
     with pytest.raises(
         OptionError,
         match=(
-            r"a\[y\]:b\[v\] is 0 in all rows, because a combination of levels has no "
-            r"data"
+            r"a\[y\]:b\[v\] is 0 in all rows, so its effect cannot be estimated. "
+            r"Remove this term"
         ),
     ):
         design(table, ["a*b"])

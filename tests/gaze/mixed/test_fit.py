@@ -200,15 +200,15 @@ class TestWhatGoesWrong:
     @pytest.mark.parametrize(
         ("changed", "said"),
         [
-            ({"y": np.full(150, 0.5)}, "y must be 0, 1, or a share"),
-            ({"y": np.full(150, 2.0)}, "y must be 0, 1, or a share"),
-            ({"y": np.full(150, -1.0)}, "y must be 0, 1, or a share"),
+            ({"y": np.full(150, 0.5)}, "y must be a share"),
+            ({"y": np.full(150, 2.0)}, "y must be a share"),
+            ({"y": np.full(150, -1.0)}, "y must be a share"),
             ({"y": np.zeros(149)}, r"y has the shape \(149,\), but the design has 150 rows"),
             ({"y": np.full(150, np.nan)}, "y has missing or infinite values"),
             ({"weights": np.full(150, 0.0)}, "weights must be whole numbers of trials, at least 1"),
             ({"weights": np.full(150, 1.5)}, "weights must be whole numbers of trials, at least 1"),
             ({"offset": np.full(150, np.inf)}, "offset has missing or infinite values"),
-            ({"groups": {"site": np.zeros(150)}}, "the group site has 1 level; it needs at least 2"),
+            ({"groups": {"site": np.zeros(150)}}, "the group site has fewer than 2 levels"),
             ({"groups": {"site": np.zeros(3)}}, r"the group site has the shape \(3,\), but the design has 150 rows"),
         ],
     )

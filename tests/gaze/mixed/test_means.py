@@ -168,7 +168,7 @@ def test_slopes(found: Fit) -> None:
     ("by", "at", "said"),
     [
         (["angle"], {}, "the design has no variable angle. Available: view, proximity, distance, hint, age"),
-        (["age"], {}, "age has 600 values. Choose some with `at`"),
+        (["age"], {}, "age has 600 values, expected at most 12. Choose some with `at`"),
         (["view"], {"view": [1.0]}, "view: `at` needs a numeric variable with one value"),
         (["view"], {"age": [1.0, 2.0]}, "age: `at` needs a numeric variable with one value"),
         (["view"], {"age": []}, "`at` needs a numeric variable"),

@@ -16,7 +16,7 @@ Keys = Annotated[
         metavar="KEYS",
         rich_help_panel="Input",
         help="Metrics, separated by commas; the first one orders the tables. Default: accuracy, errors, "
-        "distance to the reference, rates near players, and score relative to the noise ceiling.",
+        "distance to the reference, rates near players, and closeness to the reference.",
     ),
 ]
 

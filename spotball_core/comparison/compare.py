@@ -121,7 +121,10 @@ def _warnings(scoring: Scoring, groups: dict[str, list[Group]], common: set[int]
         for sport in dict.fromkeys(sports[scene] for scene in sorted(answered)):
             of_sport = {scene for scene in answered if sports[scene] == sport}
             if left := len(of_sport - common):
-                warnings.append(f"{left} of the {len(of_sport)} {sport} images that {name} answered are not compared")
+                warnings.append(
+                    f"{left} of the {len(of_sport)} {sport} images that {name} answered are not compared, because they "
+                    "are not scored for both respondents"
+                )
     return warnings
 
 
@@ -199,7 +202,7 @@ def _why_not(pair_data: Matched, metric: Metric, values: tuple[MetricValue, Metr
             return f"{name} is the reference"
     if not reasons and metric.by_size:
         is_estimated = any(other.estimates == metric.key for other in METRICS.values())
-        instead = "; the matched metric is compared instead" if is_estimated else ""
+        instead = "; its matched version is compared instead" if is_estimated else ""
         return f"the metric depends on the number of responses{instead}"
     if not reasons:
         return "no image has values for both respondents"
@@ -212,4 +215,6 @@ def _to_mind(pair: MetricPair) -> str | None:
     left = int((~pair.enters).sum())
     if not left:
         return None
-    return f"{plural(left, 'image')} {'are' if left > 1 else 'is'} excluded, because not both respondents have a value"
+    return (
+        f"{plural(left, 'image')} {'are' if left > 1 else 'is'} excluded, because one or both respondents have no value"
+    )

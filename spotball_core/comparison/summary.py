@@ -32,7 +32,7 @@ def to_summary(comparison: Comparison, *, to_terminal: bool = False) -> str:
         n_names=1,
         about=f"a: {comparison.a}. b: {comparison.b}. {images}.",
         warnings=comparison.warnings,
-        notes=[f"p is corrected for {tests} tests (Holm). * marks clear differences: {clear}.", MORE],
+        notes=[f"p is corrected for {tests} tests (Holm). An asterisk marks clear differences: {clear}.", MORE],
         signature=comparison.signature,
         to_terminal=to_terminal,
     )

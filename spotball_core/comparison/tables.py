@@ -193,7 +193,7 @@ def _foot(comparison: Comparison) -> list[str]:
         *(f"* {note}" for note in _notes(comparison)),
         f"Difference: {comparison.a} - {comparison.b}.",
         "Effect size: mean of the differences per image, divided by their standard deviation.",
-        f"p: permutation test that swaps the two within images in {_ways(comparison)}.",
+        f"p: from a permutation test that swaps the two respondents within images, in {_ways(comparison)}.",
         f"p is corrected for {tests} metrics (Holm).",
     ]
     if policy.bootstrap:

@@ -88,10 +88,10 @@ class Narrator:
         if verdict == "clear":
             return f"{lead}, {corrected}: a clear difference"
         if verdict == "suggestive" and numbers.p_holm > ALPHA:
-            chance = "weak evidence, which may be due to chance"
+            chance = "weak evidence of a difference"
             return f"{lead}, p {say_p(numbers.p)}, but {corrected}: {chance}"
         if verdict == "suggestive":
-            return f"{lead}, {corrected}, but the interval contains 0: weak evidence"
+            return f"{lead}, {corrected}, but the interval contains 0: weak evidence of a difference"
         return f"no clear difference, p {say_p(numbers.p)}{self._either(metric, numbers.ci95, unit)}"
 
     def _who(self, metric: Metric, difference: float, between: str = " ") -> str:

@@ -62,7 +62,7 @@ def _leader(ranking: RankTable, column: MetricColumn) -> str:
     may_lead = [place for place, rank in ranks.items() if rank.interval is None or rank.interval[0] == 1]
     first = [place for place, rank in ranks.items() if rank.rank == 1]
     if len(may_lead) > 1 or len(first) > 1:
-        return f"{len(may_lead)} of {len(ranks)} may be best in {title}"
+        return f"{len(may_lead)} of {len(ranks)} entries may be best in {title}"
     entry = ranking.entries[first[0]]
     value = entry.metrics[column.key].value
     assert value is not None

@@ -11,7 +11,7 @@ from spotball_core.metrics.registry import METRICS
 from spotball_core.schema.policy import ScorePolicy
 
 CEILING_SCORE = "ceiling_score"
-"""Key of `Ceiling.score` as a metric: 0 for uniform guessing, 1 for answers like people's."""
+"""Key of `Ceiling.score`, the closeness, as a metric: 0 for uniform guessing, 1 for answers like people's."""
 
 DEFAULT = (
     *("accuracy", "euclidean_error", "wasserstein_matched", "near_player_rate", "overlap_rate"),
@@ -48,11 +48,9 @@ def column(key: str, policy: ScorePolicy) -> MetricColumn:
     if key == CEILING_SCORE:
         return MetricColumn(key, "Closeness to the reference (0: uniform guessing, 1: reference)", "ratio", "higher")
     if key not in METRICS:
-        return MetricColumn(key, key, "none", None, why_not="the metric is not installed")
+        return MetricColumn(key, key, "none", None, why_not="this installation does not have the metric")
     metric = METRICS[key]
-    title, unit = metric.title_under(policy), metric.unit_under(policy)
-    if "reference" in metric.needs:
-        title += f" to {policy.reference}"
+    title, unit = metric.full_title(policy), metric.unit_under(policy)
     better: Better | None = None
     if metric.by_size:
         why_not = "the metric depends on the number of responses"
@@ -63,7 +61,7 @@ def column(key: str, policy: ScorePolicy) -> MetricColumn:
     elif metric.direction.startswith("1 "):
         why_not, better = "", "one"
     else:
-        why_not = "no value of the metric is better than another"
+        why_not = "neither higher nor lower values are better"
     return MetricColumn(key, title, unit, better, (metric.lowest, metric.highest), why_not)
 
 

@@ -105,8 +105,8 @@ def collect(reports: Sequence[SourceReport]) -> tuple[dict[ScoredTask, TaskEntri
         report = source.report
         if "respondent" not in report.policy.by:
             notes.append(
-                f"{source.source} does not score each respondent separately, so it cannot be ranked. Group the scores "
-                "by respondent."
+                f"{source.source} does not score each respondent separately, so it cannot be ranked. Run `spotball "
+                "score` again with `respondent` in `--by`."
             )
             continue
         images = {place: images for images in report.image_sets for place in images.groups}

@@ -24,8 +24,8 @@ READING = (
         "The best value has rank 1. Parentheses show the range of ranks that the intervals allow. With 95% "
         "confidence, all true ranks of a column are in these ranges. One entry is ranked above another with "
         "confidence only if their intervals, widened for the number of entries (Bonferroni), do not overlap (Klein, "
-        "Wright and Wieczorek, 2020). This method is conservative: reports do not record how the errors of two "
-        "entries on the same images depend on each other, so the ranges hold for any dependence. `spotball report` "
+        "Wright and Wieczorek, 2020). Reports do not record how the errors of two entries on the same images depend on "
+        "each other. The method is therefore conservative: the ranges are valid for any dependence. `spotball report` "
         "and `spotball compare` use the responses themselves, and may find differences that this table does not show."
     ),
     (
@@ -34,14 +34,14 @@ READING = (
         "(`--bootstrap 0`) have no ranges of ranks."
     ),
     (
-        "↑ means that higher values are better, and ↓ that lower values are better. Other columns are ranked by the "
-        "distance from a target. The target is the value of the reference, including its interval, or 1, the value of "
-        "the ground truth. Metrics that depend on the number of responses have no ranks. Their matched versions have "
-        "ranks."
+        "In a column with ↑, higher values are better; in a column with ↓, lower values are better. The other columns "
+        "are ranked by the distance from a target: the value of the reference or, for ratios to the ground truth, 1. "
+        "The ranges of ranks also allow for the interval of the reference's value. Metrics that depend on the number "
+        "of responses have no ranks. Use their matched versions, which do not depend on it."
     ),
     (
         "Models have ranks. People and baselines are shown without ranks. Baselines have ranks only if no model is "
-        "shown. Uniform guessing is computed exactly."
+        "shown. The values of uniform guessing are exact, so they have no intervals."
     ),
     (
         "Entries are ranked together only if they have the same version, policy, parse policy, scored images, ground "
@@ -106,7 +106,9 @@ def _ranking(ranking: RankTable, keys: tuple[str, ...]) -> Section:
         name,
         f"{ranking.number}. {printable(ranking.title)}",
         lead=tuple(remarks(ranking, columns)),
-        missing="" if columns else "No report has values of the selected metrics.",
+        missing=""
+        if columns
+        else "None of these entries has a value of the selected metrics. Select others with `--metrics`.",
         tables=(PageTable(f"{name}-table", caption, heads, len(names), (TableRows("", rows),)),) if columns else (),
         signature=printable(ranking.signature),
     )

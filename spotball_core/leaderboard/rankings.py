@@ -157,7 +157,8 @@ def make_leaderboard(
     """
     tasks, notes = collect(collection.reports)
     if not tasks:
-        raise OptionError(" ".join(["the reports contain no group that can be ranked.", *notes]))
+        why = notes or ["They contain no respondent with scored images. Score some responses first"]
+        raise OptionError(" ".join(["none of the reports can be ranked.", *why]))
     tasks = _only(tasks, sports, prompts)
     averages, more = _averages(tasks)
     drafts = [*averages, *(((task,), entries) for task, entries in _by_sport(tasks))]
@@ -266,7 +267,7 @@ def _averages(tasks: Mapping[ScoredTask, TaskEntries]) -> tuple[list[Average], l
         averages += of_setting_averages
         if not of_setting_averages:
             reason = f"No respondent has scores for all of {listed(sports)}, so there is no average over these sports."
-            notes[f"{reason} Select sports with `--sport`."] = None
+            notes[f"{reason} Select fewer sports with `--sport`."] = None
         notes |= {
             f"{name} has several scores for one sport, so it has no average over sports.": None for name in ambiguous
         }

@@ -148,7 +148,7 @@ def _read(path: Path, must_be: bool) -> ScoreReport | None:
         # Search for the keys before parsing, so that a large file of another kind costs no memory.
         if not _has_keys(path):
             if must_be:
-                raise refuse("file", "another file")
+                raise refuse("file", "a file without the keys of a report")
             return None
         content = parse_json(path.read_bytes())
     except OSError as error:
@@ -157,7 +157,7 @@ def _read(path: Path, must_be: bool) -> ScoreReport | None:
         raise refuse("file", f"damaged JSON: {error}") from error
     if not isinstance(content, dict) or not content.keys() >= set(_KEYS):
         if must_be:
-            raise refuse("file", "other JSON")
+            raise refuse("file", "JSON without the keys of a report")
         return None
     version = content["schema_version"]
     if isinstance(version, int) and version > SCHEMA_VERSION:

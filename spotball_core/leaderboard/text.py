@@ -77,9 +77,9 @@ def remarks(ranking: RankTable, columns: list[MetricColumn]) -> Iterator[str]:
         )
     for column in columns:
         if not ranking.ranks[column.key]:
-            reason = column.why_not or (
-                "no entry is ranked" if ranking.goal(column.key) else "the entries have different reference values"
-            )
+            without_value = "no model has a value" if ranking.ranked == "model" else "no model or baseline has a value"
+            no_target = "the reference has no single value"
+            reason = column.why_not or (without_value if ranking.goal(column.key) else no_target)
             yield f"{column.title} has no ranks: {reason}."
 
 

@@ -392,3 +392,11 @@ class Metric:
     def title_under(self, policy: object) -> str:
         """Return the title under a policy, with the policy's k instead of the letter."""
         return self.title.replace("-k ", f"-{getattr(policy, 'top_k', 'k')} ")
+
+    def full_title(self, policy: object) -> str:
+        """Return the title under a policy, with the name of the reference if the metric needs one."""
+        title = self.title_under(policy)
+        if "reference" not in self.needs:
+            return title
+        name, comma, version = title.partition(",")
+        return f"{name} to {getattr(policy, 'reference', None) or 'the reference'}{comma}{version}"

@@ -32,7 +32,10 @@ def accuracy_chart(report: ScoreReport) -> Figure:
         if (value := group.metrics["accuracy"].value) is not None:
             means[group.respondent or ""].append(value)
     if not any(means.values()):
-        raise OptionError("no group of this report has an accuracy. Add the ball's cells to the scenes")
+        raise OptionError(
+            "no respondent other than `oracle` has an accuracy to draw. Add `ball_cells` to the scenes, or responses "
+            "of another respondent"
+        )
     order = sorted(means, key=lambda name: -sum(means[name]) / (len(means[name]) or 1))
     sports = dict.fromkeys(group.sport for group in drawn)
     panels = tuple(
@@ -75,7 +78,7 @@ def _caption(report: ScoreReport) -> str:
         text += f" Lines show 95% bootstrap intervals over {report.policy.cluster}s."
     values = [group.metrics["accuracy"].value for group in report.groups if _is_oracle(group)]
     if known := sorted({f"{value:.0%}" for value in values if value is not None}):
-        text += f" The baseline oracle knows the ball's cells and is not shown ({', '.join(known)})."
+        text += f" The baseline oracle knows the ball's cells and is not shown (accuracy {', '.join(known)})."
     return text
 
 

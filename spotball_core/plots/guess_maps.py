@@ -15,7 +15,7 @@ from spotball_core.metrics.strategy import PAPER_WINDOW
 from spotball_core.plots.canvas import FigureFrame, columns, plain_style
 from spotball_core.plots.heat_maps import HeatMap, HeatMapChart, SportMaps
 from spotball_core.schema.response import Kind
-from spotball_core.text.numbers import plural, window_words
+from spotball_core.text.numbers import plural
 from spotball_core.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -116,11 +116,10 @@ def guess_maps(
         for sport, respondents in guesses.items()
     )
     window = PAPER_WINDOW if (grid.rows, grid.cols) == (6, 10) else None
-    outline = f" The dashed line shows the center window ({window_words(window)})." if window else ""
-    caption = f"Guesses pooled over images. Blank cells have no guesses.{outline}"
-    frame = FigureFrame("Where respondents guess", tuple(filter(None, (caption, note))), columns(2))
+    chart = HeatMapChart(sports, grid, window)
+    frame = FigureFrame("Where respondents guess", tuple(filter(None, (chart.caption, note))), columns(2))
     with plain_style():
-        return HeatMapChart(sports, grid, window).draw(range(len(sports)), frame)
+        return chart.draw(range(len(sports)), frame)
 
 
 def pooled_map(name: str, counts: ArrayLike, what: str, grid: Grid) -> HeatMap:

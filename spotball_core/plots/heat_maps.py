@@ -14,7 +14,7 @@ from spotball_core.grid import Grid, row_name
 from spotball_core.plots.canvas import LABEL, NAME, SMALL, FigureFrame, axes_at, columns, fitted, framed
 from spotball_core.plots.theme import FAINT, INK, PAPER, RULE, THEME
 from spotball_core.schema.policy import Window
-from spotball_core.text.numbers import quantity
+from spotball_core.text.numbers import quantity, window_words
 from spotball_core.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -71,6 +71,15 @@ class HeatMapChart:
     def top(self) -> float:
         """The share at the strongest color, which is the same in all maps."""
         return max(float(max(heat_map.shares)) for sport in self.sports for heat_map in sport.maps) or 1.0
+
+    @property
+    def caption(self) -> str:
+        """An explanation of the maps for readers."""
+        outline = f" The dashed line shows the center window ({window_words(self.window)})." if self.window else ""
+        return (
+            "Each map shows where one respondent guessed, over all images; the map of the ball shows its cells. Blank "
+            f"cells have no guesses.{outline}"
+        )
 
     @property
     def _aspect(self) -> float:

@@ -79,7 +79,7 @@ def gallery(view: PageView, shown: GalleryNumbers, folders: Sequence[Path], work
     return Gallery(
         shown.modes,
         tuple((key, name) for key, name in _ORDERS if all(key in image.order for image in images)),
-        _highlights(images),
+        _highlights(images, view.reference_words),
         images,
         failures,
         sum(image.data is None for image in images),
@@ -103,14 +103,15 @@ def _anchors() -> Callable[..., str]:
     return anchor
 
 
-def _highlights(images: Sequence[ImageCard]) -> tuple[Highlight, ...]:
+def _highlights(images: Sequence[ImageCard], reference: str) -> tuple[Highlight, ...]:
     """Return the first images of each sort order that has a meaning."""
     titles = {
-        "disagreement": "Respondents are farthest from the reference",
-        "typical": "Typical disagreement",
-        "agreement": "Respondents are closest to the reference",
+        "disagreement": f"Images on which respondents are farthest from {reference}",
+        "typical": "Images with typical disagreement",
+        "agreement": f"Images on which respondents are closest to {reference}",
         "leak": (
-            "A respondent finds the ball much more often than the reference, so the photo may show traces of the ball"
+            f"Images on which a respondent finds the ball much more often than {reference}, so the photo may show "
+            "traces of the ball"
         ),
     }
     highlights = []
@@ -164,15 +165,16 @@ def _image(
     ball = ", ".join(scene.ball_cells or ()) or "not known"
     facts = []
     if shown.ease is not None:
-        finds = f"{view.reference} finds" if view.reference else "respondents find"
-        facts.append(f"{finds} the ball in {quantity(shown.ease, 'share')} of guesses")
+        who = view.reference_words or "respondents"
+        finds = "find" if who in ("people", "respondents") else "finds"
+        facts.append(f"{who} {finds} the ball in {quantity(shown.ease, 'share')} of guesses")
     if shown.disagreement is not None:
         apart = quantity(shown.disagreement, view.policy.wasserstein_unit)
-        facts.append(f"the mean distance of respondents from {view.reference} is {apart}")
+        facts.append(f"the mean distance of respondents from {view.reference_words} is {apart}")
     guesses = ""
     if view.reference:
         top = top_cells(people, grid)
-        guesses = f": {plural(round(shown.n_reference), 'guess')} of {view.reference}, most at {top}"
+        guesses = f": {plural(round(shown.n_reference), 'guess')} of {view.reference_words}, most at {top}"
     return ImageCard(
         name=anchor(scene.sport, scene.image),
         sport=scene.sport,
@@ -202,7 +204,7 @@ def _card(
     facts = []
     if case.distance is not None and case.uniform is not None:
         uniform = number(case.uniform, unit)
-        facts.append(f"{quantity(case.distance, unit)} from {view.reference} (uniform guessing: {uniform})")
+        facts.append(f"{quantity(case.distance, unit)} from {view.reference_words} (uniform guessing: {uniform})")
     if case.right is not None:
         some = quantity(case.right, "share") if case.right else "none"
         facts.append(f"{some} of its guesses name a cell with the ball")

@@ -9,7 +9,7 @@ from typing import Protocol
 from spotball_core.grid import Grid
 from spotball_core.plots.dots import NAME_ROOM, PROMPT_ROOM
 from spotball_core.plots.theme import Look, group_marker, look_of, markers
-from spotball_core.report.numbers.records import GroupAnswers, PageNumbers, PageReport, SportNumbers, compared
+from spotball_core.report.numbers.records import GroupAnswers, PageNumbers, PageReport, SportNumbers, compared, in_words
 from spotball_core.schema.mixture import Mixture
 from spotball_core.schema.policy import ScorePolicy
 from spotball_core.schema.report import Ceiling, GroupScore
@@ -56,6 +56,15 @@ class PageView:
     def reference(self) -> str | None:
         """The respondent that others are compared with."""
         return self.policy.reference
+
+    @cached_property
+    def reference_words(self) -> str:
+        """The reference's name for sentences, such as "people"; empty if there is no reference."""
+        return self.in_words(self.reference) if self.reference else ""
+
+    def in_words(self, respondent: str) -> str:
+        """Return a respondent's name for sentences."""
+        return in_words(respondent, self.report.groups)
 
     @cached_property
     def scored(self) -> list[GroupScore]:

@@ -123,9 +123,10 @@ def _intro(view: PageView) -> list[str]:
     for group in view.scored:
         if group.kind:
             kinds[group.kind].add(group.respondent or "")
-    words = [", ".join(sorted(kinds["human"]))] if kinds["human"] else []
+    words = [f"people ({', '.join(sorted(kinds['human']))})"] if kinds["human"] else []
     words += [plural(len(kinds[kind]), kind) for kind in ("model", "baseline") if kinds[kind]]
     n, images = view.page.n_responses, plural(view.page.n_images, "image")
     others = any(group.respondent != view.reference for group in view.scored)
-    compared = f" The other respondents are compared with {view.reference}." if view.reference and others else ""
-    return [f"{listed(words)}: {plural(n, 'response')} to {images} of {listed(view.sports)}.{compared}"]
+    compared = f" The other respondents are compared with {view.reference_words}." if view.reference and others else ""
+    of_whom = f" of {listed(words)}" if words else ""
+    return [f"This page reports on {plural(n, 'response')}{of_whom} to {images} of {listed(view.sports)}.{compared}"]

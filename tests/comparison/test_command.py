@@ -79,7 +79,7 @@ def test_a_table_for_each_sport_and_for_all(run: Callable[..., Done]) -> None:
     assert lines[-1].endswith("|ref:human|w:exact-px|boot:100|seed:0|perm:999")
     of_reference = ("Wasserstein distance", "Wasserstein distance, matched", "1D Wasserstein distance")
     assert f"* {', '.join(of_reference)}, 1D Wasserstein distance, matched: human is the reference" in lines
-    assert "depends on the number of responses; the matched metric is compared instead" in out
+    assert "depends on the number of responses; its matched version is compared instead" in out
     assert "images and, independently, participants" in out
     assert sum(line.lstrip().startswith("Accuracy (%)") for line in lines) == 3
 

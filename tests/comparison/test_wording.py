@@ -40,8 +40,7 @@ FOUND = ContrastNumbers(
             replace(FOUND, a=0.1, b=0.2, ci95=(-0.15, -0.05), p=0.02, p_holm=0.26),
             (
                 "Overlap rate: ann 10.0%, bob 20.0%; bob is higher by 10.0 points (95% interval 5.0 to 15.0), "
-                "p = 0.02, but p = 0.26 corrected for 13 tests: weak evidence, which may be due to "
-                "chance."
+                "p = 0.02, but p = 0.26 corrected for 13 tests: weak evidence of a difference."
             ),
         ),
         (
@@ -49,7 +48,7 @@ FOUND = ContrastNumbers(
             replace(FOUND, ci95=(-0.01, 0.21)),
             (
                 "Overlap rate: ann 20.0%, bob 10.0%; ann is higher by 10.0 points (95% interval -1.0 to 21.0), "
-                "p = 0.013 corrected for 13 tests, but the interval contains 0: weak evidence."
+                "p = 0.013 corrected for 13 tests, but the interval contains 0: weak evidence of a difference."
             ),
         ),
         (

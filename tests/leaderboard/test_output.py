@@ -130,14 +130,14 @@ class TestTheSameNumbers:
         scores = {"a": (0.5, (0.4, 0.6)), "b": (0.7, (0.6, 0.8))}
         for metric, reason in (
             ("image_entropy", "Image entropy has no ranks: the metric depends on the number of responses."),
-            ("near_player_rate", "Near-player rate has no ranks: the entries have different reference values."),
-            ("theirs", "theirs has no ranks: the metric is not installed."),
+            ("near_player_rate", "Near-player rate has no ranks: the reference has no single value."),
+            ("theirs", "theirs has no ranks: this installation does not have the metric."),
         ):
             board = board_of(given(scores, metric=metric))
             assert reason in page(board, (metric,))
             assert reason in readme(board, (metric,), badge="b.svg", page="p.html", explanation="")
         people = board_of(given({"human": (0.5, None)}, kinds={"human": "human"}))
-        assert "Accuracy has no ranks: no entry is ranked." in page(people, ("accuracy",))
+        assert "Accuracy has no ranks: no model or baseline has a value." in page(people, ("accuracy",))
         assert "has no ranks" not in page(board_of(given(scores)), ("accuracy",))
 
     def test_the_page_loads_nothing(self, report: ScoreReport) -> None:
@@ -160,9 +160,9 @@ class TestBadge:
         sure = board_of(given({"gpt": (0.2, (0.15, 0.25)), "gemini": (0.6, (0.5, 0.7))}))
         assert message(sure, ("accuracy",)) == "gemini, accuracy 60.0%"
         open_ = board_of(given({"gpt": (0.2, (0.1, 0.5)), "gemini": (0.6, (0.3, 0.7)), "c": (0.01, (0.0, 0.02))}))
-        assert message(open_, ("accuracy",)) == "2 of 3 may be best in accuracy"
+        assert message(open_, ("accuracy",)) == "2 of 3 entries may be best in accuracy"
         without = board_of(given({"gpt": (0.2, None), "gemini": (0.6, None)}))
-        assert message(without, ("accuracy",)) == "2 of 2 may be best in accuracy"
+        assert message(without, ("accuracy",)) == "2 of 2 entries may be best in accuracy"
         nobody = board_of(given({"gpt": (0.2, None)}, metric="image_entropy"))
         assert message(nobody, ("image_entropy",)) == "1 respondent"
 

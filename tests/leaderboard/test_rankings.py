@@ -177,7 +177,7 @@ class TestSelection:
         with pytest.raises(
             OptionError,
             match=(
-                r"no group that can be ranked\. reports/1\.json does not score each respondent "
+                r"none of the reports can be ranked\. reports/1\.json does not score each respondent "
                 r"separately"
             ),
         ):

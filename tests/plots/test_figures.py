@@ -279,9 +279,9 @@ def test_a_report_that_is_not_split_is_one_panel() -> None:
 
 
 def test_chart_refuses() -> None:
-    with pytest.raises(OptionError, match="no group of this report has an accuracy"):
+    with pytest.raises(OptionError, match="no respondent other than `oracle` has an accuracy"):
         accuracy_chart(report_of(group("soccer", "oracle", "baseline", 1.0)))
-    with pytest.raises(OptionError, match="no group of this report has an accuracy"):
+    with pytest.raises(OptionError, match="no respondent other than `oracle` has an accuracy"):
         accuracy_chart(report_of(group("soccer", "me", "model", None)))
 
 

@@ -307,7 +307,7 @@ def test_what_one_run_alone_has_is_listed() -> None:
     assert "Only the earlier run contains a cue (soccer), old (soccer)." in sentences
     assert "Only the later run contains new (soccer, tennis)." in sentences
     assert (
-        "Not compared: c (soccer) (none of the images that this respondent answered in both runs can be compared)."
+        "Not compared: c (soccer) (no scored image has answers in both runs and the same scene in both)."
     ) in sentences
 
 
@@ -431,7 +431,7 @@ def test_sentences_state_the_real_changes() -> None:
     for start in (
         "People guess closer to the ball in soccer: ",
         "gpt cot guesses farther from the ball in soccer: ",
-        "gpt cot guesses less like human in soccer: a distance of ",
+        "gpt cot guesses less like people in soccer: a distance of ",
     ):
         (sentence,) = [s for s in sentences if s.startswith(start)]
         assert " px before, " in sentence
@@ -608,7 +608,8 @@ def test_warnings_and_parse_policies_of_the_earlier_run_are_shown(folders: tuple
     page = (out / "report.html").read_text()
     assert f"Warning about the earlier run: {old}/responses.csv" in page
     assert (
-        "The earlier run parsed replies with the policy lenient, the later run with the policy “not recorded”." in page
+        "The earlier run parsed replies with the policy lenient, the later run with a policy that is not recorded."
+        in page
     )
     found = PageReport.model_validate_json((out / "report.json").read_text()).page.changes
     assert found is not None

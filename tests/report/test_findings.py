@@ -150,9 +150,27 @@ def test_a_respondent_alone_has_a_sentence(reference: str | None) -> None:
 def test_conditions_of_one_respondent_are_not_called_respondents() -> None:
     """alpha has two prompts, so there are three others than people, of two respondents."""
     sentences = findings(PageView(analyze(scoring()))).points
-    closest = [sentence for sentence in sentences if "closest to those of human" in sentence]
+    closest = [sentence for sentence in sentences if "closest to those of people" in sentence]
     assert closest
     assert any(sentence.endswith(("1 other may be closer.", "2 others may be closer.")) for sentence in closest)
+
+
+def test_closeness_is_the_score_of_the_closest_respondent(made: PageView) -> None:
+    for sport, ceiling in made.ceilings.items():
+        of_sport = [score for score in made.compared if score.sport == sport]
+        best = min(of_sport, key=lambda score: score.metrics["wasserstein_matched"].value or 0.0)
+        (sentence,) = [
+            s for s in findings(made).points if s.startswith(f"In {sport}, the guesses of {made.name(best)} ")
+        ]
+        assert f"The closeness is {ceiling.score[best.name].value:.2f} [" in sentence
+        assert "(0: uniform guessing, 1: people)" in sentence
+
+
+def test_two_groups_of_people_keep_their_names(made: PageView) -> None:
+    assert made.reference_words == "people"
+    other = made.report.groups[0].model_copy(update={"respondent": "experts", "kind": "human"})
+    groups = (*made.report.groups, other)
+    assert PageView(made.report.model_copy(update={"groups": groups})).reference_words == "human"
 
 
 def test_one_image_gives_no_interval() -> None:

@@ -193,7 +193,7 @@ def test_the_signature_and_the_gaps_are_told(written: Written, page: Element) ->
     assert written.report.signature in header
     assert written.report.signature in footer
     assert "Excluded: controls: 1" in footer
-    assert "human and 2 models: " in header
+    assert " responses of people (human) and 2 models to 6 images of soccer and volleyball." in header
 
 
 def test_the_noise_ceiling_is_that_of_the_scores(written: Written, page: Element) -> None:
@@ -246,7 +246,7 @@ def test_every_image_is_there_with_all_respondents(written: Written, page: Eleme
 
 def test_each_failures_images_are_listed_and_lead_to_their_cards(page: Element) -> None:
     (found,) = page.all("section", id="gallery")[0].all("details", class_="found")
-    start = "Near the center, where the ball is not, soccer, alpha cot"
+    start = "Near the center, but the ball is elsewhere, soccer, alpha cot"
     (line,) = [li for li in found.all("li") if li.text.startswith(start)]
     assert line.text == f"{start}: 2 of 4 – 2, 4"
     assert {link.attributes["href"] for link in line.all("a")} == {"#soccer-2-alpha-cot", "#soccer-4-alpha-cot"}
@@ -256,9 +256,9 @@ def test_the_reader_is_sent_to_typical_and_agreeing_images_too(page: Element) ->
     (highlights,) = page.all("ul", class_="highlights")
     titles = [li.text.partition(":")[0] for li in highlights.all("li")]
     assert titles == [
-        "Respondents are farthest from the reference",
-        "Typical disagreement",
-        "Respondents are closest to the reference",
+        "Images on which respondents are farthest from people",
+        "Images with typical disagreement",
+        "Images on which respondents are closest to people",
     ]
     assert all(li.all("a") for li in highlights.all("li"))
 
@@ -288,7 +288,7 @@ def test_a_ball_in_a_corner_is_drawn_whole(page: Element) -> None:
 def test_a_card_shows_the_ball_the_people_and_the_guesses(page: Element) -> None:
     image = image_of(page, "soccer-1")
     label = image.all("figure")[0].all("svg")[0].attributes["aria-label"]
-    assert label == "soccer 1: 12 guesses of human, most at D5 (83.3%) and D6 (16.7%). Ball: D5."
+    assert label == "soccer 1: 12 guesses of people, most at D5 (83.3%) and D6 (16.7%). Ball: D5."
     (card,) = image.all("article", id="soccer-1-alpha-base")
     assert card.all("svg")[0].attributes["aria-label"] == "alpha base: 10 guesses, most at A1 (100.0%)."
     (circle,) = card.all("circle")
@@ -299,7 +299,7 @@ def test_a_card_shows_the_ball_the_people_and_the_guesses(page: Element) -> None
         ("320", "0.15"),
     ]
     assert "none of its guesses name a cell with the ball" in card.text
-    assert card.all("li")[0].text == "Far from human, near a player"
+    assert card.all("li")[0].text == "Far from people, near a player"
 
 
 # What is missing ---------------------------------------------------------------------------------------------

@@ -96,7 +96,7 @@ def test_a_page_needs_nothing_that_scores(written: Written, tmp_path: Path) -> N
         ("page.mixtures.0.weights.uniform.value", 0.4567, "45.7"),
         ("page.thresholds.at_policy", 0.3579, "35.8%"),
         ("page.thresholds.n_pairs", 1234, "of 1234 pairs"),
-        ("page.gallery.images.0.cases.0.distance", 765.43, "765.4 px from human"),
+        ("page.gallery.images.0.cases.0.distance", 765.43, "765.4 px from people"),
         ("page.gallery.failures.0.failed.far.n", 6161, "6161"),
         ("page.n_responses", 123456, "123,456 responses"),
         ("page.n_images", 321, "321 images"),

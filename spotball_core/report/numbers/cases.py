@@ -14,7 +14,7 @@ from spotball_core.metrics.matched import wasserstein_additive
 from spotball_core.metrics.registry import METRICS
 from spotball_core.metrics.sampling import COLUMNS
 from spotball_core.metrics.strategy import PAPER_WINDOW, normalized_entropy, window_mask
-from spotball_core.report.numbers.records import FailureMode
+from spotball_core.report.numbers.records import FailureMode, in_words
 from spotball_core.scoring.groups import Group, Scoring
 from spotball_core.text.numbers import window_words
 from spotball_core.typing import BoolArray, FloatArray
@@ -34,20 +34,21 @@ def modes(scoring: Scoring) -> tuple[FailureMode, ...]:
     policy = scoring.policy
     half, right = f"{HALF:.0%}", f"{RIGHT_SHARE:.0%}"
     near = f"at most {100 * policy.tau:g}% of the image's diagonal away from a player"
+    reference = in_words(policy.reference or "", scoring.groups)
     far = (
         FailureMode(
             key="far",
-            title=f"Far from {policy.reference}, near a player",
-            rule=f"the distance from {policy.reference} is at least that of uniform guessing, and at least {half} of "
+            title=f"Far from {reference}, near a player",
+            rule=f"the distance from {reference} is at least that of uniform guessing, and at least {half} of "
             f"the guesses are {near}",
         ),
     )
     center = (
         FailureMode(
             key="center",
-            title="Near the center, where the ball is not",
+            title="Near the center, but the ball is elsewhere",
             rule=f"at least {half} of the guesses are in the center window "
-            f"({window_words(policy.window or PAPER_WINDOW)}), and no cell of the ball is there",
+            f"({window_words(policy.window or PAPER_WINDOW)}), and none of the ball's cells is there",
         ),
     )
     sure = (

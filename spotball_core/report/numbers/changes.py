@@ -78,12 +78,12 @@ def run_changes(before: Scoring, after: Scoring) -> RunChanges:
             answers = matched(both, {"before": [pair[0]], "after": [pair[1]]}, scenes)
             compared.append(_ComparedPair(groups_after[key], scenes, answers))
         else:
-            reason = "none of the images that this respondent answered in both runs can be compared"
+            reason = "no scored image has answers in both runs and the same scene in both"
             not_compared.append(NotCompared(**_parts(key), metric=None, reason=reason))
     if not compared:
         raise OptionError(
             "the runs cannot be compared, because no respondent and prompt answered the same image with the same scene "
-            "in both runs. Respondents, prompts, sports and images are matched by name"
+            "in both runs. Check the names: respondents, prompts, sports and images are matched by name"
         )
     groups = [_compared_group(pair) for pair in compared]
     changes, undefined = _changes(after, compared)

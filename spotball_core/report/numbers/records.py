@@ -374,3 +374,8 @@ def compared(groups: Iterable[_G], reference: str | None) -> list[_G]:
     """
     others = [group for group in groups if group.respondent != reference]
     return [group for group in others if group.kind != "baseline"] or others
+
+
+def in_words(respondent: str, groups: Iterable[_G]) -> str:
+    """Return a respondent's name for sentences: "people" if it is the only human respondent of these groups."""
+    return "people" if {group.respondent for group in groups if group.kind == "human"} == {respondent} else respondent

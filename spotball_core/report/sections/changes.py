@@ -61,14 +61,13 @@ def _sentence(view: PageView, numbers: RunChanges, change: Change) -> str:
     """Describe a real change in words."""
     unit = unit_of(change.metric, view.policy)
     name = _name(numbers, change)
-    kinds = {group.kind for group in numbers.groups if group.respondent == change.respondent}
-    people = kinds == {"human"} and name == view.reference
+    people = view.in_words(name) == "people"
     better = (change.difference > 0) == (METRICS[change.metric].direction == "higher")
     finds, guesses = ("find", "guess") if people else ("finds", "guesses")
     verb = {
         "accuracy": f"{finds} the ball {'more' if better else 'less'} often",
         "euclidean_error": f"{guesses} {'closer to' if better else 'farther from'} the ball",
-        "wasserstein_matched": f"{guesses} {'more' if better else 'less'} like {view.reference}",
+        "wasserstein_matched": f"{guesses} {'more' if better else 'less'} like {view.reference_words}",
     }[change.metric]
     measure = "a distance of " if change.metric == "wasserstein_matched" else ""
     size = number(change.difference, unit) + " points" if unit == "share" else quantity(change.difference, unit)
@@ -124,11 +123,17 @@ def _data_sentences(view: PageView, numbers: RunChanges) -> Iterator[str]:
         yield f"Only the later run contains {_groups(numbers, numbers.only_after)}."
     yield from _image_sentences(numbers)
     if numbers.same_reference is False:
-        yield f"The responses of {view.reference} differ between the runs. All distances use those of the later run."
+        yield (
+            f"The responses of {view.reference_words} differ between the runs. All distances use those of the later "
+            "run."
+        )
     earlier, later = numbers.parse_policies_before, view.report.provenance.parse_policies
     if earlier != later:
-        policies = (" and ".join(names) or "“not recorded”" for names in (earlier, later))
-        yield "The earlier run parsed replies with the policy {}, the later run with the policy {}.".format(*policies)
+        before, after = (
+            f"the policy {' and '.join(policies)}" if policies else "a policy that is not recorded"
+            for policies in (earlier, later)
+        )
+        yield f"The earlier run parsed replies with {before}, the later run with {after}."
     reasons: dict[tuple[str | None, str], list[GroupKey]] = {}
     for one in numbers.not_compared:
         reasons.setdefault((one.metric, one.reason), []).append(one)
@@ -157,8 +162,8 @@ def _image_sentences(numbers: RunChanges) -> Iterator[str]:
         n = len(images.other_players)
         yield (
             f"The players of {plural(n, 'image')} differ between the runs: {_some(images.other_players)}. "
-            f"{'This image is' if n == 1 else 'These images are'} compared, because the metrics of this section do not "
-            "use players."
+            f"{'This image is' if n == 1 else 'These images are'} still compared, because the metrics of this section "
+            "do not use players."
         )
 
 
@@ -224,6 +229,14 @@ def _answers_table(numbers: RunChanges) -> PageTable:
             if group.sport == sport
         )
         groups.append(TableRows(sport or "", rows))
-    heads = ("Respondent", "Prompt", "Images", "Responses before", "after", "Unparsed before", "after")
-    text = "Number of responses of both runs to the compared images."
+    heads = (
+        "Respondent",
+        "Prompt",
+        "Images",
+        "Responses before",
+        "Responses after",
+        "Unparsed before",
+        "Unparsed after",
+    )
+    text = "Number of responses to the compared images in each run."
     return PageTable("compared-answers", text, heads, 2, tuple(groups), "Number of compared responses")

@@ -40,7 +40,9 @@ def cues(view: PageView, report: CueReport, folders: Sequence[Path] = ()) -> Sec
     title = "Which cues do guesses follow?"
     groups = [group for group in report.groups if group.gain.value is not None]
     if not groups:
-        return Section("cues", title, missing="No group has guesses for enough images.")
+        return Section(
+            "cues", title, missing="The model could not be fitted, because each group has too few images with guesses."
+        )
     lead = (
         "A model predicts the guesses for each image from three groups of cues: places (the usual position of the "
         "ball, and the image's center), players (their boxes and feet), and body cues. Body cues are the directions "
@@ -100,9 +102,10 @@ def _photos(view: PageView, folders: Sequence[Path]) -> list[PagePicture]:
     if not photos:
         return []
     caption = (
-        f"Guesses of {view.reference}, and the scores of some cues, on the {plural(len(photos), 'image')} with the "
-        "most reliable directions of heads. Darker cells have higher scores. Outlined cells contain the ball. Arrows "
-        "show the detected directions; longer arrows are more reliable."
+        f"The maps show the guesses of {view.reference_words} and the scores of some cues, on the "
+        f"{plural(len(photos), 'image')} with the most reliable head directions. Darker cells have more guesses or "
+        "higher scores. Outlined cells contain the ball. Arrows show the detected directions; longer arrows are more "
+        "reliable."
     )
     alts = tuple(f"Maps of {', '.join(_SHOWN)} on image {photo.scene.image} of {photo.scene.sport}" for photo in photos)
     return [PagePicture("cue-maps", "Cues on the photos", caption, CuePhotoChart(photos), alts)]

@@ -10,7 +10,7 @@ from spotball_core.report.numbers.records import HEADLINE, PairedDifference, Sta
 from spotball_core.report.sections.tables import caption, cell, has_values, head, names
 from spotball_core.report.view import OfGroup, PageView, same_group
 from spotball_core.schema.report import GroupScore
-from spotball_core.text.numbers import interval, number, plural, quantity, unit_of
+from spotball_core.text.numbers import interval, number, plural, quantity, told, unit_of
 from spotball_core.text.p_values import ALPHA, say_p
 
 ALL_SPORTS = "All sports (unweighted mean over sports)"
@@ -63,7 +63,8 @@ def _accuracy(view: PageView, sport: str | None, of_reference: GroupScore | None
 
 def _finds(view: PageView, score: GroupScore) -> str:
     """Return the subject and verb of a sentence about a respondent's accuracy."""
-    return "People find" if score.kind == "human" else f"{view.name(score)} finds"
+    people = score.respondent and view.in_words(score.respondent) == "people"
+    return "People find" if people else f"{view.name(score)} finds"
 
 
 def _said(paired: PairedDifference) -> str:
@@ -88,17 +89,17 @@ def _closeness(view: PageView, sport: str | None, others: Sequence[GroupScore]) 
     distance = _with_interval(best, key)
     if len(valued) > 1:
         sentence = (
-            f"{where}, the guesses of {view.name(best)} are closest to those of {view.reference}, at a distance of "
-            f"{distance}{uniform}"
+            f"{where}, the guesses of {view.name(best)} are closest to those of {view.reference_words}, at a distance "
+            f"of {distance}{uniform}"
         )
     else:
-        sentence = f"{where}, the guesses of {view.name(best)} are {distance} from those of {view.reference}{uniform}"
-    ceiling = view.ceilings.get(sport or "")
-    score = ceiling.score.get(best.name) if ceiling else None
-    if score and score.value is not None:
-        sentence += (
-            f". The closeness is {quantity(score.value, 'share')} (0%: uniform guessing, 100%: {view.reference})"
+        sentence = (
+            f"{where}, the guesses of {view.name(best)} are {distance} from those of {view.reference_words}{uniform}"
         )
+    ceiling = view.ceilings.get(sport or "")
+    closeness = ceiling.score.get(best.name) if ceiling else None
+    if closeness and closeness.value is not None:
+        sentence += f". The closeness is {told(closeness, 'score')} (0: uniform guessing, 1: {view.reference_words})"
     rivals = sum(score.rank_ci95 is not None and score.rank_ci95[0] == 1 for score in _standings(view, sport, key)) - 1
     if rivals > 0:
         sentence += f". {plural(rivals, 'other')} may be closer"
@@ -157,7 +158,8 @@ def _headline(view: PageView) -> PageTable:
         )
     if ranked:
         text += (
-            " Parentheses show the ranks that the data allow, jointly with 95% confidence. Baselines are not ranked."
+            " Parentheses show the ranks that the data allow, with 95% confidence for all ranks together. Baselines "
+            "are not ranked."
         )
     return PageTable("headline", text, tuple(heads), 2, tuple(groups))
 
@@ -203,11 +205,13 @@ def _differences(view: PageView) -> PageTable:
                 groups.append(TableRows(f"{sport or ALL_SPORTS}: {head(key, view)}", rows))
     heads = ("Respondent", "Prompt", "Value", str(view.reference), "Difference", "p", "p (Holm)", "Images")
     text = (
-        f"Differences from {view.reference} on the same images, with 95% bootstrap intervals over images. P values are "
-        "from permutation tests that swap the two respondents within images. Holm's correction covers all differences "
-        "of a metric on this page."
+        f"Differences from {view.reference_words} on the same images, with 95% bootstrap intervals over images. P "
+        "values are from permutation tests that swap the two respondents within images. Holm's correction covers all "
+        "differences of a metric on this page."
     )
-    return PageTable("differences", text, heads, 2, tuple(groups), f"Table of the differences from {view.reference}")
+    return PageTable(
+        "differences", text, heads, 2, tuple(groups), f"Table of the differences from {view.reference_words}"
+    )
 
 
 def _signed(value: float, unit: str) -> str:

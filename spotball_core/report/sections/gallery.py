@@ -27,17 +27,17 @@ def images(view: PageView, folders: Sequence[Path], workers: Workers = THIS_PROC
     if numbers is None:
         return Section("gallery", title, missing="No image has guesses.")
     shown = gallery(view, numbers, folders, workers)
-    guesses = [f"the guesses of {view.reference}"] if view.reference else []
+    guesses = [f"the guesses of {view.reference_words}"] if view.reference else []
     if numbers.failures:
         guesses.append("the guesses of all respondents side by side")
     shows = f"For each image, this section shows {listed(['the ball', *guesses])}. The images of a sport are sorted by "
     if view.reference and numbers.failures:
         shows += (
             "disagreement, which is the mean distance between the guesses of the respondents and those of "
-            f"{view.reference}."
+            f"{view.reference_words}."
         )
     else:
-        shows += "difficulty: those on which the ball is found least often come first."
+        shows += "difficulty: images on which the ball is found least often come first."
     lead = [shows]
     if shown.left_out:
         lead.append(shown.left_out)
@@ -68,4 +68,4 @@ def _counts(view: PageView, numbers: GalleryNumbers) -> PageTable:
         if rows:
             groups.append(TableRows(sport, rows))
     heads = ("Respondent", "Prompt", "Images compared", *(mode.title for mode in numbers.modes))
-    return PageTable("failures", "Number of images with each failure.", heads, 2, tuple(groups))
+    return PageTable("failures", "Number of images with each kind of failure.", heads, 2, tuple(groups))

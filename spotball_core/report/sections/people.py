@@ -15,7 +15,7 @@ from spotball_core.report.sections.tables import names
 from spotball_core.report.view import PageView
 from spotball_core.schema.mixture import Mixture
 from spotball_core.schema.report import Ceiling
-from spotball_core.text.numbers import interval, listed, number, plural, quantity, span, told, unit_of, window_words
+from spotball_core.text.numbers import interval, listed, number, plural, quantity, span, told, unit_of
 
 MAPS = "guess-maps"
 
@@ -29,13 +29,13 @@ def ceiling(view: PageView) -> Section:
     if not view.reference:
         return Section("ceiling", title, missing=NO_REFERENCE)
     if not view.ceilings:
-        return Section("ceiling", title, missing=f"The noise ceiling is missing: {no_ceiling(view)}")
+        return Section("ceiling", title, missing=f"The noise ceiling is missing, because {no_ceiling(view)}")
     reference, unit = view.reference, unit_of("wasserstein", view.policy)
     lead = (
         "Participants differ from each other, so the distance between two samples of participants is not 0. The noise "
-        f"ceiling is the distance between two random halves of the participants of {reference}. The score of a "
-        f"respondent is 0 for uniform guessing, and 1 for answers like those of {reference}. It uses the matched "
-        "distance, which does not depend on the number of responses."
+        "ceiling is the distance between two random halves of the participants. The closeness of a respondent is 0 for "
+        f"uniform guessing, and 1 for answers like those of {view.reference_words}. It uses the matched distance, "
+        "which does not depend on the number of responses."
     )
     panels, alts, points = [], [], []
     for sport, of_sport in view.ceilings.items():
@@ -58,34 +58,36 @@ def ceiling(view: PageView) -> Section:
             alts.append(points[-1])
     pictures = []
     if panels:
-        chart = DotChart(tuple(panels), f"score: 0 = uniform guessing, 1 = {reference}", "score")
-        parts = ["Dots show the score of each respondent and prompt"]
+        chart = DotChart(tuple(panels), f"closeness: 0 = uniform guessing, 1 = {reference}", "score")
+        parts = ["Each dot shows the closeness of one respondent and prompt"]
         if view.policy.bootstrap:
             parts.append("Lines show 95% bootstrap intervals over images")
         parts += described(rules)
         caption = ". ".join(parts) + "."
-        pictures.append(PagePicture("ceiling", "Between chance and the noise ceiling", caption, chart, tuple(alts)))
+        heading = f"Closeness to {view.reference_words}"
+        pictures.append(PagePicture("ceiling", heading, caption, chart, tuple(alts)))
     tables = (_ceiling_table(view, unit),)
     return Section("ceiling", title, (lead,), tuple(points), pictures=tuple(pictures), tables=tables)
 
 
 def _ceiling_words(one: Ceiling, unit: str, view: PageView) -> str:
     words = (
-        f"{one.sport}: before matching, the distance between two halves of {one.n_participants} participants is "
-        f"{told(one.split_half, unit)}, and that of uniform guessing is {quantity(one.uniform, unit)}. A "
-        f"participant finds the ball in {told(one.participant_accuracy, 'share')} of guesses, and the most frequent "
-        f"cell of the other participants in {told(one.leave_one_out_accuracy, 'share')}"
+        f"{one.sport}: without matching, the distance between two halves of {one.n_participants} participants is "
+        f"{told(one.split_half, unit)}, and the distance of uniform guessing from all participants is "
+        f"{quantity(one.uniform, unit)}. A participant finds the ball in {told(one.participant_accuracy, 'share')} of "
+        "guesses. The cell that the other participants name most often contains the ball in "
+        f"{told(one.leave_one_out_accuracy, 'share')} of cases"
     )
     known = [(g, one.score[g.name]) for g in view.of_sport(one.sport) if g.name in one.score]
     scores = [(score.value, told(score, "score"), g) for g, score in known if score.value is not None]
     if scores:
         _, best_score, best = max(scores, key=lambda found: found[0])
-        words += f". The highest score is {best_score}, of {view.name(best)}"
+        words += f". {view.name(best)} has the highest closeness, {best_score}"
     return words + "."
 
 
 def _ceiling_table(view: PageView, unit: str) -> PageTable:
-    heads = ("Respondent", "Prompt", f"Wasserstein distance ({unit})", f"Sampling floor ({unit})", "Score")
+    heads = ("Respondent", "Prompt", f"Wasserstein distance ({unit})", f"Sampling floor ({unit})", "Closeness")
     groups = []
     for sport, of_sport in view.ceilings.items():
         rows = []
@@ -99,11 +101,11 @@ def _ceiling_table(view: PageView, unit: str) -> PageTable:
                 rows.append((*names(group), distance, floor, TableCell(words, interval(score.ci95, "score"))))
         groups.append(TableRows(sport, tuple(rows)))
     caption = (
-        f"Distances from {view.reference}. The first column uses the responses of each respondent. The sampling floor "
-        f"is the distance of the same number of random responses from the distribution of {view.reference}. The score "
-        "does not depend on the number of responses."
+        f"Distances from {view.reference_words}. The Wasserstein distance depends on the number of responses. The "
+        "sampling floor is the distance that the same number of responses would have if they were drawn at random from "
+        f"the guesses of {view.reference_words}. The closeness does not depend on the number of responses."
     )
-    return PageTable("floors", caption, heads, 2, tuple(groups), "Table of distances, floors and scores")
+    return PageTable("floors", caption, heads, 2, tuple(groups), "Table of distances, sampling floors and closeness")
 
 
 # Where guesses fall ------------------------------------------------------------------------------------------
@@ -119,10 +121,8 @@ def where(view: PageView) -> Section:
         "These maps pool guesses over images, so they show where a respondent looks for the ball in all images. All "
         "maps have the same color scale."
     )
-    window = view.page.window
-    outline = f" The dashed line shows the center window ({window_words(window)})." if window else ""
-    caption = f"Guesses pooled over images, and the cells of the ball. Blank cells have no guesses.{outline}"
-    figure = MapFigure(MAPS, "Where respondents guess", caption, HeatMapChart(sports, view.grid, window))
+    chart = HeatMapChart(sports, view.grid, view.page.window)
+    figure = MapFigure(MAPS, "Where respondents guess", chart.caption, chart)
     return Section("where", "Where do respondents guess?", (lead,), maps=figure)
 
 
@@ -137,17 +137,17 @@ def mixture(view: PageView) -> Section:
         return Section("mixture", title, missing=f"No mixture could be fitted: {why}.")
     reference = view.reference
     people = (
-        f" Another part, `people`, is the distribution of guesses of {reference}; the mixture of {reference} itself "
-        "does not have it."
+        f" Another part, `people`, is the distribution of the guesses of {view.reference_words}; the mixture of "
+        f"{view.reference_words} does not contain it."
         if reference
         else ""
     )
     lead = (
         "A mixture of simple strategies describes the guesses of each respondent. It is fitted by maximum likelihood. "
         "The weight of a part is the probability that a guess came from this part. The parts are uniform guessing "
-        "(uniform), the image's center, the nearest player, the position of the ball in the sport's other images "
-        f"(prior), and the ball itself (truth).{people} If parts are similar on the images, the data cannot separate "
-        "their weights, and the intervals are wide."
+        "(`uniform`), the image's center (`center`), the nearest player (`nearest-player`), the position of the ball "
+        f"in the sport's other images (`prior`), and the ball itself (`truth`).{people} If parts are similar on the "
+        "images, the data cannot separate their weights, and the intervals are wide."
     )
     notes = sorted({note for mix in view.page.mixtures for note in mix.notes} | set(view.page.unexplained))
     parts = tuple(dict.fromkeys(part for mix in view.page.mixtures for part in mix.weights))

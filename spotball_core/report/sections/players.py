@@ -1,4 +1,4 @@
-"""Write the sections on players: closeness of guesses, numbers of players, and the thresholds for closeness."""
+"""Write the sections on players: how close guesses are, numbers of players, and the thresholds for near players."""
 
 from __future__ import annotations
 
@@ -153,15 +153,17 @@ def thresholds(view: PageView) -> Section:
     )
     at_chosen, most = quantity(fit.at_policy, "share"), quantity(fit.largest, "share")
     point = (
-        f"Over {plural(fit.n_responses, 'response')}, the objective is largest ({most}) at τ = {tau:g}, θ = {theta:g}. "
+        f"Over {plural(fit.n_responses, 'response')}, this mean is largest ({most}) at τ = {tau:g}, θ = {theta:g}. "
         f"It is {at_chosen} at this report's τ = {policy.tau:g}, θ = {policy.theta:g}. {fit.n_near_largest} of "
         f"{fit.n_pairs} pairs of thresholds are within 1% of the largest value."
     )
     caption = (
-        "Colors show the objective for each pair of thresholds, over all scored responses to images with players. The "
-        "star marks the largest value, the cross marks the thresholds of this report, and the outline contains the "
-        "pairs within 1% of the largest value."
+        "Colors show the mean of near-player rate and overlap rate for each pair of thresholds, over all scored "
+        "responses to images with players. The star marks the largest value, the cross marks the thresholds of this "
+        "report, and the outline contains the pairs within 1% of the largest value."
     )
     chart = SurfaceChart(fit, (policy.tau, policy.theta))
-    picture = PagePicture("thresholds", "Objective of the threshold fit", caption, chart, (point,))
+    picture = PagePicture(
+        "thresholds", "Mean of near-player rate and overlap rate by threshold", caption, chart, (point,)
+    )
     return Section("thresholds", title, (lead,), (point,), pictures=(picture,))

@@ -14,9 +14,10 @@ from spotball_core.text.numbers import interval, listed, number, plural, quantit
 def words(report: ReasoningReport) -> Section:
     """Return the section: the share of each category, its reliability, and its associations."""
     what = (
-        f"Each rationale is embedded ({report.provenance.embedder}, {report.provenance.model}). Its category is the "
-        f"one whose sentences are closest to it on average. The categories are {listed(report.categories)}. A category "
-        "shows which sentences a rationale resembles, not what a respondent looked at."
+        f"Each category has a set of sentences, the templates. The categories are {listed(report.categories)}. Each "
+        f"rationale is embedded ({report.provenance.embedder}, {report.provenance.model}). Its category is the one "
+        "whose templates are closest to it on average. A category shows which templates a rationale resembles, not "
+        "what a respondent looked at."
     )
     lead = (
         what,
@@ -40,8 +41,9 @@ def _offset_words(offset: Offset) -> str:
     if offset.texts == "rationales":
         which = "all rationales, with equal weight for each group"
     return (
-        f"The sentences of one category can be closer to all texts than those of another category. Over {which}, the "
-        f"mean cosine is largest for {closest}, by {offset.spread:.3f}. Centered shares remove this offset."
+        f"The templates of one category can be closer to all texts than those of another category. Over {which}, the "
+        f"mean cosine is largest for {closest}; it exceeds the smallest one by {offset.spread:.3f}. Centered shares "
+        "remove this offset."
     )
 
 
@@ -63,7 +65,7 @@ def _points(report: ReasoningReport) -> Iterator[str]:
     if kept:
         worst = min(kept, key=lambda contrast: contrast.published or 0.0)
         stay = quantity(worst.published or 0.0, "share")
-        yield f"If any one template is excluded, at least {stay} of the rationales keep their category."
+        yield f"If any one template is removed, at least {stay} of the rationales keep their category."
     for contrast in report.contrasts:
         if contrast.statistic == "published" and contrast.ci95 and not contrast.ci95[0] <= 0 <= contrast.ci95[1]:
             unit, who = UNITS[contrast.outcome], contrast.respondent or "all models"
@@ -126,9 +128,10 @@ def _trust_table(report: ReasoningReport) -> PageTable:
             row.append(TableCell("–" if kappa is None else f"{kappa:.2f}"))
         cells[place] = (*_names(group), *row)
     caption = (
-        "The margin is the difference in mean cosine between the closest category and the next one; it is compared "
-        "with random labels of the templates. The other columns show how many rationales change their category if the "
-        "offset is removed, and how often a keyword rule gives the same category."
+        "The margin is the difference in mean cosine between the closest category and the next one. It is compared "
+        "with the margin if categories are assigned to the templates at random. The other columns show how many "
+        "rationales change their category if the offset is removed, and how often a keyword rule gives the same "
+        "category."
     )
     return PageTable("reasoning-trust", caption, heads, 2, _by_sport(report, cells), "Reliability of the categories")
 
@@ -138,8 +141,8 @@ def _contrast_table(report: ReasoningReport) -> PageTable:
         "Respondent",
         "Categories",
         "Statistic",
-        "Mean of the first",
-        "Mean of the second",
+        "Mean of the first category",
+        "Mean of the second category",
         "Difference",
         "Rationales",
     )
@@ -164,7 +167,8 @@ def _contrast_table(report: ReasoningReport) -> PageTable:
         if any(contrast.outcome == outcome for contrast in report.contrasts)
     )
     caption = (
-        "Accuracy and distances of rationales by category: weighted means over sports and prompts, and their "
-        "difference. Categories are not assigned at random, so a difference is not a causal effect."
+        "Accuracy and distances of responses by the category of their rationale: weighted means over sports and "
+        "prompts, and the difference between two categories. Categories are not assigned at random, so a difference is "
+        "not a causal effect."
     )
     return PageTable("reasoning-contrasts", caption, heads, 3, groups, "Accuracy and distances by category")

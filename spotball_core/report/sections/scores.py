@@ -44,17 +44,17 @@ def error(view: PageView) -> Section:
 
 def alignment(view: PageView) -> Section:
     """Return the section on the distance of guesses from the reference's (Figures 6 and 9)."""
-    title = f"How close are guesses to {view.reference}?" if view.reference else "How close are guesses to people?"
+    title = f"How close are guesses to {view.reference_words or 'people'}?"
     if not view.reference:
         return Section("alignment", title, missing=NO_REFERENCE)
     if not has_values(view, "wasserstein_matched"):
-        why = f"No other respondent has enough responses to the images that {view.reference} answered."
+        why = f"No other respondent has enough responses to the images that {view.reference_words} answered."
         return Section("alignment", title, missing=why)
     lead = (
         "The Wasserstein distance is the average distance by which a respondent's guesses for an image must be moved "
-        f"to match those of {view.reference}. It is averaged over images. Lower values are closer. The distance is "
-        "matched: its estimate does not depend on the number of responses. It is 0 for a respondent that answers like "
-        f"{view.reference}, and estimates near 0 may be negative."
+        f"to match those of {view.reference_words}. It is averaged over images. Lower values are closer. The distance "
+        "is matched: its estimate does not depend on the number of responses. It is 0 for a respondent that answers "
+        f"like {view.reference_words}, and estimates near 0 may be negative."
     )
     chance = {sport: numbers.uniform.wasserstein_matched for sport, numbers in view.by_sport.items()}
     color = view.looks[view.reference].color
@@ -66,19 +66,23 @@ def alignment(view: PageView) -> Section:
 
 def no_ceiling(view: PageView) -> str:
     """State why there is no noise ceiling."""
-    return f"the responses of {view.reference} contain fewer than two participants."
+    return (
+        f"the responses of {view.reference_words} name fewer than two participants. Name them in the column "
+        "`participant`."
+    )
 
 
 def center(view: PageView) -> Section:
     """Return the section on where in the image guesses gather, and how widely they spread (Table 3)."""
     lead = (
         "The center ratio is the share of guesses in the center window, divided by the share of the ball's cells in "
-        "it. A value above 1 means center bias. The window (rows 2–4 and columns 3–7 of the paper's grid) is half a "
-        "cell left of and above the image's center. The symmetric center bias avoids this offset, so it is the better "
-        "measure. It is the mean distance of guesses from the image's center, divided by that of the ball. A value "
-        "below 1 means center bias. Normalized entropy measures how widely all guesses spread over the benchmark. "
-        "Image entropy measures how uncertain a respondent is about one image. Both depend on the number of responses, "
-        "so use the matched entropies to compare respondents."
+        "it. A value above 1 means center bias. The window (rows 2–4 and columns 3–7 of the paper's grid) is not quite "
+        "centered: its center is half a cell to the left of the image's center, and half a cell above it. The "
+        "symmetric center bias avoids this offset, so it is the better measure. It is the mean distance of guesses "
+        "from the image's center, divided by that of the ball. A value below 1 means center bias. Normalized entropy "
+        "measures how widely the guesses for all images together spread over the grid. Image entropy measures how "
+        "uncertain a respondent is about one image. Both depend on the number of responses, so use the matched "
+        "entropies to compare respondents."
     )
     keys = MEAN_OVER_PROMPTS
     equal: Chance = dict.fromkeys(view.sports, 1.0)
@@ -159,13 +163,13 @@ def dots_section(
         under = f"{span(n_images, 'image')}, {span(n_responses, 'response')} each"
         panels.append(DotPanel(sport, under, dots, tuple(lines)))
         finding = _finding(view, sport, key, best)
-        told_already = (view.reference_label, LIKE_THE_BALL)
+        told_already = (view.reference_label, f"like {view.reference_label}", LIKE_THE_BALL)
         read = [f"{line.name}: {quantity(line.value, unit)}" for line in lines if line.name not in told_already]
         points.append("; ".join([finding, *read]) + ".")
         alts.append(f"{metric.title} of {len(dots)} respondents and prompts. {points[-1]}")
     start = 0.0 if from_zero else None
     chart = DotChart(tuple(panels), _axis(key, view), unit, start)
-    parts = [f"Dots show {_axis(key, view)} of each respondent and prompt"]
+    parts = ["Each dot shows one respondent and prompt"]
     if view.policy.bootstrap:
         parts.append("Lines show 95% bootstrap intervals over images")
     parts += described([line for panel in panels for line in panel.rules])
@@ -179,13 +183,17 @@ def described(lines: Iterable[ReferenceLine]) -> list[str]:
     """Return the sentences of a caption that explain the vertical lines and bands of a dot chart, without full stops.
 
     Examples:
-        >>> described([ReferenceLine(0.2, "human", ends=(0.1, 0.3)), ReferenceLine(0.04, "uniform guessing")])
-        ['The solid line and its band show human with the 95% interval', 'The dashed line shows uniform guessing']
+        >>> described([ReferenceLine(0.2, "human", ends=(0.1, 0.3))])
+        ['The solid line and its band show the value of human and its 95% interval']
+        >>> described([ReferenceLine(0.04, "uniform guessing")])
+        ['The dashed line shows uniform guessing']
     """
     lines = list(lines)
     solid = dict.fromkeys(line.name for line in lines if line.ends)
     dashed = dict.fromkeys(line.name.removeprefix("like ") for line in lines if not line.ends)
-    parts = [f"The solid line and its band show {listed(list(solid))} with the 95% interval"] if solid else []
+    parts = (
+        [f"The solid line and its band show the value of {listed(list(solid))} and its 95% interval"] if solid else []
+    )
     if dashed:
         parts.append(f"The dashed {'line shows' if len(dashed) == 1 else 'lines show'} {listed(list(dashed))}")
     return parts

@@ -26,7 +26,7 @@ def everything(view: PageView) -> Section:
             groups = by_sport(view, cells)
             name = f"all-{family.replace(' ', '-')}"
             tables.append(PageTable(name, caption(title, view, sd=True), heads, 2, groups, fold=title))
-    lead = ("The file report.json contains these numbers in full precision, and the reasons for missing numbers.",)
+    lead = ("The file `report.json` contains these numbers in full precision, and the reasons for missing numbers.",)
     return Section("numbers", "Every number", lead, tables=tuple(tables))
 
 
@@ -42,10 +42,8 @@ def names(group: OfGroup) -> tuple[TableCell, TableCell]:
 
 def head(key: str, view: PageView) -> str:
     """Return a metric's column head, with its unit."""
-    title = METRICS[key].title_under(view.policy)
+    title = METRICS[key].full_title(view.policy)
     sign = {"share": " (%)", "none": "", "ratio": ""}.get(unit_of(key, view.policy))
-    if "reference" in METRICS[key].needs:
-        title += f" to {view.reference}"
     return title + (f" ({unit_of(key, view.policy)})" if sign is None else sign)
 
 
@@ -61,7 +59,7 @@ def cell(key: str, score: GroupScore, view: PageView, *, sd: bool = False) -> Ta
 def caption(title: str, view: PageView, *, sd: bool = False) -> str:
     """Return a table's caption: its content, and an explanation of the numbers next to values."""
     parts = [title]
-    parts += ["± is the standard deviation over images"] if sd else []
+    parts += ["The number after ± is the standard deviation over images"] if sd else []
     parts += ["Brackets show 95% bootstrap intervals over images"] if view.policy.bootstrap else []
     return f"{'. '.join(parts)}."
 

@@ -28,6 +28,9 @@ DATA: Final = (
 )
 """Modules whose strings are data, such as prompts from the papers, and not messages."""
 
+PROSE: Final = re.compile(r"\b[A-Za-z]?[a-z]+[,;:]? [a-z]{2,}")
+"""Two words in lower case; the first may start with a capital. Addresses, identifiers and most SQL have none."""
+
 
 @dataclass(frozen=True)
 class Text:
@@ -113,7 +116,8 @@ def _strings(tree: ast.Module, path: str, skipped: set[int]) -> Iterator[Text]:
             words = node.value
         else:
             continue
-        if len(re.findall(r"[A-Za-z]{2,}", words)) >= 4 and not re.search(r"[<{\\]|SELECT|CREATE|INSERT", words):
+        is_prose = PROSE.search(words) and not re.search(r"[<{\\]|SELECT|CREATE|INSERT|ORDER BY|^AND ", words)
+        if is_prose and len(re.findall(r"[A-Za-z]{2,}", words)) >= 4:
             yield Text(path, node.lineno, "help" if "/cli/" in path else "messages", words)
 
 

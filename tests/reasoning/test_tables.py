@@ -113,10 +113,10 @@ def test_the_section_says_the_numbers(report: ReasoningReport) -> None:
     section = words(report)
     assert section.signature == report.signature
     assert "pose" not in section.lead[1].split(",")[0]
-    assert "the mean cosine is largest for gaze, by 0.196" in section.lead[1]
+    assert "the mean cosine is largest for gaze; it exceeds the smallest one by 0.196" in section.lead[1]
     assert section.points[1].startswith("models by sport: soccer pose 50.0% [")
     assert section.points[3] == (
-        "If any one template is excluded, at least 100.0% of the rationales keep their category."
+        "If any one template is removed, at least 100.0% of the rationales keep their category."
     )
     shares, trust, contrasts = section.tables
     assert [rows.title for rows in shares.groups] == ["soccer", "volleyball"]

@@ -58,7 +58,7 @@ class TestForms:
         [
             ("pose", "17 triples"),
             ([1.0] * 51, "17 triples"),
-            (POSE[:16], "17 keypoints of COCO, found 16"),
+            (POSE[:16], "17 keypoints of COCO, but there are 16"),
             ([*POSE[:16], [1, 2]], "three finite numbers .* found .1, 2. for right_ankle"),
             ([[math.nan, 1, 1], *POSE[1:]], "three finite numbers .* for nose"),
             ([["1", 1, 1], *POSE[1:]], "three finite numbers .* for nose"),

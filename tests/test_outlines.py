@@ -102,7 +102,7 @@ class TestForms:
             ([[0, 0], [1, 1], [True, 0]], "two finite numbers"),
             ([[0, 0, 1, 1, 2]], "even number of coordinates .* found 5"),
             ([[float(i), float(i % 7)] for i in range(MOST_POINTS + 1)], "at most 10,000 points"),
-            ({"counts": [1, 2]}, r"size of a mask is \[height, width\], found None"),
+            ({"counts": [1, 2]}, r"size \[height, width\] in whole numbers above 0, but the size is None"),
             ({"counts": [1, 2], "size": [2, 2]}, "add up to 3, expected its number of pixels, 4"),
             ({"counts": [-1, 5], "size": [2, 2]}, "whole numbers of at least 0"),
             ({"counts": [4], "size": [2, 2]}, "the mask is empty; write null"),

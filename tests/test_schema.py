@@ -167,7 +167,7 @@ def test_a_scene_takes_its_size_from_a_grid() -> None:
     assert found.layout == Grid.standard()
     assert scene(grid=Grid.standard()) == found
     for size in ({"width": 1280}, {"height": 720}):
-        assert "640x360" in refused(Scene, "", {**SCENE, "grid": Grid.standard(), **size})
+        assert "640 x 360 pixels" in refused(Scene, "", {**SCENE, "grid": Grid.standard(), **size})
     refused(Scene, "width", {"sport": "s", "image": "1", "grid": Grid(6, 10, 640.5, 360)})
 
 

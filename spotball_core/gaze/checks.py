@@ -80,7 +80,7 @@ def hint_effect(rows: pl.DataFrame, hinted: Collection[str]) -> Effect | None:
     if test is None:
         return None
     return Effect(
-        of=f"a hint: prompts {', '.join(sorted(hinted))} compared with the other prompts",
+        of=f"prompts with a hint ({', '.join(sorted(hinted))}) compared with prompts without one",
         estimate=test.estimate,
         scale="accuracy",
         ci95=test.ci95,

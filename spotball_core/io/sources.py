@@ -363,7 +363,10 @@ def _similar(columns: Iterable[str], read: Iterable[str], also: Iterable[str]) -
 
 
 def _meant(column: str) -> str:
-    return f"the column {column}. Rename the unknown column to {column}, or to a less similar name"
+    return (
+        f"the column {column}. Rename the unknown column to {column} if this was meant, or else to a name that is less "
+        f"similar to {column}"
+    )
 
 
 def _check_columns(name: str, columns: Iterable[str]) -> None:

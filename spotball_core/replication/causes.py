@@ -9,22 +9,24 @@ from spotball_core.replication.published import PEOPLE, Condition
 
 NOT_THE_BALL = (
     "not the ball: `gt_x` and `gt_y` were computed from `x` and `y` with the formula for soccer, but in this sport `x` "
-    "and `y` already are the ball's center in pixels of the image; the standard uses the distance of that center"
+    "and `y` already are the ball's center in pixels of the image; the standard value uses the "
+    "distance of that center"
 )
 UNSCALED_BOX = (
-    "frame: the published value is in pixels of the 512 x 512 frame; the standard is in pixels of the 640 x 360 image"
+    "other pixels: the published value is in pixels of the image after scaling to 512 x 512; the standard "
+    "value is in pixels of the 640 x 360 image"
 )
 MERGED = (
-    "boxes merged by file name: the published value also counts players of other sports; the standard counts only the "
-    "players of each image"
+    "boxes merged by file name: the published value also counts players of other sports; the standard value counts "
+    "only the players of each image"
 )
 PEOPLE_MIXED = (
     "people mixed across sports: answers were matched to images by number alone, so an answer could be matched to an "
-    "image of another sport; the standard uses the sport of each answer"
+    "image of another sport; the standard value uses the sport of each answer"
 )
 SOCCER_TRUTH = (
     "soccer's truth for all sports: the published ratio divides the share of guesses of all sports in the center "
-    "window by the share of soccer's balls there; the standard uses the balls of all scored images"
+    "window by the share of soccer's balls there; the standard value uses the balls of all scored images"
 )
 NO_FIT = (
     "no optimum inside the range: for any guesses, the objective increases with tau and decreases with theta, so its "

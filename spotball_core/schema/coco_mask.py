@@ -40,7 +40,9 @@ def polygons_of_mask(mask: dict[str, Any]) -> tuple[Polygon, ...]:
 def _checked(mask: dict[str, Any]) -> tuple[int, list[int]]:
     size, counts = mask.get("size"), mask.get("counts")
     if not (isinstance(size, (list, tuple)) and len(size) == 2 and all(type(n) is int and n > 0 for n in size)):
-        raise ValueError(f"the size of a mask is [height, width], found {size!r:.60}")
+        raise ValueError(
+            f"expected a mask with the size [height, width] in whole numbers above 0, but the size is {size!r:.60}"
+        )
     if isinstance(counts, str):
         counts = _decoded(counts)
     if not isinstance(counts, (list, tuple)) or not all(type(n) is int and n >= 0 for n in counts):

@@ -61,9 +61,9 @@ def keypoints_of(value: Any) -> tuple[Keypoint, ...]:
         ValueError: the confidence of nose is 2.0, expected a number from 0 to 1
     """
     if not isinstance(value, (list, tuple)) or not all(isinstance(point, (list, tuple)) for point in value):
-        raise ValueError("keypoints are 17 triples [[x, y, confidence], ...], or null if the pose is not known")
+        raise ValueError("expected 17 triples [[x, y, confidence], ...], or null if the pose is not known")
     if len(value) != len(KEYPOINT_NAMES):
-        raise ValueError(f"a player has the {len(KEYPOINT_NAMES)} keypoints of COCO, found {len(value)}")
+        raise ValueError(f"expected the {len(KEYPOINT_NAMES)} keypoints of COCO, but there are {len(value)}")
     points = tuple(_point(name, point) for name, point in zip(KEYPOINT_NAMES, value, strict=True))
     if not any(confidence for _, _, confidence in points):
         raise ValueError("no keypoint has a confidence above 0; write null if the pose is not known")

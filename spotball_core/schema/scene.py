@@ -176,7 +176,9 @@ class Scene(Record):
             shape = {"rows": grid.rows, "cols": grid.cols}
             size = {"width": grid.width, "height": grid.height}
             if any(value.get(side, pixels) != pixels for side, pixels in size.items()):
-                raise ValueError(f"`width` or `height` is not that of the grid {grid}. Omit both")
+                raise ValueError(
+                    f"`width` or `height` differs from the {grid.width:g} x {grid.height:g} pixels of `grid`. Omit both"
+                )
             return {**value, **size, "grid": shape}
         return value
 

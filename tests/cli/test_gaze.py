@@ -69,7 +69,7 @@ def test_options_reach_the_analysis(folder: Path, tmp_path: Path) -> None:
     said = json.loads(done.stdout)
     assert "people:guess|alpha:0.01|multiplicity:holm" in said["signature"]
     assert said["fleet"]["compared"]["a"] == "heady"
-    assert said["respondents"][0]["checks"]["hint"]["of"].startswith("a hint: prompts 2, 3")
+    assert said["respondents"][0]["checks"]["hint"]["of"].startswith("prompts with a hint (2, 3)")
 
 
 @pytest.mark.slow

@@ -159,9 +159,8 @@ def test_boxes_merged_by_file_name_make_the_published_rate(folder: Path) -> None
     near = item(folder, where="figure 5", quantity="near-player rate", **named("gpt", "base", "volleyball"))
     assert (near.status, near.reproduced, near.standard) == ("match", 0.75, 0.25)
     assert near.note == (
-        "boxes merged by file name: the published value also counts players of other sports; the standard counts only "
-        "the "
-        "players of each image"
+        "boxes merged by file name: the published value also counts players of other sports; the standard value counts "
+        "only the players of each image"
     )
 
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 
-from spotball_gen.items.item import Image
 from spotball_gen.items.pictures import opencv
+
+Level = TypeVar("Level", np.uint8, np.float32)
 
 _SHRUNK = 0.7
 """Below this scale, interpolation between neighboring pixels would skip pixels."""
 
 
-def fitted(pixels: NDArray[np.uint8], window: tuple[int, int, int, int], size: tuple[int, int]) -> Image:
+def fitted(pixels: NDArray[Level], window: tuple[int, int, int, int], size: tuple[int, int]) -> NDArray[Level]:
     """Return the window of a decoded frame as RGB.
 
     Args:
-        pixels: blue, green and red, shape (height, width, 3).
+        pixels: blue, green and red, shape (height, width, 3). With floating-point values, the result is not rounded.
         window: (x1, y1, x2, y2) in pixels of the frame. Parts beyond the frame become black.
         size: width and height of the result.
     """
@@ -32,5 +35,5 @@ def fitted(pixels: NDArray[np.uint8], window: tuple[int, int, int, int], size: t
         # For scales near 1, area averaging is slower and not better than interpolation.
         smooth = cv2.INTER_AREA if size[0] < _SHRUNK * (x2 - x1) else cv2.INTER_LINEAR
         cut = cv2.resize(cut, size, interpolation=smooth)
-    image: Image = cv2.cvtColor(cut, cv2.COLOR_BGR2RGB)
+    image: NDArray[Level] = cv2.cvtColor(cut, cv2.COLOR_BGR2RGB)
     return image

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +12,10 @@ from numpy.typing import NDArray
 from spotball_gen.footage.fitting import fitted
 from spotball_gen.footage.shots import same_shot
 from spotball_gen.footage.video_file import frames_between
-from spotball_gen.items.item import Image, Item
+from spotball_gen.items.item import Item
 
+_SAME = 0.01
+"""Maximum distance in seconds between an item's time and its frame."""
 _MARGIN = 0.4
 """Extra seconds to read, because a cut is only detected with the frames around it."""
 
@@ -23,14 +26,16 @@ class Neighbor:
 
     Attributes:
         offset: seconds relative to the item's frame; negative for earlier frames.
-        image: RGB image of the item's size that shows the same window of the frame.
+        image: RGB image of the item's size that shows the same window of the frame, shape (height, width, 3).
     """
 
     offset: float
-    image: Image
+    image: NDArray[Any]
 
 
-def neighbors(item: Item, size: tuple[int, int], *, seconds: float, fps: float) -> list[Neighbor]:
+def neighbors(
+    item: Item, size: tuple[int, int], *, seconds: float, fps: float, exact: bool = False
+) -> list[Neighbor]:
     """Return the other frames around an item's frame that belong to its shot, in order.
 
     Args:
@@ -38,6 +43,7 @@ def neighbors(item: Item, size: tuple[int, int], *, seconds: float, fps: float) 
         size: width and height of its image.
         seconds: maximum distance from the item's frame.
         fps: frames per second.
+        exact: return pixel values that are not rounded after the change of size, and also the item's own frame.
 
     Raises:
         ValueError: if the video cannot be read.
@@ -55,9 +61,12 @@ def neighbors(item: Item, size: tuple[int, int], *, seconds: float, fps: float) 
         offsets.append(offset)
         # A frame may be up to half a period late: a dense video gives the nearest frame, a sparse one every frame.
         due = next((place for place, time in enumerate(wanted) if offset < time + 0.5 / fps), len(wanted))
-        if due < len(wanted) and offset >= wanted[due] - 0.02 and abs(offset) > 0.01:
+        other = due < len(wanted) and offset >= wanted[due] - 0.02 and abs(offset) > _SAME
+        if other:
             del wanted[: due + 1]
-            taken.append((number, Neighbor(offset, fitted(frame.bgr(), (x1, y1, x2, y2), size))))
+        if other or (exact and abs(offset) <= _SAME):
+            pixels = frame.bgr().astype(np.float32) if exact else frame.bgr()
+            taken.append((number, Neighbor(offset if other else 0.0, fitted(pixels, (x1, y1, x2, y2), size))))
     if not offsets or min(map(abs, offsets)) > 0.5:
         raise ValueError(f"the video {item.source.path} cannot be decoded at {item.time:.3f} seconds")
     shot = _shot(thumbnails, offsets)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from spotball_gen.items.item import Image, Item
+from spotball_gen.footage.neighbors import Neighbor
+from spotball_gen.items.item import Item
 from spotball_gen.items.stage import StageSettings
 from spotball_gen.stages.inpaint_temporal import PatchSettings, Temporal
 
@@ -37,5 +38,5 @@ class Patches(Temporal):
     packages: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "numpy", "scipy")
     kind = "patches"
 
-    def _neighbors(self, item: Item) -> Sequence[Image]:
+    def _frames(self, item: Item) -> Sequence[Neighbor]:
         return ()

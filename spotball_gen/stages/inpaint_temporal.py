@@ -10,10 +10,10 @@ from typing import ClassVar
 import numpy as np
 from pydantic import Field
 
-from spotball_gen.footage.neighbors import neighbors
+from spotball_gen.footage.neighbors import Neighbor, neighbors
 from spotball_gen.imaging.fill.hole import FillSettings, filled
 from spotball_gen.imaging.masks import MaskSettings, composite, mask_parts, player_pixels
-from spotball_gen.items.item import Image, Item
+from spotball_gen.items.item import Item
 from spotball_gen.items.pictures import opencv
 from spotball_gen.items.stage import Context, Device, Outcome, StageSettings, one_by_one
 
@@ -51,7 +51,7 @@ class Temporal:
 
     name = "inpaint"
     kind = "temporal"
-    version = "2"
+    version = "3"
     batch_size = 8
     device: Device = "cpu"
 
@@ -66,13 +66,17 @@ class Temporal:
 
     def _painted(self, item: Item) -> Item:
         parts = mask_parts(item, self.settings)
-        result = filled(item, parts, player_pixels(item), self._neighbors(item), self.settings)
+        frames = self._frames(item)
+        exact = next((frame.image for frame in frames if frame.offset == 0), None)
+        others = [frame.image for frame in frames if frame.offset != 0]
+        result = filled(item, parts, player_pixels(item), others, self.settings, exact)
         mask = np.where(result.mask, np.uint8(255), np.uint8(0))
         painted = composite(item.image, result.image, mask)
         pictures = self.context.keep(item, "masks", mask), self.context.keep(item, "painted", painted)
         return replace(item, mask=pictures[0], painted=pictures[1]).noted(self.name, **result.notes())
 
-    def _neighbors(self, item: Item) -> Sequence[Image]:
+    def _frames(self, item: Item) -> Sequence[Neighbor]:
+        """Return the frames around the item's frame and this frame itself, the nearest first."""
         if not Path(item.source.path).exists():
             raise ValueError(
                 f"{item.source.path}: the video does not exist, but inpaint needs its frames. "
@@ -80,5 +84,5 @@ class Temporal:
             )
         height, width = item.image.shape[:2]
         rate = self.settings.frames / (2 * self.settings.span)
-        frames = neighbors(item, (width, height), seconds=self.settings.span, fps=rate)
-        return [neighbor.image for neighbor in sorted(frames, key=lambda neighbor: abs(neighbor.offset))]
+        frames = neighbors(item, (width, height), seconds=self.settings.span, fps=rate, exact=True)
+        return sorted(frames, key=lambda frame: abs(frame.offset))

@@ -74,7 +74,7 @@ def homography(source: Keypoints, target: Keypoints) -> NDArray[np.float64] | No
     return np.asarray(matrix, dtype=np.float64) if plausible else None
 
 
-def warped(image: Image, matrix: NDArray[np.float64], window: Window) -> tuple[Floats, Bools]:
+def warped(image: Image | Floats, matrix: NDArray[np.float64], window: Window) -> tuple[Floats, Bools]:
     """Return a window of the target, computed from the source.
 
     Args:
@@ -100,7 +100,7 @@ def warped(image: Image, matrix: NDArray[np.float64], window: Window) -> tuple[F
 
 
 def refined(
-    matrix: NDArray[np.float64], source: Image, target: Image, window: Window, seen: Bools
+    matrix: NDArray[np.float64], source: Image | Floats, target: Image, window: Window, seen: Bools
 ) -> NDArray[np.float64]:
     """Return a homography corrected by the shift that best aligns a window.
 
@@ -151,19 +151,16 @@ def is_still(source: Image, target: Image, seen: Bools) -> bool:
     """
     cv2 = opencv()
     first, second = (cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY).astype(np.float32) for pixels in (source, target))
-    middle = slice(2, -2), slice(2, -2)
+    height, width = first.shape
+    middle = slice(1, -1), slice(1, -1)
+    wanted = seen[middle].astype(np.uint8)
 
-    def differs(down: float, across: float) -> float:
-        moved = cv2.warpAffine(
-            first,
-            np.array([[1, 0, across], [0, 1, down]], np.float32),
-            first.shape[::-1],
-            borderMode=cv2.BORDER_REPLICATE,
-        )
-        return float(np.abs(moved - second)[middle][seen[middle]].mean())
+    def differs(down: int, across: int) -> float:
+        """Return the mean difference after a shift by half a pixel, which is a mean of two neighboring pixels."""
+        next_pixels = first[1 + down : height - 1 + down, 1 + across : width - 1 + across]
+        return float(cv2.mean(cv2.absdiff((first[middle] + next_pixels) / 2, second[middle]), wanted)[0])
 
-    if not seen[middle].any():
+    if not wanted.any():
         return False
     unmoved = differs(0, 0)
-    shifts = [differs(down, across) for down, across in ((0, 0.5), (0, -0.5), (0.5, 0), (-0.5, 0))]
-    return unmoved < min(shifts) and unmoved < 12
+    return unmoved < min(differs(0, 1), differs(0, -1), differs(1, 0), differs(-1, 0)) and unmoved < 12

@@ -59,7 +59,9 @@ class Background:
     frames: int
 
 
-def background(image: Image, hole: Bools, ball: Box, moving: Bools, neighbors: Sequence[Image]) -> Background | None:
+def background(
+    image: Image, hole: Bools, ball: Box, moving: Bools, neighbors: Sequence[Image | Floats]
+) -> Background | None:
     """Return the pixels of neighboring frames in a hole.
 
     Each neighbor is aligned by a homography and a local shift, and adapted to the image's brightness. Each pixel takes
@@ -107,16 +109,17 @@ def _window(hole: Bools) -> Window:
 
 
 def _aligned(
-    image: Image, unused: Bools, neighbors: Sequence[Image], window: Window, around: Bools
+    image: Image, unused: Bools, neighbors: Sequence[Image | Floats], window: Window, around: Bools
 ) -> tuple[Floats, Bools, Floats]:
     """Return the window in all aligned neighbors, a mask of the pixels they show, and how well each fits."""
     target, target_features = image[window].astype(np.float32), None
     stack, known, weights = [], [], []
     for neighbor in neighbors:
         matrix = np.eye(3)
-        if not is_still(neighbor, image, ~unused):
+        rounded = neighbor.round().astype(np.uint8)
+        if not is_still(rounded, image, ~unused):
             target_features = target_features or Keypoints.of(image, unused)
-            estimated = homography(Keypoints.of(neighbor), target_features)
+            estimated = homography(Keypoints.of(rounded), target_features)
             if estimated is None:
                 continue
             matrix = refined(estimated, neighbor, image, window, around)
@@ -140,7 +143,7 @@ def _aligned(
     return np.array(stack, np.float32), np.array(known), np.array(weights, np.float32)
 
 
-def _light(neighbor: Image, matrix: NDArray[np.float64], image: Image, unused: Bools) -> NDArray[np.float32] | None:
+def _light(neighbor: Image | Floats, matrix: NDArray[np.float64], image: Image, unused: Bools) -> Floats | None:
     """Return the gain per channel that adapts an aligned frame to the image's brightness, shape (3,).
 
     Returns:
@@ -242,8 +245,9 @@ def _agreed(stack: Floats, known: Bools, weights: Floats, tolerance: float) -> t
             take = usable[donor] & left
             shares[donor][take] = 1
             left &= ~take
-    # Blend neighbors into each other where both agree, because a hard border would be visible.
-    shares = np.array([cv2.GaussianBlur(share, (0, 0), _SEAM) for share in shares]) * agrees
+    # Blend neighbors into each other where both agree. A hard border would be visible, so all transitions are soft.
+    soft = [cv2.GaussianBlur(pixels.astype(np.float32), (0, 0), _SEAM / 2) ** 2 for pixels in agrees]
+    shares = np.array([cv2.GaussianBlur(share, (0, 0), _SEAM) for share in shares]) * soft
     chosen = np.einsum("nyx,nyxc->yxc", shares / np.maximum(shares.sum(axis=0), 1e-6), stack)
     return chosen.astype(np.float32), confidence.astype(np.float32)
 

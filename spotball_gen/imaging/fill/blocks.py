@@ -23,7 +23,7 @@ _LOOK = 160, 240
 """Rows and columns to examine on each side of the excluded pixels."""
 
 
-def block_grid(image: Image, excluded: NDArray[np.bool_]) -> tuple[int, int] | None:
+def block_grid(image: Image | NDArray[np.float32], excluded: NDArray[np.bool_]) -> tuple[int, int] | None:
     """Return the periods (down, across) of an image's block grid, in pixels.
 
     Args:

@@ -26,6 +26,7 @@ _BLEND = 2
 """Width in pixels of the transition from copied patches to pixels from neighboring frames."""
 
 Bools = NDArray[np.bool_]
+Floats = NDArray[np.float32]
 
 
 class FillSettings(StageSettings):
@@ -71,8 +72,18 @@ class Filled:
         }
 
 
-def filled(item: Item, parts: MaskParts, players: Bools, neighbors: Sequence[Image], settings: FillSettings) -> Filled:
+def filled(
+    item: Item,
+    parts: MaskParts,
+    players: Bools,
+    neighbors: Sequence[Image | Floats],
+    settings: FillSettings,
+    exact: Floats | None = None,
+) -> Filled:
     """Fill the pixels that an item's ball hides.
+
+    Values are rounded once, at the end. Each additional rounding adds noise, which is visible in images with little
+    noise.
 
     Args:
         item: an item with its ball.
@@ -80,6 +91,7 @@ def filled(item: Item, parts: MaskParts, players: Bools, neighbors: Sequence[Ima
         players: pixels that are neither copied nor used for alignment, shape (height, width).
         neighbors: other frames of the video, of the same size, the nearest in time first.
         settings: required confidence, and whether to match the compression.
+        exact: the item's image before its values were rounded, if known.
 
     Raises:
         ValueError: if neither neighbors nor the rest of the image can fill the hole.
@@ -91,26 +103,28 @@ def filled(item: Item, parts: MaskParts, players: Bools, neighbors: Sequence[Ima
         # A ball's compression artifacts extend to the edges of its blocks.
         core = core | (whole_blocks(core) & ~players)
         whole = whole | core
-    pixels, known = image.copy(), np.zeros_like(core)
+    if exact is None or np.abs(exact - image).max() > 1:
+        exact = image.astype(np.float32)
+    pixels, known = exact.copy(), np.zeros_like(core)
     sure, aligned = None, 0
     seen = background(image, whole, item.ball, players, neighbors) if len(neighbors) else None
     if seen is not None:
         aligned = seen.frames
         known[seen.window] = whole[seen.window] & (seen.confidence >= settings.confidence)
         known = _in_regions(known, whole)
-        pixels[known] = seen.pixels[known[seen.window]].round().astype(np.uint8)
+        pixels[known] = seen.pixels[known[seen.window]]
         sure = float(seen.confidence[known[seen.window]].mean()) if known.any() else None
     rest = whole & ~known
     if (rest & core).any():
         pixels = _patched(pixels, rest, core, whole, players)
     share = blend_weights(core, whole)[..., None]
-    mixed = (share * pixels + (1 - share) * image).round().astype(np.uint8)
+    mixed = np.where(whole[..., None], share * pixels + (1 - share) * exact, image).round().astype(np.uint8)
     if quality is not None:
         mixed = np.where(whole[..., None], recompressed(mixed, quality), image)
     return Filled(mixed, whole, float(known.sum() / whole.sum()), sure, aligned, quality)
 
 
-def _patched(pixels: Image, rest: Bools, core: Bools, whole: Bools, players: Bools) -> Image:
+def _patched(pixels: Floats, rest: Bools, core: Bools, whole: Bools, players: Bools) -> Floats:
     """Fill the rest of a hole from patches, with a narrow transition to known pixels."""
     cv2 = opencv()
     reach = np.ones((2 * _BLEND + 1, 2 * _BLEND + 1), dtype=np.uint8)

@@ -39,18 +39,18 @@ class PatchFill:
     """A filled image.
 
     Attributes:
-        image: RGB, shape (height, width, 3).
+        image: RGB, shape (height, width, 3). Filled pixels are not rounded.
         filled: mask of the filled pixels, shape (height, width).
         error: root mean square difference between the surroundings of a hole and of its source, in gray levels; the
             maximum over holes.
     """
 
-    image: Image
+    image: Floats
     filled: Bools
     error: float
 
 
-def fill_from_patches(image: Image, hole: Bools, barred: Bools, band: Bools | None = None) -> PatchFill:
+def fill_from_patches(image: Image | Floats, hole: Bools, barred: Bools, band: Bools | None = None) -> PatchFill:
     """Fill each connected part of a hole with a copy of another place of the image.
 
     Args:
@@ -73,13 +73,13 @@ def fill_from_patches(image: Image, hole: Bools, barred: Bools, band: Bools | No
         >>> hole[20:28, 20:28] = True
         >>> broken = stripes.copy()
         >>> broken[hole] = 0
-        >>> bool((fill_from_patches(broken, hole, np.zeros_like(hole)).image == stripes).all())
+        >>> bool((fill_from_patches(broken, hole, np.zeros_like(hole)).image.round() == stripes).all())
         True
     """
     cv2 = opencv()
     whole = hole if band is None else hole | band
     count, labels = cv2.connectedComponents(whole.astype(np.uint8), connectivity=8)
-    result, filled, error = image.copy(), np.zeros_like(hole), 0.0
+    result, filled, error = image.astype(np.float32), np.zeros_like(hole), 0.0
     grid = block_grid(image, whole)
     # Fill the largest part last, because the others are in its surroundings.
     for label in sorted(range(1, count), key=lambda number: int((labels == number).sum())):
@@ -91,15 +91,15 @@ def fill_from_patches(image: Image, hole: Bools, barred: Bools, band: Bools | No
             continue
         pixels, rms = copied
         share = blend_weights(part & hole, part)[part][:, None]
-        result[part] = (share * pixels + (1 - share) * result[part]).round().astype(np.uint8)
+        result[part] = share * pixels + (1 - share) * result[part]
         filled |= part
         error = max(error, rms)
     return PatchFill(result, filled, error)
 
 
 def _copied(
-    image: Image, part: Bools, hole: Bools, barred: Bools, grid: tuple[int, int] | None
-) -> tuple[NDArray[np.uint8], float] | None:
+    image: Floats, part: Bools, hole: Bools, barred: Bools, grid: tuple[int, int] | None
+) -> tuple[Floats, float] | None:
     """Return the pixels for one connected part of a hole, shape (n, 3), and the error, or None if no place is large
     enough.
     """
@@ -132,9 +132,9 @@ def _copied(
         if in_phase[at] <= _BLOCK_TOLERANCE**2 * ranked[y, x]:
             y, x = at
     height, width = inside.shape
-    source = image[y : y + height, x : x + width].astype(np.float32)
-    shift = membrane(image[window].astype(np.float32) - source, weights > _FAINT, inside)
-    return np.clip((source + shift)[inside].round(), 0, 255).astype(np.uint8), float(np.sqrt(max(costs[y, x], 0.0)))
+    source = image[y : y + height, x : x + width]
+    shift = membrane(image[window] - source, weights > _FAINT, inside)
+    return np.clip((source + shift)[inside], 0, 255), float(np.sqrt(max(costs[y, x], 0.0)))
 
 
 def blend_weights(core: Bools, whole: Bools) -> Floats:
@@ -161,7 +161,7 @@ def _ring_weights(part: Bools, hole: Bools, barred: Bools, reach: int) -> Floats
     return result
 
 
-def _costs(image: Image, window: tuple[slice, slice], weights: Floats) -> Floats:
+def _costs(image: Floats, window: tuple[slice, slice], weights: Floats) -> Floats:
     """Return the weighted mean square difference between the surroundings of each place and those of the hole.
 
     A constant difference in brightness counts less, because `membrane` removes it.
@@ -170,7 +170,7 @@ def _costs(image: Image, window: tuple[slice, slice], weights: Floats) -> Floats
     total = float(weights.sum())
     costs = np.zeros((image.shape[0] - weights.shape[0] + 1, image.shape[1] - weights.shape[1] + 1), dtype=np.float32)
     for channel in range(3):
-        plane = image[..., channel].astype(np.float32)
+        plane = np.ascontiguousarray(image[..., channel])
         template = plane[window]
         mean = float((template * weights).sum()) / total
         # Values are centered, to keep rounding errors small.
@@ -184,7 +184,7 @@ def _costs(image: Image, window: tuple[slice, slice], weights: Floats) -> Floats
     return np.maximum(costs / 3, 0)
 
 
-def _oddness(image: Image, window: tuple[slice, slice], weights: Floats, inside: Bools) -> Floats:
+def _oddness(image: Floats, window: tuple[slice, slice], weights: Floats, inside: Bools) -> Floats:
     """Return penalties for places whose inside has other colors or more texture than the surroundings of the hole.
 
     The hole's inside is unknown, but probably similar to its surroundings.
@@ -195,11 +195,11 @@ def _oddness(image: Image, window: tuple[slice, slice], weights: Floats, inside:
     cv2 = opencv()
     pattern = inside.astype(np.float32) / float(inside.sum())
     share = weights / weights.sum()
-    fine = np.abs(image - cv2.GaussianBlur(image.astype(np.float32), (0, 0), 1.5)).mean(axis=2)
+    fine = np.abs(image - cv2.GaussianBlur(image, (0, 0), 1.5)).mean(axis=2)
     texture = cv2.matchTemplate(fine, pattern, cv2.TM_CCORR) - float((fine[window] * share).sum())
     odd: Floats = np.maximum(texture, 0) ** 2
     for channel in range(3):
-        plane = image[..., channel].astype(np.float32)
+        plane = image[..., channel]
         mean = float((plane[window] * share).sum())
         spread = float(np.sqrt(((plane[window] - mean) ** 2 * share).sum()))
         apart = np.abs(cv2.matchTemplate(plane - mean, pattern, cv2.TM_CCORR)) - spread

@@ -158,6 +158,20 @@ def test_neighbors_are_the_wanted_frames(tmp_path: Path) -> None:
     assert len({part.offset for part in dense}) == len(dense) == 8
 
 
+def test_exact_neighbors_round_to_the_others_and_include_the_item_s_own_frame(tmp_path: Path) -> None:
+    path = video(tmp_path / "a.mkv", lambda time: [(40 + 60 * time, 90)])
+    item = item_at(path, 2.0, tmp_path)
+    larger = 400, 225
+    plain = neighbors(item, larger, seconds=0.5, fps=10)
+    exact = neighbors(item, larger, seconds=0.5, fps=10, exact=True)
+    assert [part.offset for part in exact if part.offset] == [part.offset for part in plain]
+    for part, rounded in zip((part for part in exact if part.offset), plain, strict=True):
+        assert np.abs(part.image - rounded.image).max() <= 1
+        assert (part.image != part.image.round()).mean() > 0.2
+    (own,) = (part.image for part in neighbors(item, SIZE, seconds=0.5, fps=10, exact=True) if not part.offset)
+    assert np.abs(own - item.image).max() <= 1
+
+
 def test_nothing_is_decided_where_nothing_can_be_said(tmp_path: Path) -> None:
     path = video(tmp_path / "a.mkv", lambda time: [flying(time)])
     item = item_at(path, 2.0, tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -57,7 +58,7 @@ class TestPatches:
         image = np.tile(tile, (8, 14, 1))[:HEIGHT, :WIDTH]
         result = fill_from_patches(with_ball(image), disk(BALL, 3), NOTHING)
         assert result.filled.sum() == disk(BALL, 3).sum()
-        assert (result.image == image).all()
+        assert (result.image.round() == image).all()
 
     def test_players_are_not_copied(self) -> None:
         grass = noisy(np.full((HEIGHT, WIDTH, 3), (60, 120, 50), np.uint8), 0, 6)
@@ -65,13 +66,13 @@ class TestPatches:
         player[20:150, 190:230] = True
         image[player] = (200, 30, 30)
         hole = disk(Box(170, 80, 186, 96))
-        result = fill_from_patches(image, hole, player).image
+        result = fill_from_patches(image, hole, player).image.round()
         assert result[hole][:, 0].max() < 120
         assert (result[~hole] == image[~hole]).all()
 
     def test_the_copy_has_the_noise_of_the_image(self) -> None:
         image = noisy(np.full((HEIGHT, WIDTH, 3), 110, np.uint8), 0, 7)
-        result = fill_from_patches(with_ball(image), disk(BALL, 1), NOTHING).image
+        result = fill_from_patches(with_ball(image), disk(BALL, 1), NOTHING).image.round()
         inside = result[disk(BALL, -2)].astype(float)
         assert 0.8 * 7 < inside.std() < 1.2 * 7
 
@@ -84,7 +85,7 @@ class TestPatches:
         slope = np.linspace(80, 140, WIDTH)[None, :, None] * np.ones((HEIGHT, 1, 3))
         image = noisy(slope.astype(np.uint8), 0, 1)
         hole = disk(BALL, 3)
-        result = fill_from_patches(with_ball(image), hole, NOTHING).image
+        result = fill_from_patches(with_ball(image), hole, NOTHING).image.round()
         assert np.abs(result[hole].astype(int) - image[hole]).mean() < 3
 
     def test_the_membrane_is_harmonic(self) -> None:
@@ -203,10 +204,72 @@ class TestNeighbors:
         others = [noisy(stands(seed), seed) for seed in range(1, 7)]
         assert background(with_ball(stands()), disk(BALL, 4), BALL, NOTHING, others) is None
 
+    def test_the_border_between_two_neighbors_is_soft(self) -> None:
+        """The neighbors agree on single pixels only, but their values are smooth."""
+        clean = grid_of_lines(np.full((HEIGHT, WIDTH, 3), 110, np.float32))
+        rng = np.random.default_rng(3)
+        waves = [cv2.GaussianBlur(rng.normal(0, 1, (HEIGHT, WIDTH)), (0, 0), 4)[..., None] for _ in range(6)]
+        neighbors = [(clean + 9 * wave / wave.std()).astype(np.uint8) for wave in waves]
+        seen = background(with_ball(clean.astype(np.uint8)), disk(BALL, 4), BALL, NOTHING, neighbors)
+        assert seen is not None
+        bends = [
+            np.abs(cv2.Laplacian((pixels - clean)[seen.window], cv2.CV_32F))[disk(BALL, 2)[seen.window]].max()
+            for pixels in neighbors
+        ]
+        bend = np.abs(cv2.Laplacian(seen.pixels - clean[seen.window], cv2.CV_32F))[disk(BALL, 2)[seen.window]].max()
+        assert bend < 2 * max(bends)
+
+    @pytest.mark.parametrize(("down", "across"), [(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1), (2, 2)])
+    def test_only_an_unshifted_image_is_still(self, down: int, across: int) -> None:
+        clean = stands()
+        shifted = np.roll(clean, (down, across), axis=(0, 1))
+        assert is_still(noisy(shifted, 1), noisy(clean, 2), ~NOTHING) == ((down, across) == (0, 0))
+
     def test_features_of_two_scenes_have_no_homography(self) -> None:
         assert homography(Keypoints.of(stands(1)), Keypoints.of(stands(2))) is None
         empty = np.full((HEIGHT, WIDTH, 3), 90, dtype=np.uint8)
         assert homography(Keypoints.of(empty), Keypoints.of(stands())) is None
+
+
+def slope() -> NDArray[np.float32]:
+    """A smooth image whose values are not integers."""
+    y, x = np.mgrid[:HEIGHT, :WIDTH].astype(np.float32)
+    return np.dstack([90 + 0.11 * x + 0.07 * y, 100 + 0.05 * x + 0.13 * y, 80 + 0.09 * x - 0.06 * y])
+
+
+def grid_of_lines(image: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The image with bright lines, so that a shift is visible."""
+    y, x = np.mgrid[:HEIGHT, :WIDTH]
+    return image + np.where((x % 40 < 3) | (y % 36 < 3), np.float32(40), np.float32(0))[..., None]
+
+
+class TestRounding:
+    """If values are rounded only once, most pixels of a smooth image are restored exactly."""
+
+    def right(
+        self, clean: NDArray[np.float32], work: Path, *, exact: NDArray[np.float32] | None, neighbors: list[Any]
+    ) -> float:
+        """The share of filled pixels that equal the rounded image without the ball."""
+        item = item_of(with_ball(clean.round().astype(np.uint8)), work, ball=BALL)
+        parts = MaskParts(disk(BALL, 1), disk(BALL, 5))
+        result = filled(item, parts, NOTHING, neighbors, FillSettings(compression=False), exact)
+        return float((result.image == clean.round())[result.mask].mean())
+
+    def test_neighbors_are_not_rounded_before(self, tmp_path: Path) -> None:
+        clean = grid_of_lines(slope())
+        others = [clean + shift for shift in (0.3, 0.4, -0.3, 0.35, 0.45)]
+        rounded = [pixels.round().astype(np.uint8) for pixels in others]
+        assert self.right(clean, tmp_path, exact=None, neighbors=others) > 0.9
+        assert self.right(clean, tmp_path, exact=None, neighbors=rounded) < 0.8
+
+    def test_patches_come_from_the_image_before_it_was_rounded(self, tmp_path: Path) -> None:
+        clean = slope()
+        frame = with_ball(clean.round().astype(np.uint8))
+        exact = np.where(frame == clean.round(), clean, frame).astype(np.float32)
+        rounded = self.right(clean, tmp_path, exact=None, neighbors=[])
+        assert self.right(clean, tmp_path, exact=exact, neighbors=[]) > 0.88 > rounded
+        # An image that differs by more than a rounding is another image.
+        assert self.right(clean, tmp_path, exact=exact + 20, neighbors=[]) == rounded
 
 
 def test_where_neighbors_know_nothing_a_patch_is_copied(tmp_path: Path) -> None:

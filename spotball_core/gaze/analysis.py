@@ -170,7 +170,7 @@ class GazeReport(Record):
 
 @dataclass(frozen=True)
 class GazeOptions:
-    """The options of an analysis.
+    """Options of `analyze`.
 
     Attributes:
         policy: alpha and the correction for multiple tests.

@@ -36,8 +36,8 @@ def head_more_often(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
     """Test whether the head target is chosen more often than the gaze target (Test 2.1).
 
     Args:
-        rows: a respondent's trials, with measures, of all conditions.
-        alpha: level of tests within the test.
+        rows: a respondent's trials of all conditions, from `measures.with_measures`.
+        alpha: level of the likelihood-ratio test of proximity in the model.
     """
     import polars as pl
 
@@ -122,7 +122,7 @@ def same_choice(rows: pl.DataFrame) -> Finding:
     note is added if the two tests disagree.
 
     Args:
-        rows: a respondent's trials, with measures, of all conditions.
+        rows: a respondent's trials of all conditions, from `measures.with_measures`.
     """
     import polars as pl
 
@@ -196,8 +196,8 @@ def better_when_congruent(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding
     """Test whether accuracy is higher in congruent photos (Test 2.3). Unmatched choices count as wrong.
 
     Args:
-        rows: a respondent's trials, with measures, of all conditions.
-        alpha: level of tests within the test.
+        rows: a respondent's trials of all conditions, from `measures.with_measures`.
+        alpha: interactions stay in the model if their p value is below it.
     """
     import polars as pl
 
@@ -247,7 +247,7 @@ def more_wrong_with_distance(rows: pl.DataFrame, *, alpha: float = 0.05) -> Find
     """Test whether choices are farther from the gaze target if the eyes look farther from the head target (Test 2.4).
 
     Args:
-        rows: a respondent's trials, with measures, of all conditions.
-        alpha: level of tests within the test.
+        rows: a respondent's trials of all conditions, from `measures.with_measures`.
+        alpha: interactions stay in the model if their p value is below it.
     """
     return grows_with_distance(rows, WRONGNESS, alpha=alpha)

@@ -25,7 +25,7 @@ AFAR = 0.2
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted model. All values are on the logit scale.
+    """A fitted binomial model. Coefficients, deviations and modes are on the logit scale.
 
     Attributes:
         coefficients: coefficients of the design's columns (p,).

@@ -73,7 +73,7 @@ def marginal_means(
     """Return means of the linear predictor at each combination of `by`, with random intercepts of 0.
 
     Args:
-        fit: a fit.
+        fit: the fitted model.
         by: variables of the fit's design; empty for the grand mean. A numeric variable is evaluated at its distinct
             values in the data, of which there may be at most 12.
         at: values at which numeric variables are evaluated, instead of their values in the data or their mean. Only
@@ -180,7 +180,7 @@ def slopes(
     """Return the change of the logit when a number increases by 1, averaged over the grid.
 
     Args:
-        fit: a fit.
+        fit: the fitted model.
         variable: a number in its design.
         by: as in `marginal_means`; one slope for each combination.
         at: as in `marginal_means`.

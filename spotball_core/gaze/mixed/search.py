@@ -14,9 +14,9 @@ SINGULAR = 1e-4
 NEAR = 0.05
 """Below this standard deviation, the search tests whether 0 is as good."""
 ROUGH = 1e-3
-"""The gradient that ends the quasi-Newton search, in log likelihood per unit of scaled parameters."""
+"""The quasi-Newton search ends at a smaller gradient, in log likelihood per unit of scaled parameters."""
 FINE = 1e-10
-"""Expected gain of the last Newton step, in log likelihood."""
+"""Newton's method ends at a step with a smaller expected gain, in log likelihood."""
 ACCEPTED = 1e-6
 """Largest remaining gain of a converged fit: less than a hundredth of a standard error."""
 DIFFERENCE = 1e-4
@@ -97,7 +97,7 @@ class Search:
         self.value = -float(result.fun)
 
     def _drop_zeros(self) -> None:
-        """Fix deviations at 0 where that is a maximum; search again from a distance if it was only stuck there."""
+        """Fix standard deviations at 0 if this is a maximum; search again from farther away if it is not."""
         for k in np.flatnonzero(np.abs(self.theta) < NEAR):
             trial = self.theta.copy()
             trial[k] = 0.0

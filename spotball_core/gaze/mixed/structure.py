@@ -25,9 +25,9 @@ class Dropped:
     """A random structure that was tried and rejected.
 
     Attributes:
-        groups: the groups with intercepts.
+        groups: the groups with random intercepts in this structure.
         reason: why it was rejected.
-        log_likelihood: its log likelihood.
+        log_likelihood: log likelihood of its fit.
     """
 
     groups: tuple[str, ...]

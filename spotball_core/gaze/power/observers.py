@@ -87,7 +87,7 @@ def simulate(
     """Simulate one respondent's trials: one per photo and prompt, except for attention checks.
 
     Args:
-        observer: the observer.
+        observer: the simulated observer.
         stimuli: the photos.
         prompts: number of prompts, at least 1.
         respondent: name of the respondent (default: the cue).

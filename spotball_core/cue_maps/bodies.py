@@ -1,4 +1,4 @@
-"""Compute body cues: directions of heads and torsos, shared views, limbs, and what players hide."""
+"""Compute body cues: directions of heads and torsos, shared views, limbs, and lines of sight that players block."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CONE = 5.0
 """Concentration of a view cone, which falls to half of its value at 30 degrees from the axis."""
 
 _LIMBS = ((11, 15), (12, 16), (5, 9), (6, 10))
-"""From hip to ankle and from shoulder to wrist, left and right."""
+"""Keypoints at both ends of each limb: hip and ankle, shoulder and wrist, on the left and on the right."""
 
 _LEAST_LIMB = 0.05
 """Limbs that appear shorter than this share of the box's height have no direction in the image."""
@@ -31,7 +31,7 @@ def head(scene: Scene) -> FloatArray | None:
     """Score cells by their agreement with the directions of the heads, shape (n_cells,).
 
     The score is the sum over players of the direction's reliability times the cosine of the angle between the direction
-    and the line from the head to the cell. None if no direction is known.
+    and the line from the head to the cell. The result is None if no direction is known.
     """
     return _agreement(scene, head_directions(scene)) if scene.players else None
 
@@ -46,8 +46,9 @@ def view(scene: Scene) -> FloatArray | None:
 
     Each person has a view cone with soft edges, $c_p(j) = r_p e^{5 (\cos\theta_{pj} - 1)}$, where $r_p$ is the
     reliability of the direction and $\theta_{pj}$ the angle between the direction and the line to the cell. At 30
-    degrees, it falls to half. The direction is that of the head, or of the torso if the head's is unknown. The score is
-    the sum of $c_p(j) c_q(j)$ over all pairs of people. None if fewer than two directions are known.
+    degrees from the axis, the cone falls to half. The direction is that of the head, or of the torso if the head's is
+    unknown. The score is the sum of $c_p(j) c_q(j)$ over all pairs of people. The result is None if fewer than two
+    directions are known.
     """
     if not scene.players:
         return None
@@ -70,7 +71,8 @@ def limbs(scene: Scene) -> FloatArray | None:
 
     The score of a leg (hip to ankle) or arm (shoulder to wrist) is the confidence times $\max(\cos\theta, 0)\, e^{-d /
     l}$, where $\theta$ is the angle between the limb and the line from its end to the cell, d the length of that line,
-    and l the length of the limb. Scores are summed over the limbs of all players. None if no limb was detected.
+    and l the length of the limb. Scores are summed over the limbs of all players. The result is None if no limb was
+    detected.
     """
     if not scene.players:
         return None
@@ -94,9 +96,9 @@ def blocked(scene: Scene) -> FloatArray | None:
     """Return the negative share of people whose view of each cell is hidden by other players, shape (n_cells,).
 
     A person's line of sight runs from the eyes to the center of the cell. It is hidden if it crosses the inside of
-    another player's box that does not contain the eyes themselves. Boxes have no depth, so this is a bound that ignores
-    who is in front. The position of the eyes is the mean of the detected nose, eyes and ears, or else the horizontal
-    middle of the box, a tenth of its height below its top. None for fewer than two players.
+    another player's box that does not contain the eyes themselves. Boxes have no depth, so players behind the line of
+    sight also count as hiding it. The position of the eyes is the mean of the detected nose, eyes and ears, or else the
+    horizontal middle of the box, a tenth of its height below its top. The result is None for fewer than two players.
     """
     if len(scene.players or ()) < 2:
         return None

@@ -12,7 +12,7 @@ from spotball_core.schema.scene import Scene
 from spotball_core.typing import FloatArray
 
 CueFunction = Callable[[Sequence[Scene]], FloatArray]
-"""Function from scenes of one grid shape to scores (n_scenes, n_cells); a row of NaN if the cue does not apply."""
+"""Function from scenes of one grid shape to scores (n_scenes, n_cells). A row is NaN if the cue does not apply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +25,10 @@ class Cue:
     Attributes:
         key: a unique key, such as `head`.
         title: the name in tables and figures.
-        group: the cue's group. Cues of one group are added to and removed from a model together when shares of the gain
-            are computed.
-        is_base: whether it describes only places and players. Other cues describe bodies, and their gain is reported in
-            addition to that of the base cues.
+        group: the cue's group. When a model's gain is divided among cues, all cues of a group are added or removed at
+            once.
+        is_base: whether the cue describes only places and positions of players. Other cues describe bodies, and their
+            gain is reported in addition to that of the base cues.
         unit: unit of the score, before the model standardizes it.
         description: a description in one line.
         needs: what a scene must have for the cue to apply, in words.
@@ -48,7 +48,7 @@ class Cue:
 
 
 def by_scene(score: Callable[[Scene], FloatArray | None]) -> CueFunction:
-    """Return a cue's function from a function that scores one scene and returns None if the cue does not apply."""
+    """Return a `CueFunction` that calls `score` for each scene; `score` returns None if the cue does not apply."""
 
     return partial(_rows, score)
 

@@ -46,11 +46,11 @@ _SIDE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Directions:
-    """Directions of the people in a scene, in the image.
+    """Directions in which the people in a scene look or face, projected to the image.
 
     Attributes:
         origins: the start of each direction, in pixels, shape (n_players, 2).
-        vectors: unit vectors, shape (n_players, 2); (0, 0) if the direction is not known.
+        vectors: unit vectors, shape (n_players, 2); (0, 0) if the direction is unknown.
         reliability: how much the image reveals about the direction, from 0 (nothing) to 1, shape (n_players,): the
             confidence of the keypoints times the length of the projected direction.
     """
@@ -61,7 +61,7 @@ class Directions:
 
     @classmethod
     def of(cls, origins: FloatArray, images: FloatArray, confidence: FloatArray) -> Directions:
-        """Return directions from projected vectors, of lengths up to about 1, with NaN for unknown ones."""
+        """Return directions from projected vectors, whose lengths are up to about 1; NaN marks an unknown direction."""
         length = np.hypot(images[:, 0], images[:, 1])
         known = np.isfinite(length) & (length > 0) & np.isfinite(origins).all(axis=-1)
         vectors = np.where(known[:, None], images / np.where(known, length, 1.0)[:, None], 0.0)
@@ -75,10 +75,10 @@ class Directions:
 
 
 def head_directions(scene: Scene) -> Directions:
-    """Return the directions of the heads: from the middle of the detected ears to the nose, corrected for its drop.
+    """Return the directions of the heads: from the middle of the detected ears to the nose, which is slightly lower.
 
-    If no ear is detected, the middle of the eyes is used with half the confidence: eyes are close to the nose, so they
-    reveal less. The direction is unknown without a nose, or without ears and eyes.
+    If no ear is detected, the middle of the eyes is used instead, with half the confidence: eyes are closer to the
+    nose, so they reveal less about the direction. The direction is unknown without a nose, or without ears and eyes.
     """
     body = _detected(scene)
     nose, ears, eyes = body[:, NOSE], _middle(body[:, EARS]), _middle(body[:, EYES])
@@ -150,7 +150,7 @@ def _detected(scene: Scene) -> FloatArray:
 
 
 def _middle(points: FloatArray) -> FloatArray:
-    """Return the means of the detected keypoints among some, shape (n_players, 3); NaN if none was detected."""
+    """Return the mean of each player's detected keypoints, shape (n_players, 3); NaN if none was detected."""
     known = np.isfinite(points[..., 0])
     number = known.sum(axis=-1, keepdims=True)
     total = np.where(known[..., None], points, 0.0).sum(axis=-2)
@@ -158,7 +158,7 @@ def _middle(points: FloatArray) -> FloatArray:
 
 
 def _knee_bend(body: FloatArray) -> FloatArray:
-    """Return the distances of the knees to the right of the lines from hips to ankles, in pixels."""
+    """Return how far the knees are to the right of the lines from hips to ankles, in pixels, summed over both legs."""
     bends = []
     for hip, knee, ankle in _LEGS:
         (x, y), (hip_x, hip_y), (foot_x, foot_y) = (body[:, joint, :2].T for joint in (knee, hip, ankle))

@@ -1,4 +1,4 @@
-"""Compute place cues: where balls usually are, the center, players, and their feet."""
+"""Compute place cues: usual places of the ball, and distances from the center, the players and their feet."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def location(scenes: Sequence[Scene]) -> FloatArray:
 
     The score is the log of a smoothed density. Each other scene spreads a mass of 1 evenly over its ball cells, and a
     Gaussian with a standard deviation of 1 cell spreads this mass over neighboring cells (renormalized at the edges). A
-    mass of 1, spread over all cells, is added. A respondent with weight 1 per unit guesses in proportion to this
-    density. NaN if no other scene of the sport has a known ball.
+    mass of 1, spread over all cells, is added. A respondent whose weight for this cue is 1 per nat guesses in
+    proportion to this density. Scores are NaN if no other scene of the sport has a known ball.
 
     Returns:
         Shape (n_scenes, n_cells), in nats.
@@ -47,12 +47,15 @@ def location(scenes: Sequence[Scene]) -> FloatArray:
 
 
 def center(scene: Scene) -> FloatArray:
-    """Return the negative distance of each cell from the image's center, in diagonals, shape (n_cells,)."""
+    """Return the negative distance of each cell from the image's center, in image diagonals, shape (n_cells,)."""
     return -scene.layout.center_distances / scene.layout.diagonal
 
 
 def players(scene: Scene) -> FloatArray | None:
-    """Return the negative distance of each cell from the nearest player's box, in diagonals, shape (n_cells,)."""
+    """Return the negative distance of each cell from the nearest player's box, in image diagonals, shape (n_cells,).
+
+    The result is None for a scene without players.
+    """
     if not scene.players:
         return None
     nearest: FloatArray = scene.layout.box_distances(scene.boxes).min(axis=0)
@@ -60,9 +63,10 @@ def players(scene: Scene) -> FloatArray | None:
 
 
 def feet(scene: Scene) -> FloatArray | None:
-    """Return the negative distance of each cell from the nearest foot, in diagonals, shape (n_cells,).
+    """Return the negative distance of each cell from the nearest foot, in image diagonals, shape (n_cells,).
 
     Feet are the detected ankles. A player without a detected ankle has one foot, in the middle of the box's lower edge.
+    The result is None for a scene without players.
     """
     if not scene.players:
         return None

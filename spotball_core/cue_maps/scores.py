@@ -37,7 +37,7 @@ class CueScores:
     def scales(self) -> FloatArray:
         """The typical standard deviation of each cue over the cells of a scene, in its unit, shape (n_cues,).
 
-        It is the root mean square over the scenes that the cue applies to; 0 for a cue that applies to none.
+        It is the root mean square over the scenes that the cue applies to; 0 for a cue that applies to no scene.
         """
         number = self.applies.sum(axis=0)
         variance = np.where(self.applies, np.nan_to_num(self.values.var(axis=1)), 0.0).sum(axis=0)
@@ -54,18 +54,18 @@ class CueScores:
 
         A weight of 1 then means that a cell with a score one typical standard deviation higher is named e times as
         often. All scenes share a cue's scale, so a cue with little information about a scene (an unreliable direction)
-        keeps a small score. Cues that apply to no scene are 0.
+        keeps a small score. Cues that apply to no scene have scores of 0.
         """
         scales = self.scales
         return self.centered() / np.where(scales > 0, scales, 1.0)
 
 
 def cue_scores(scenes: Sequence[Scene], keys: Iterable[str] | None = None) -> CueScores:
-    """Compute the scores of cues.
+    """Compute the scores of cues on the cells of scenes.
 
     Args:
         scenes: scenes of one grid shape; their images may differ in size. `location` depends on all given scenes.
-        keys: keys from `CUES` (default: all).
+        keys: keys of cues from `CUES` (default: all).
 
     Raises:
         OptionError: for unknown cues, no scenes or cues, scenes that occur twice or have different grid shapes, or a

@@ -1,4 +1,4 @@
-"""Run the battery for all respondents in a file; defines the format of `spotball gaze analyze --format json`."""
+"""Run the battery for all respondents, and define the report that `spotball gaze analyze --format json` writes."""
 
 from __future__ import annotations
 
@@ -40,12 +40,13 @@ HUMAN: Final = "human"
 
 
 class Checks(Record):
-    """The paper's other checks, as far as the trials allow them.
+    """The paper's checks of sites, response times and hints. Checks that the trials do not allow are empty.
 
     Attributes:
-        sites: wrongness by the place where photos were taken.
-        response_time: whether slower answers are less often correct.
-        hint: whether the named prompts have a different accuracy.
+        sites: difference in wrongness between each site (place where photos were taken) and the first site.
+        response_time: effect of the response time on accuracy; None if response times are missing or all equal.
+        hint: difference in accuracy between prompts with and without a hint; None if `GazeOptions.hinted` is empty or
+            fewer than two photos have both kinds of prompts.
     """
 
     sites: tuple[one_respondent.Effect, ...] = ()
@@ -59,21 +60,23 @@ class RespondentResult(Record):
     Attributes:
         respondent: its name.
         n_trials: number of trials in all conditions.
-        n_unmatched: number of trials whose reply could not be matched; they count as wrong.
-        summary: one sentence on its type and mechanism.
+        n_unmatched: number of trials whose reply could not be matched to an object; they count as wrong.
+        summary: two sentences: the result of the cue model, and the type.
         accuracy: accuracy by number of objects, over the trials in `accuracy_of` (Table 1).
-        accuracy_ci95: the intervals of these accuracies.
-        accuracy_trials: number of trials behind each of them.
-        accuracy_of: `natural`, the condition of Table 1, or `all` if there are no such trials.
-        tests: the findings of the tests, by key.
-        type: the type that follows from the tests.
-        at_chance: equivalence tests of accuracy and head choices against chance.
+        accuracy_ci95: 95% confidence intervals of these accuracies; None without resamples.
+        accuracy_trials: number of trials behind each accuracy.
+        accuracy_of: the trials behind `accuracy`: `natural`, the condition of Table 1, or `all` if there are no natural
+            trials.
+        tests: the finding of each test, by the test's key.
+        type: the respondent's type, which follows from the tests.
+        at_chance: equivalence tests of accuracy and head choices against chance; None for fewer than two photos.
         stability: the types in bootstrap samples of the scenes; None without resamples.
-        mechanism: the cue model; None if the trials do not allow one.
-        no_mechanism: why there is no cue model.
+        mechanism: the fitted cue model, which describes how the respondent combines eyes and head; None if it was not
+            fitted.
+        no_mechanism: why the cue model was not fitted; None if it was.
         cells: means by condition, view, proximity, DistEyeHead, offset (position of the head target minus that of the
             gaze target) and response time.
-        checks: the other checks.
+        checks: effects of sites, response times and hints.
     """
 
     respondent: str
@@ -100,7 +103,7 @@ class GazeSignature(Record):
     Attributes:
         version: version of spotball-core.
         data: SHA-256 of all trials, independent of their order.
-        people: the respondent that Test 1 compares with; None for the published people.
+        people: the respondent whose trials Test 1 uses as people's; None for the published accuracies of people.
         policy: alpha and the correction for multiple tests.
         bootstrap: number of resamples of the photos, for intervals of means.
         seed: seed of all random draws.
@@ -132,9 +135,9 @@ class Fleet(Record):
     """Results over all respondents.
 
     Attributes:
-        against_chance: each respondent's accuracy against guessing.
-        trends: accuracy against release date and size, if these are known.
-        compared: two compared respondents, if requested.
+        against_chance: tests of each respondent's accuracy against uniform guessing.
+        trends: trends of accuracy with release date and model size; empty if these are unknown.
+        compared: comparison of two respondents; None if not requested.
     """
 
     against_chance: FleetAgainstChance
@@ -149,10 +152,10 @@ class GazeReport(Record):
         respondents: the respondents, in the order of the file.
         fleet: results over all respondents.
         n_stimuli: number of photos, by condition and number of objects.
-        chance: accuracy of uniform guessing by condition, the mean over respondents.
-        warnings: cautions for reading the numbers.
-        signature: signature of all numbers, short.
-        provenance: signature of all numbers, in full.
+        chance: accuracy of uniform guessing by condition, averaged over respondents.
+        warnings: warnings that help to interpret the numbers.
+        signature: short form of `provenance`, as printed under tables.
+        provenance: full signature of the numbers: version, data and options.
     """
 
     schema_version: Literal[1] = SCHEMA_VERSION
@@ -167,17 +170,17 @@ class GazeReport(Record):
 
 @dataclass(frozen=True)
 class GazeOptions:
-    """The options of an analysis.
+    """Options of `analyze`.
 
     Attributes:
         policy: alpha and the correction for multiple tests.
-        people: the respondent whose responses Test 1 compares with; None for `human` if it exists, else the published
-            people.
-        hinted: prompts with a hint.
-        models: known facts about the models.
-        compare: two respondents whose accuracies are compared.
-        bootstrap: number of resamples for intervals of means.
-        stability: number of resamples of the scenes for the stability of the type.
+        people: the respondent whose trials Test 1 uses as people's; None for `human` if it exists, else the published
+            accuracies of people.
+        hinted: IDs of the prompts that contain a hint; empty for no test of hints.
+        models: release dates and sizes of models, by respondent; None for no trends.
+        compare: two respondents whose accuracies are compared; None for no comparison.
+        bootstrap: number of resamples of the photos, for intervals of means.
+        stability: number of bootstrap samples of the scenes from which the stability of types is estimated; 0 for none.
         seed: seed of all random draws.
         jobs: number of processes.
     """
@@ -203,16 +206,16 @@ class _RespondentTask:
 def analyze(
     trials: Trials, options: GazeOptions | None = None, *, on_progress: Callable[[str], None] = lambda name: None
 ) -> GazeReport:
-    """Run the battery and all checks for each respondent.
+    """Run the battery and all checks for each respondent, and return the report.
 
     Args:
         trials: trials of one or more respondents.
-        options: the options.
+        options: options of the analysis (default: `GazeOptions()`).
         on_progress: called with each respondent's name when it is finished.
 
     Raises:
-        OptionError: for names of people, prompts or respondents that do not occur in the trials, or if there are no
-            trials.
+        OptionError: if the trials do not contain a named respondent, or any of the named prompts; if all prompts have a
+            hint, or if there are no trials.
     """
     from spotball_core.version import version
 
@@ -314,9 +317,9 @@ def summary(kind: Type, stable: Stability | None, mechanism: Mechanism | None) -
     """Describe a respondent in two sentences: the result of the cue model and the type.
 
     Args:
-        kind: its type.
-        stable: how stable the type is.
-        mechanism: its cue model.
+        kind: the respondent's type.
+        stable: the stability of the type; None if it was not estimated.
+        mechanism: the respondent's cue model; None if it was not fitted.
     """
     says = mechanism.says.removesuffix(".") if mechanism else "The cue model was not fitted"
     often = f" (also in {stable.share:.0%} of {stable.resamples} resamples)" if stable else ""

@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from spotball_core.gaze.analysis import RespondentResult
 
 INCONGRUENT_DROP: Final = 0.1
-"""A respondent at the human level gets a warning if its accuracy is lower by this much on incongruent photos."""
+"""Smallest drop in accuracy from congruent to incongruent photos for which a human-level respondent gets a warning."""
 
 
 def cautions(rows: pl.DataFrame, results: Sequence[RespondentResult], people: str | None) -> list[str]:
-    """Return the warnings. Warnings about single respondents come first.
+    """Return the warnings of an analysis, first those about single respondents.
 
     Args:
         rows: all trials.
         results: the results of the respondents.
-        people: the respondent that Test 1 compares with; None for the published people.
+        people: the respondent whose trials Test 1 uses as people's; None for the published accuracies of people.
     """
     warnings = []
     for result in results:
@@ -51,7 +51,7 @@ def cautions(rows: pl.DataFrame, results: Sequence[RespondentResult], people: st
 
 
 def _human_level_on_natural_photos(result: RespondentResult) -> str | None:
-    """Warn if a respondent at the human level is much less accurate when head and eyes disagree."""
+    """Return a warning if a human-level respondent is much less accurate when head and eyes disagree, else None."""
     accuracy = result.tests["2.3"].numbers.get("accuracy", {})
     if result.type != "human-level" or not result.tests["2.3"].verdict:
         return None

@@ -13,19 +13,20 @@ if TYPE_CHECKING:
     import polars as pl
 
 SECONDS: Final = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
-"""Lower bounds of the classes of response times; the first class includes shorter times."""
+"""Lower bounds of the classes of response times, in seconds; the first class includes shorter times."""
 
 
 class Cell(Record):
-    """A mean over some of a respondent's trials.
+    """Mean of a measure over a subset of a respondent's trials.
 
     Attributes:
         measure: `accuracy`, `wrongness` (among matched trials) or `head`, the share of choices of the head target.
-        by: the properties that the trials share. `seconds_from` is the lower bound of a class of response times, which
-            ends at twice this value. The classes start at 0.25 (and less) and end at 64 (and more).
+        by: the variables that define the subset, with their values. `seconds_from` is the lower bound of a class of
+            response times, which ends at twice this value. The classes start at 0.25 (and less) and end at 64 (and
+            more).
         value: the mean.
-        ci95: its interval over photos; None without resamples.
-        chance: the expected value of guessing on the same trials.
+        ci95: 95% confidence interval of the mean, from resamples of the photos; None without resamples.
+        chance: mean expected for uniform guessing on the same trials.
         n_trials: number of trials.
         n_stimuli: number of photos.
     """
@@ -40,7 +41,7 @@ class Cell(Record):
 
 
 def cells_of(rows: pl.DataFrame, *, resamples: int, seed: int) -> list[Cell]:
-    """Return the means for tables and figures.
+    """Return means of accuracy, wrongness and head choices over subsets of the trials, for tables and figures.
 
     Args:
         rows: one respondent's trials, from `measures.with_measures`.
@@ -75,7 +76,7 @@ def cells_of(rows: pl.DataFrame, *, resamples: int, seed: int) -> list[Cell]:
 
 
 def _timed(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return trials with a response time, and its class, one of `SECONDS`."""
+    """Return the trials that have a response time, with the lower bound of its class in `seconds_from`."""
     import numpy as np
     import polars as pl
 

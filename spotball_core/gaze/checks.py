@@ -1,4 +1,4 @@
-"""Run the paper's other checks of one respondent: response times, prompts with and without a hint, sites."""
+"""Run the paper's checks of response times, hints in prompts, and sites for one respondent."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Effect(Record):
     """An effect with its interval and test.
 
     Attributes:
-        of: the quantity that is compared.
+        of: what is compared, in words.
         estimate: the size of the effect.
-        scale: its unit.
-        ci95: its interval; None if nothing varies.
+        scale: what the estimate measures, in words.
+        ci95: 95% confidence interval of the estimate; None if the data do not vary.
         p: two-sided p value.
         method: the method of the test.
         reason: why a t-test replaces the model; empty if it does not.
@@ -47,20 +47,20 @@ class Effect(Record):
 
 
 def hint_effect(rows: pl.DataFrame, hinted: Collection[str]) -> Effect | None:
-    """Test with a paired t-test over photos whether prompts with a hint have another accuracy than prompts without one.
+    """Test with a paired t-test over photos whether accuracy differs between prompts with and without a hint.
 
-    The test uses each photo's accuracy with the hinted prompts minus that with the others, over trials of the natural
-    and the congruent condition, as in the paper's section 4.
+    The test uses each photo's accuracy with the hinted prompts minus its accuracy with the other prompts, over trials
+    of the natural and the congruent condition, as in the paper's section 4.
 
     Args:
         rows: a respondent's trials, from `measures.with_measures`.
-        hinted: prompts with the hint.
+        hinted: IDs of the prompts with the hint.
 
     Returns:
         The effect; None if fewer than two photos have both kinds of prompts.
 
     Raises:
-        OptionError: if all or none of the prompts are hinted.
+        OptionError: if `hinted` is empty, contains all prompts of the trials, or contains an unknown prompt.
     """
     import polars as pl
 
@@ -92,16 +92,16 @@ def hint_effect(rows: pl.DataFrame, hinted: Collection[str]) -> Effect | None:
 
 
 def site_effect(rows: pl.DataFrame) -> tuple[Effect, ...]:
-    """Test whether wrongness depends on where photos were taken, and so on the background (A.7.8).
+    """Test whether wrongness depends on the site where photos were taken, and thus on the background (A.7.8).
 
-    The model is that of Proximity and View without interactions, with the site as an additional factor: each site is
-    compared with the first.
+    The model is that of the tests Proximity and View without interactions, with the site as an additional factor. Each
+    site is compared with the first in sorted order.
 
     Args:
         rows: a respondent's trials, from `measures.with_measures`.
 
     Returns:
-        One effect per site after the first; empty if there is only one site, or sites are not known.
+        One effect per site after the first; empty if there is only one site, or the site of a photo is unknown.
     """
     import polars as pl
 

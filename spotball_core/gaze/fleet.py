@@ -22,24 +22,24 @@ if TYPE_CHECKING:
     import polars as pl
 
 LARGEST: Final = 100.0
-"""Billions of parameters: larger models are outliers, which the paper excludes (A.6)."""
+"""Size in billions of parameters above which models are excluded as outliers, as in the paper (A.6)."""
 
 DAYS_A_YEAR: Final = 365.25
 
 
 class AgainstChance(Record):
-    """One respondent's accuracy compared with guessing.
+    """One respondent's accuracy compared with uniform guessing.
 
     Attributes:
         respondent: the respondent.
-        n_trials: number of trials; unmatched ones count as wrong.
+        n_trials: number of trials; unmatched choices count as wrong.
         accuracy: share of correct choices.
-        chance: accuracy of guessing, the mean of 1 / number of objects.
+        chance: expected accuracy of uniform guessing: the mean of 1 / number of objects over trials.
         z: z value of the two-sided test for proportions.
-        p: its p value.
-        p_holm: the p value after Holm's adjustment over the fleet.
+        p: p value of the z test.
+        p_holm: p value of the z test after Holm's adjustment over all respondents.
         p_exact: two-sided p value from the exact distribution of the number of correct guesses.
-        p_exact_holm: the exact p value after Holm's adjustment.
+        p_exact_holm: exact p value after Holm's adjustment over all respondents.
     """
 
     respondent: str
@@ -53,17 +53,17 @@ class AgainstChance(Record):
     p_exact_holm: float
 
     def above(self, p: float, alpha: float) -> bool:
-        """Return whether the accuracy is better than chance, by one of the p values."""
+        """Return whether accuracy is above chance and `p`, one of the record's p values, is below `alpha`."""
         return self.accuracy > self.chance and p < alpha
 
 
 class FleetAgainstChance(Record):
-    """A fleet compared with guessing.
+    """The accuracies of all respondents compared with uniform guessing.
 
     Attributes:
         alpha: p values below it are significant.
-        not_above: number of respondents that are not significantly better, by test: `z`, `z_holm`, `exact`,
-            `exact_holm`.
+        not_above: number of respondents whose accuracy is not significantly above chance, by test: `z`, `z_holm`,
+            `exact`, `exact_holm`.
         respondents: the tests of all respondents.
     """
 
@@ -73,7 +73,7 @@ class FleetAgainstChance(Record):
 
 
 def against_chance(rows: pl.DataFrame, *, alpha: float = 0.05) -> FleetAgainstChance:
-    """Test each respondent's accuracy against guessing (94 of the paper's 111 models were not above it).
+    """Test each respondent's accuracy against uniform guessing (94 of the paper's 111 models were not above it).
 
     Args:
         rows: trials of all respondents, from `measures.with_measures`.
@@ -115,18 +115,18 @@ def against_chance(rows: pl.DataFrame, *, alpha: float = 0.05) -> FleetAgainstCh
 
 
 class Trend(Record):
-    """The trend of accuracy with a variable, over a fleet of models (A.6).
+    """The trend of accuracy with a variable, over several models (A.6).
 
     Attributes:
         of: the variable.
-        n: number of models with a value.
-        n_left_out: number of models in the fleet without a value, or that are outliers.
+        n: number of models in the fit.
+        n_left_out: number of excluded models: those without a value of the variable, and outliers.
         slope: slope of the regression line, in accuracy per year or per billion parameters.
-        ci95: its interval.
+        ci95: 95% confidence interval of the slope.
         r: Pearson's correlation.
         p: two-sided p value of slope and correlation.
         rho: Spearman's rank correlation.
-        p_rho: its p value.
+        p_rho: two-sided p value of the rank correlation.
     """
 
     of: str
@@ -141,13 +141,13 @@ class Trend(Record):
 
 
 def trend(of: str, x: ArrayLike, accuracy: ArrayLike, *, n_left_out: int = 0) -> Trend | None:
-    """Fit a line through accuracies; return None for fewer than three models, or if x or accuracy does not vary.
+    """Return the trend of accuracy with x; None for fewer than three models, or if x or accuracy does not vary.
 
     Args:
         of: the name of x.
-        x: shape (n,).
-        accuracy: shape (n,).
-        n_left_out: number of models without x.
+        x: value of the variable for each model, shape (n,).
+        accuracy: accuracy of each model, shape (n,).
+        n_left_out: number of excluded models, which the result contains.
     """
     from scipy import stats
 
@@ -171,11 +171,11 @@ def trend(of: str, x: ArrayLike, accuracy: ArrayLike, *, n_left_out: int = 0) ->
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """Known facts about a model.
+    """Release date and size of a model.
 
     Attributes:
-        released: its release date.
-        parameters: number of parameters in billions.
+        released: release date; None if unknown.
+        parameters: number of parameters in billions; None if unknown.
     """
 
     released: date | None
@@ -183,12 +183,13 @@ class ModelFacts:
 
 
 def read_models(path: str | Path) -> dict[str, ModelFacts]:
-    """Read facts about models from a CSV file: `respondent`, `released` (2025-11-30) and `parameters` (billions).
+    """Read `respondent`, `released` (such as 2025-11-30) and `parameters` (in billions) of models from a CSV file.
 
-    `released` and `parameters` may be empty or missing.
+    Return the facts by respondent. `released` and `parameters` may be empty or missing.
 
     Raises:
-        InputError: with all problems: file, line, field, value found and value expected.
+        InputError: if the file cannot be read or has invalid values. It lists all problems with file, line, field,
+            value found and value expected.
     """
     import polars as pl
 
@@ -210,11 +211,12 @@ def read_models(path: str | Path) -> dict[str, ModelFacts]:
 
 
 def trends(accuracy: Mapping[str, float], models: Mapping[str, ModelFacts]) -> tuple[Trend, ...]:
-    """Fit accuracy against release date and against size, for the models with these facts.
+    """Return the trends of accuracy with release date and with size, over the models for which these are known.
 
     Args:
         accuracy: accuracy of each respondent.
-        models: known facts about them; models above `LARGEST` are excluded from the second fit.
+        models: release dates and sizes by respondent; models larger than `LARGEST` are excluded from the trend with
+            size.
     """
     with_facts = [(models[name], value) for name, value in accuracy.items() if name in models]
     dated = [(facts.released.toordinal() / DAYS_A_YEAR, value) for facts, value in with_facts if facts.released]
@@ -234,10 +236,10 @@ class TwoRespondents(Record):
     Attributes:
         a: the first respondent.
         b: the second respondent.
-        accuracy_a: share of correct choices of a.
-        accuracy_b: share of correct choices of b.
-        n_a: number of trials of a.
-        n_b: number of trials of b.
+        accuracy_a: share of correct choices of a, on photos that both answered.
+        accuracy_b: share of correct choices of b, on the same photos.
+        n_a: number of trials of a on these photos.
+        n_b: number of trials of b on these photos.
         z: z value of the two-proportion test with a pooled variance.
         p: two-sided p value.
     """
@@ -253,7 +255,7 @@ class TwoRespondents(Record):
 
 
 def compare_two(rows: pl.DataFrame, a: str, b: str) -> TwoRespondents:
-    """Test whether two respondents differ in accuracy: a two-proportion test on photos that both answered.
+    """Test with a two-proportion test, on photos that both answered, whether two respondents differ in accuracy.
 
     Args:
         rows: trials of all respondents, from `measures.with_measures`.
@@ -261,7 +263,7 @@ def compare_two(rows: pl.DataFrame, a: str, b: str) -> TwoRespondents:
         b: the second respondent.
 
     Raises:
-        OptionError: if one of them has no trials, or they share no photo.
+        OptionError: if one respondent has no trials, or no photo was answered by both.
     """
     import polars as pl
 

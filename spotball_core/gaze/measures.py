@@ -1,13 +1,13 @@
-r"""Compute measures of single trials and of many trials.
+r"""Compute measures of single trials, and shares of many trials with confidence intervals.
 
 With n objects in a row, the gaze target at position g, the head target at h and the choice at c (all from 0):
 
 - correct: c = g. An unmatched choice is wrong.
 - reach: the largest possible distance from g, $r = \max(g, n - 1 - g)$.
 - wrongness: $|c - g| / r$; undefined for an unmatched choice.
-- its expectation under chance: the mean of $|c - g| / r$ over all n choices.
+- expected wrongness under uniform guessing: the mean of $|c - g| / r$ over all n choices.
 - DistEyeHead: $|h - g|$.
-- DistToHeadTarget: $|c - h|$ over the largest possible distance from h.
+- DistToHeadTarget: $|c - h|$ divided by the largest possible distance from h.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _BLOCK: Final = 2_000_000
 
 
 def reach(n_objects: ArrayLike, place: ArrayLike) -> IntArray:
-    """Return the largest possible distance from a position.
+    """Return the largest possible distance from a position in a row of objects, in steps.
 
     Args:
         n_objects: number of objects.
-        place: the position that distances are measured from, from 0.
+        place: the position from which distances are measured; the first object is at 0.
 
     Examples:
         >>> reach([4, 4, 3], [0, 1, 1]).tolist()
@@ -52,7 +52,7 @@ def wrongness(n_objects: ArrayLike, gaze: ArrayLike, choice: ArrayLike) -> Float
     Args:
         n_objects: number of objects.
         gaze: position of the target, from 0.
-        choice: position of the choice; for an unmatched choice, NaN, which gives NaN.
+        choice: position of the chosen object, from 0. For an unmatched choice, pass NaN; the result is then NaN.
 
     Examples:
         The second of four objects is correct, the third was chosen:
@@ -65,7 +65,7 @@ def wrongness(n_objects: ArrayLike, gaze: ArrayLike, choice: ArrayLike) -> Float
 
 
 def expected_wrongness(n_objects: ArrayLike, gaze: ArrayLike) -> FloatArray:
-    """Return the mean wrongness of choosing each object equally often.
+    """Return the wrongness that is expected if each object is chosen equally often.
 
     Args:
         n_objects: number of objects.
@@ -84,14 +84,15 @@ def expected_wrongness(n_objects: ArrayLike, gaze: ArrayLike) -> FloatArray:
 
 
 def with_measures(trials: pl.DataFrame) -> pl.DataFrame:
-    """Add the measures to each trial.
+    """Add the measures of single trials to a table of trials.
 
     Args:
         trials: trials with `n_objects`, `gaze`, `head` and `choice`, as in `Trials.frame`.
 
     Returns:
-        The same rows with `correct` (0 or 1), `reach`, `wrongness`, `expected_wrongness`; and, null in the natural
-        condition, `dist_eye_head`, `head_reach`, `dist_to_head`, `expected_dist_to_head` and `is_head`.
+        The same rows with the columns `correct` (0 or 1), `reach`, `wrongness` and `expected_wrongness`, and with
+        `dist_eye_head`, `head_reach`, `dist_to_head`, `expected_dist_to_head` and `is_head`, which are null in the
+        natural condition.
     """
     import polars as pl
 
@@ -118,11 +119,11 @@ def with_measures(trials: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class Share:
-    """A share with its interval.
+    """A share with its confidence interval.
 
     Attributes:
         value: the share, from 0 to 1.
-        ci95: its 95% interval; None if there is none.
+        ci95: 95% confidence interval; None without resamples.
         n_trials: number of trials.
         n_stimuli: number of photos.
         interval: the method of the interval: `bootstrap` over photos, or `wilson` if each photo has one trial or all
@@ -137,12 +138,12 @@ class Share:
 
 
 def wilson(successes: float, n: int) -> tuple[float, float]:
-    r"""Return Wilson's score interval of a share.
+    r"""Return Wilson's 95% score interval of a share.
 
     $\frac{\hat p + z^2 / 2n \pm z \sqrt{\hat p (1 - \hat p) / n + z^2 / 4n^2}}{1 + z^2 / n}$
 
     Args:
-        successes: number of successes, or their sum.
+        successes: number of successes; it may be fractional if trials are partly successful.
         n: number of trials; at least 1.
 
     Examples:
@@ -160,10 +161,10 @@ def wilson(successes: float, n: int) -> tuple[float, float]:
 
 
 def share(values: ArrayLike, stimulus: ArrayLike, *, resamples: int = 1000, seed: int = 0) -> Share:
-    """Return the mean of values between 0 and 1, with an interval over photos.
+    """Return the mean of values between 0 and 1, with a 95% confidence interval over photos.
 
     Trials with the same photo are not independent, so the bootstrap draws photos with all their trials. If each photo
-    has one trial, there are no clusters, and the interval is Wilson's.
+    has one trial, or all photos have the same share, the interval is Wilson's.
 
     Args:
         values: shape (n,), at least one value.
@@ -192,11 +193,11 @@ def share(values: ArrayLike, stimulus: ArrayLike, *, resamples: int = 1000, seed
 
 
 def accuracy_by_objects(trials: pl.DataFrame, *, resamples: int = 1000, seed: int = 0) -> dict[int, Share]:
-    """Compute the accuracy for each number of objects (Table 1).
+    """Return the accuracy for each number of objects (Table 1).
 
     Args:
         trials: trials from `with_measures`.
-        resamples: number of bootstrap resamples.
+        resamples: number of bootstrap resamples of the photos.
         seed: seed of all random draws.
     """
     import polars as pl

@@ -1,4 +1,4 @@
-"""Run tests that need no model: tests of means, of shares, and of many p values at once."""
+"""Run tests of means and of shares without a mixed model, and adjust p values for several tests."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Mean:
 
     Attributes:
         estimate: the mean or the difference.
-        se: its standard error.
-        t: their ratio; None if nothing varies.
+        se: standard error of the estimate.
+        t: estimate divided by standard error; None if the values do not vary.
         df: degrees of freedom.
         p: p value of the test, one-sided or two-sided as requested.
-        ci95: two-sided interval; None if nothing varies.
+        ci95: two-sided 95% confidence interval; None if the values do not vary.
         n: number of values; for two groups, of the smaller group.
     """
 
@@ -50,7 +50,7 @@ def one_sample(values: ArrayLike, null: float = 0.0, sides: Sides = "two-sided")
     If all values are equal and differ from the null, p is 0 (or 1 on the other side).
 
     Args:
-        values: shape (n,).
+        values: the sample, shape (n,).
         null: the mean under the null hypothesis; the estimate is the difference from it.
         sides: `greater` tests whether the mean is above the null.
 
@@ -66,10 +66,10 @@ def one_sample(values: ArrayLike, null: float = 0.0, sides: Sides = "two-sided")
 
 
 def mean_share(values: ArrayLike) -> tuple[float, float] | None:
-    """Return a 95% interval of the mean of shares, within 0 and 1; None for fewer than two values or equal shares.
+    """Return a 95% confidence interval of a mean share; None for fewer than two values, or if all are equal.
 
-    It is Student's interval of the log odds, transformed back. If a share is 0 or 1, it is the interval of the shares
-    themselves, clipped to 0 and 1.
+    It is Student's interval of the log odds, transformed back. If a share is 0 or 1, its log odds are infinite, so
+    Student's interval of the shares is used, clipped to 0 and 1.
 
     Args:
         values: shape (n,), from 0 to 1.
@@ -91,11 +91,11 @@ def mean_share(values: ArrayLike) -> tuple[float, float] | None:
 
 
 def welch(a: ArrayLike, b: ArrayLike) -> Mean | None:
-    """Run Welch's two-sided test of mean(a) - mean(b); return None if either has fewer than two values.
+    """Run Welch's two-sided test of mean(a) - mean(b); return None if a group has fewer than two values.
 
     Args:
-        a: shape (n,).
-        b: shape (m,).
+        a: values of the first group, shape (n,).
+        b: values of the second group, shape (m,).
     """
     x, y = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     if min(len(x), len(y)) < 2:
@@ -106,15 +106,15 @@ def welch(a: ArrayLike, b: ArrayLike) -> Mean | None:
 
 
 def regression_slope(x: ArrayLike, y: ArrayLike, others: Sequence[ArrayLike] = ()) -> Mean | None:
-    """Return the slope of y by x in a linear regression with other columns, with the two-sided test that it is 0.
+    """Return the slope of y on x in a linear regression with covariates, and the two-sided test that it is 0.
 
     Args:
-        x: shape (n,).
-        y: shape (n,).
-        others: further columns, each of shape (n,); redundant columns are excluded.
+        x: the predictor, shape (n,).
+        y: the outcome, shape (n,).
+        others: the covariates, each of shape (n,); redundant covariates are excluded.
 
     Returns:
-        The slope; None for fewer values than columns, or if x does not vary given the others.
+        The slope; None if there are too few values for the number of columns, or if the covariates determine x.
     """
     from scipy.linalg import qr
 
@@ -150,12 +150,12 @@ def _student(estimate: float, se: float, df: float, n: int, sides: Sides) -> Mea
 def equivalence_p(estimate: float, se: float, margin: float, df: float | None = None) -> float:
     """Return the p value of two one-sided tests (TOST) that an estimate is within a margin of 0.
 
-    A small p is evidence of equality within the margin. It is below 0.05 exactly if the 90% interval is within the
-    margin.
+    A small p is evidence of equality within the margin. It is below 0.05 if and only if the 90% confidence interval is
+    within the margin.
 
     Args:
         estimate: the estimate to test.
-        se: its standard error; 0 for an estimate without error.
+        se: standard error of the estimate; 0 for an estimate without error.
         margin: largest absolute value that counts as equal to 0; above 0.
         df: degrees of freedom of Student's distribution; None for the normal distribution.
 
@@ -173,11 +173,11 @@ def equivalence_p(estimate: float, se: float, margin: float, df: float | None = 
 
 @dataclass(frozen=True)
 class Proportions:
-    """A test of shares.
+    """The result of a z test of one or two shares.
 
     Attributes:
-        estimate: the share minus the value it is compared with.
-        z: the standardized estimate; None if nothing can vary.
+        estimate: the share minus the probability or the share with which it is compared.
+        z: the estimate divided by its standard error; None if the standard error is 0.
         p: two-sided p value.
     """
 
@@ -208,13 +208,13 @@ def proportion_z(successes: float, n: int, chance: float) -> Proportions:
 def two_proportions(successes_a: float, n_a: int, successes_b: float, n_b: int) -> Proportions:
     r"""Run the two-sided z test of two shares with a pooled variance, such as accuracies at two resolutions.
 
-    $z = (\hat p_a - \hat p_b) / \sqrt{\hat p (1 - \hat p) (1/n_a + 1/n_b)}$ with $\hat p$ the share of both together.
+    $z = (\hat p_a - \hat p_b) / \sqrt{\hat p (1 - \hat p) (1/n_a + 1/n_b)}$ where $\hat p$ is the pooled share.
 
     Args:
-        successes_a: number of successes of the first.
-        n_a: number of trials of the first.
-        successes_b: number of successes of the second.
-        n_b: number of trials of the second.
+        successes_a: number of successes in the first group.
+        n_a: number of trials in the first group.
+        successes_b: number of successes in the second group.
+        n_b: number of trials in the second group.
 
     Examples:
         >>> round(two_proportions(39, 100, 45, 100).p, 3)
@@ -267,8 +267,8 @@ def sum_of_chances(groups: Sequence[tuple[int, float]]) -> FloatArray:
 def exact_p(successes: int, groups: Sequence[tuple[int, float]], sides: Sides = "two-sided") -> float:
     """Return the exact p value of a number of successes under chance.
 
-    The two-sided p value is the probability of all numbers of successes that are no more likely than this one. With
-    equal probabilities, this is the exact binomial test.
+    The two-sided p value is the total probability of all numbers of successes that are at most as likely as this one.
+    If all trials have the same probability of success, this is the exact binomial test.
 
     Args:
         successes: number of successes.

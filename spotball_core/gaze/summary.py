@@ -1,4 +1,4 @@
-"""The first screen of a gaze analysis: the types in one sentence, and a table that fits 80 columns."""
+"""Summarize a gaze analysis: the types in one sentence, and a table that fits 80 columns."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ MORE = (
 )
 
 _NAMED = 3
-"""Respondents of one type that the headline names, at most."""
+"""Maximum number of respondents that the headline names for each type."""
 
 _LONGEST = 24
-"""Characters of a name in the headline, at most."""
+"""Maximum number of characters of a name in the headline."""
 
 
 def headline(report: GazeReport) -> str:
@@ -34,11 +34,11 @@ def headline(report: GazeReport) -> str:
 
 
 def to_summary(report: GazeReport, *, to_terminal: bool = False) -> str:
-    """Write the headline, one row per respondent, the warnings, where the rest is, and the signature.
+    """Return the headline, a table with one row per respondent, the warnings, notes, and the signature as text.
 
     Args:
         report: the report of the analysis.
-        to_terminal: whether the text may be as wide as the terminal that standard output is.
+        to_terminal: whether the text uses the width of the terminal, if standard output is a terminal.
     """
     against = {result.respondent: result for result in report.fleet.against_chance.respondents}
     rows = []

@@ -30,7 +30,7 @@ def to_markdown(report: GazeReport) -> str:
 
 
 def tables(report: GazeReport) -> Iterator[Titled]:
-    """Yield Tables 1 and 2 for the given data, the numbers of every test, and the other checks."""
+    """Yield Tables 1 and 2, the cue model, the numbers of every test, comparisons of respondents, and other checks."""
     yield _accuracy(report)
     yield _types(report)
     yield mechanism_table([(result.respondent, result.mechanism) for result in report.respondents])
@@ -40,22 +40,22 @@ def tables(report: GazeReport) -> Iterator[Titled]:
 
 
 def mark(finding: Finding) -> str:
-    """Return the sign of a verdict in a table; for Test 4, the type that it supports."""
+    """Return the sign of a verdict in tables (+, - or ?); for Test 4, the type that it supports."""
     return finding.supports or MARKS[finding.verdict]
 
 
 def sizes(report: GazeReport) -> list[str]:
-    """Return all numbers of objects, in order."""
+    """Return all numbers of objects for which there are accuracies, in ascending order."""
     return sorted({n for result in report.respondents for n in result.accuracy}, key=int)
 
 
 def scaled(value: float) -> str:
-    """Format an estimate for a table."""
+    """Format an estimate for a table, with its sign and three decimals."""
     return f"{value:+.3f}"
 
 
 def ends(ci95: Interval | None) -> str:
-    """Format an interval for a table."""
+    """Format an interval for a table; return an empty text for None."""
     return f"[{ci95[0]:+.3f}, {ci95[1]:+.3f}]" if ci95 else ""
 
 
@@ -88,7 +88,7 @@ def _accuracy(report: GazeReport) -> Titled:
 
 
 def published_accuracy(n: str) -> tuple[str, str]:
-    """Return the published people's accuracy in percent with n objects, and about how many trials it rests on.
+    """Return people's published accuracy for n objects in percent, and its number of trials; empty if unknown.
 
     Args:
         n: number of objects.

@@ -1,4 +1,4 @@
-"""Fit the cue model to all respondents in a file; this defines the format of `spotball gaze weights --format json`."""
+"""Fit the cue model to all respondents, and define the result that `spotball gaze weights --format json` writes."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ SCHEMA_VERSION: Final = 1
 
 
 class RespondentWeights(Record):
-    """The result for one respondent.
+    """The cue model of one respondent, or the reason why there is none.
 
     Attributes:
-        respondent: its name.
-        n_trials: number of its trials; `mechanism` states how many the cue model uses.
-        mechanism: the cue model; None if the trials do not allow one.
-        reason: why there is no cue model.
+        respondent: name of the respondent.
+        n_trials: number of the respondent's trials; `mechanism` states how many the cue model uses.
+        mechanism: the fitted cue model; None if it was not fitted.
+        reason: why the cue model was not fitted; None if it was.
     """
 
     respondent: str
@@ -38,11 +38,11 @@ class RespondentWeights(Record):
 
 
 class GazeWeights(Record):
-    """The cue model of every respondent.
+    """The cue models of all respondents.
 
     Attributes:
-        respondents: the respondents, in the order of the file.
-        warnings: respondents without a cue model, with the reason.
+        respondents: the results of the respondents, in the order of the file.
+        warnings: one text per respondent without a cue model, with the reason.
         signature: version, data and seed.
     """
 
@@ -97,25 +97,25 @@ def _weights(task: _WeightsTask) -> RespondentWeights:
 
 
 def weights_as_text(weights: GazeWeights, *, to_terminal: bool = False) -> str:
-    """Return the result as text tables.
+    """Return the cue models as text tables.
 
     Args:
-        weights: the result.
-        to_terminal: whether tables use the width of the terminal; otherwise they have full width.
+        weights: the cue models of all respondents.
+        to_terminal: whether tables use the width of the terminal, if standard output is a terminal.
     """
     return tables_as_text(_tables(weights), "\n".join(_foot(weights)), to_terminal=to_terminal)
 
 
 def weights_as_markdown(weights: GazeWeights) -> str:
-    """Return the result as Markdown tables, followed by the signature."""
+    """Return the cue models as Markdown tables, followed by the signature."""
     return tables_as_markdown(_tables(weights), "\n".join(_foot(weights)))
 
 
 def mechanism_table(named: list[tuple[str, Mechanism | None]]) -> Titled:
-    """Return the table of mechanisms, one row per respondent.
+    """Return the table of the cue models, with one row per respondent.
 
     Args:
-        named: respondents and their mechanisms.
+        named: names of respondents with their cue models; None for a respondent without a cue model.
     """
     heads = ["respondent", "mechanism", "head's weight w (%)", "one cue alone q (%)", "noise (steps)", "lapses (%)"]
     rows = [

@@ -1,7 +1,7 @@
-"""BlazePose, MediaPipe's landmark model: its input, its output, and the mapping to COCO's keypoints.
+"""Run BlazePose, MediaPipe's landmark model, and convert its landmarks to COCO's keypoints.
 
 Bazarevsky et al. (2020), BlazePose: On-device Real-time Body Pose Tracking, https://arxiv.org/abs/2006.10204. OpenCV
-runs the weights in MediaPipe's package, so MediaPipe does not need to be installed.
+runs the weights, which are part of MediaPipe's package, so MediaPipe does not need to be installed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _GET_IT = "Download the weights with: pip download --no-deps mediapipe==0.10.14"
 
 @dataclass(frozen=True)
 class BlazePose:
-    """The landmark model.
+    """BlazePose's landmark model, run by OpenCV.
 
     Attributes:
         net: OpenCV's network.
@@ -50,7 +50,7 @@ class BlazePose:
         """Read weights from MediaPipe's wheel, or from a file such as pose_landmark_full.tflite.
 
         Raises:
-            OptionError: if the file has no such weights.
+            OptionError: if the file does not exist, or does not contain the weights of BlazePose.
             MissingExtraError: if OpenCV is not installed.
         """
         cv2 = opencv()
@@ -79,11 +79,10 @@ class BlazePose:
 
         Returns:
             The landmarks, shape (39, 4): x and y in pixels of the crop, and the probabilities that the landmark is
-                visible and that
-            it is within the crop; and the probability that there is a person.
+            visible and that it is within the crop; and the probability that there is a person.
 
         Raises:
-            ValueError: if the network's output has another format.
+            ValueError: if the network does not return 39 x 5 numbers for landmarks and one number for the person.
         """
         pixels = np.ascontiguousarray(crop.transpose(2, 0, 1)[None], dtype=np.float32) / np.float32(255)
         self.net.setInput(pixels)
@@ -97,22 +96,20 @@ class BlazePose:
 
 
 def coco_keypoints(landmarks: FloatArray) -> FloatArray:
-    """Return COCO's 17 keypoints among BlazePose's landmarks.
+    """Convert BlazePose's landmarks to COCO's 17 keypoints.
 
     Args:
         landmarks: shape (39, 4): x, y, and the probabilities of being visible and present.
 
     Returns:
-        Shape (17, 3): x, y, and the confidence, which is the product of the two.
+        Shape (17, 3): x, y, and the confidence, which is the product of the two probabilities.
     """
     chosen = landmarks[list(COCO_LANDMARKS)]
     return np.concatenate([chosen[:, :2], chosen[:, 2:3] * chosen[:, 3:4]], axis=1)
 
 
 def mirrored(keypoints: FloatArray) -> FloatArray:
-    """Return keypoints of a mirrored crop, shape (17, 3), as keypoints of the crop: swap left and right, and
-    reverse x.
-    """
+    """Convert keypoints of a mirrored crop, shape (17, 3), to the original crop: reverse x, swap left and right."""
     swapped = keypoints[[0, *(place + (1 if place % 2 else -1) for place in range(1, len(KEYPOINT_NAMES)))]]
     swapped[:, 0] = SIZE - swapped[:, 0]
     return swapped
@@ -123,8 +120,8 @@ class SquareCrop:
     """A square part of an image around a player, scaled to the input's size.
 
     Attributes:
-        left, top: its corner in the image in pixels. It may be outside.
-        side: its side length in the image in pixels.
+        left, top: position of the square's top left corner in pixels of the image; it may be outside the image.
+        side: side length of the square in pixels of the image.
     """
 
     left: float

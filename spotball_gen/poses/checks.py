@@ -15,7 +15,7 @@ CONFIDENT = 0.3
 """Minimum confidence of a keypoint to count in the checks."""
 
 FEWEST = 3
-"""Minimum number of confident keypoints near the player's box."""
+"""Minimum number of confident keypoints near the player's box; a player with fewer has no pose."""
 
 SAME_BODY = 0.75
 """Two poses with a higher object keypoint similarity belong to the same body."""
@@ -28,8 +28,7 @@ def checked(estimate: Estimate, scene: Scene) -> Estimate:
     """Return an estimate without implausible keypoints and poses.
 
     1. A keypoint outside the image, or outside the player's box enlarged by `BOX_MARGIN`, counts as not detected: it
-       belongs to
-       another person or was guessed.
+       belongs to another person or was guessed.
     2. A player with fewer than `FEWEST` remaining confident keypoints has no pose.
     3. If the poses of two players belong to the same body, only the player whose box fits the pose better keeps it.
 
@@ -48,7 +47,7 @@ def checked(estimate: Estimate, scene: Scene) -> Estimate:
 
 
 def keypoint_similarity(pose: FloatArray, others: FloatArray, area: float) -> FloatArray:
-    """Return COCO's similarity of each keypoint: exp(-d^2 / (2 area (2 sigma)^2)) at a distance d.
+    """Return COCO's similarity of each keypoint in two poses, exp(-d^2 / (2 area (2 sigma)^2)) at a distance d.
 
     Args:
         pose: shape (17, 3).
@@ -66,7 +65,7 @@ def keypoint_similarity(pose: FloatArray, others: FloatArray, area: float) -> Fl
 def similarity(pose: FloatArray, others: FloatArray, area: float) -> FloatArray:
     """Return the object keypoint similarity of a pose with other poses: 1 for equal poses, 0 for distant poses.
 
-    It is COCO's measure over the keypoints that are confident in both poses, or NaN.
+    It is COCO's measure over the keypoints that are confident in both poses; NaN if there are none.
 
     Args:
         pose: shape (17, 3).

@@ -55,9 +55,9 @@ class _Result(_Entry):
 def read_people(path: Path, score: float) -> dict[str, list[Person]]:
     """Return the people of each image, by the image's name in the file.
 
-    The third number of a keypoint is its confidence. If a file contains only the numbers 0, 1 and 2 there, including a
-    2, they are COCO's flags, and the confidences are 0, 0.5 (hidden) and 1. Confidences in `keypoint_scores`, as in
-    exports of `spotball gen`, replace both.
+    The third number of a keypoint is its confidence. If these numbers are only 0, 1 and 2 in the whole file, with at
+    least one 2, they are COCO's visibility flags, and are converted to the confidences 0, 0.5 (hidden) and 1.
+    Confidences in `keypoint_scores`, as in exports of `spotball gen`, replace the third numbers.
 
     Args:
         path: the file.
@@ -105,7 +105,7 @@ def image_names(sport: str, image: str, path: str | None) -> tuple[str, ...]:
 
 
 class _Reader:
-    """Reads one file and collects its problems."""
+    """Read one file, and collect its problems."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -26,10 +26,10 @@ from spotball_gen.poses.estimator import Estimate, PoseEstimator, make_estimator
 from spotball_gen.poses.report import PosesReport, image_poses, poses_report
 
 REPORT: Final = "poses.json"
-"""File with the counts in the new dataset."""
+"""Name of the file with the counts of poses in the new dataset."""
 
 DRAWINGS: Final = "poses"
-"""Folder with the drawings in the new dataset."""
+"""Name of the folder with drawings of the poses in the new dataset."""
 
 _RECORDS = (CARD, SPLITS)
 """Further files of a generated dataset that exports need."""
@@ -44,7 +44,7 @@ def add_poses(
     draw: bool = False,
     on_progress: OnProgress = ignore_progress,
 ) -> PosesReport:
-    """Write a copy of a dataset whose players have keypoints.
+    """Write a copy of a dataset with estimated keypoints of the players, and return the counts of poses.
 
     The new folder has the scenes with `player_keypoints`, the images, the responses, and the counts in poses.json. For
     a generated dataset, it also has the card and the split. Existing keypoints are replaced. If the command is
@@ -52,15 +52,15 @@ def add_poses(
 
     Args:
         dataset: a folder with scenes.jsonl.
-        kind: kind of the estimator: `file`, `yolov8-pose-onnx`, `mediapipe`, or one of another package.
-        out: a folder that does not exist, is empty, or is an earlier result.
+        kind: kind of the estimator: `file`, `yolov8-pose-onnx`, `mediapipe`, or a kind that another package registers.
+        out: the new folder: it must not exist, be empty, or contain an earlier result.
         options: options of the estimator.
         draw: also write a drawing of the poses in each image with players, to poses/SPORT/IMAGE.png.
         on_progress: called with the number of finished images and their total.
 
     Raises:
         InputError: if the dataset or the estimator's file cannot be read.
-        OptionError: if the estimator is unknown, if it cannot use the options, or if `out` cannot be replaced.
+        OptionError: if the estimator is unknown, if its options are invalid, or if `out` cannot be replaced.
         MissingExtraError: if the estimator needs a package that is not installed.
     """
     options = options or {}

@@ -35,7 +35,7 @@ class Estimate:
 
     Attributes:
         keypoints: shape (n_players, 17, 3): x and y in pixels, confidence in [0, 1]; NaN rows if no pose was found.
-        failures: why a player has no pose, by the player's index; exactly the players with NaN rows.
+        failures: why a player has no pose, by the player's index, for every player with NaN rows.
         unmatched: number of detected people who match no player.
     """
 
@@ -45,7 +45,7 @@ class Estimate:
 
 
 class PoseEstimator(Protocol):
-    """A kind of pose estimator, created from its settings. The entry point refers to the class."""
+    """Interface of a pose estimator, which is created from its settings. Entry points refer to its class."""
 
     Settings: ClassVar[type[PoseSettings]]
     """The pydantic model that validates `--file` (as `file`) and `--option KEY=VALUE`."""
@@ -69,15 +69,15 @@ class PoseEstimator(Protocol):
 
 
 def kinds() -> tuple[str, ...]:
-    """Return the names of all installed kinds, sorted."""
+    """Return the sorted names of all installed kinds of pose estimators."""
     return registered_names(GROUP)
 
 
 def make_estimator(kind: str, options: Mapping[str, str], scenes: Sequence[Scene]) -> PoseEstimator:
-    """Return an estimator of a kind, with options as text, for the scenes of a dataset.
+    """Create a pose estimator of the given kind, with options as text, for the scenes of a dataset.
 
     Raises:
-        OptionError: if the kind is unknown, or if it cannot use the options.
+        OptionError: if the kind is unknown, or if an option is unknown, missing or invalid.
         MissingExtraError: if the kind needs a package that is not installed.
     """
     make: type[PoseEstimator] = load_registered(GROUP, "kind of pose estimator", kind)

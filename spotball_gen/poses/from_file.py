@@ -23,7 +23,7 @@ class FileSettings(PoseSettings):
         file: the JSON file.
         score: people with a lower score are ignored.
         overlap: minimum intersection over union of a person's box and a player's box.
-        inside: minimum share of a person's keypoints in the player's box, if the file has no boxes.
+        inside: minimum share of a person's keypoints in the player's box, for people without a box.
         other_images: whether keypoints of images that are not in the dataset are an error.
     """
 
@@ -35,10 +35,11 @@ class FileSettings(PoseSettings):
 
 
 class FromFile:
-    """Match the people in a file to the players.
+    """Match the people in a file of keypoints to the players.
 
     Raises:
-        InputError: if the file cannot be read, or if it has an image that is not in the dataset.
+        InputError: if the file cannot be read, or if it has people in an image that is not in the dataset and
+            `other_images` is `error`.
         OptionError: if an image in the file could belong to two scenes.
     """
 

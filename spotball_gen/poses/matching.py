@@ -62,7 +62,7 @@ def match(people: Sequence[Person], boxes: FloatArray, *, overlap: float, inside
 
 
 def overlaps(box: FloatArray, boxes: FloatArray) -> FloatArray:
-    """Return the intersection over union of a box with others, shape (n,); 0 where both have no area.
+    """Return the intersection over union of one box with each of several boxes, shape (n,); 0 if both have no area.
 
     Args:
         box: x1, y1, x2, y2, shape (4,).

@@ -18,7 +18,7 @@ from spotball_gen.poses.checks import SIGMAS, keypoint_similarity
 from spotball_gen.poses.estimator import Estimate, FailureReason, PoseSettings, no_pose
 
 _LEFT, _RIGHT = [5, 11], [6, 12]
-"""Indices of shoulder and hip, per side."""
+"""Indices of shoulder and hip, on the left and on the right."""
 
 
 class MediaPipeSettings(PoseSettings):
@@ -29,8 +29,8 @@ class MediaPipeSettings(PoseSettings):
         person: minimum probability, according to the model, that a crop shows a person.
         enlarge: side of the square crop, as a multiple of the longer side of the player's box. MediaPipe's own crops
             are about 1.45 times the box. On the published soccer images, 1.5 finds most players.
-        mirror: also process the mirrored crop, and reduce the confidence of keypoints on which both differ. This
-            doubles the time.
+        mirror: also process the mirrored crop, and reduce the confidence of keypoints on which the two estimates
+            differ. This doubles the time.
     """
 
     file: Path
@@ -56,7 +56,7 @@ class MediaPipe:
         """Estimate one pose per player.
 
         Raises:
-            OptionError: if the file has no such weights.
+            OptionError: if the file does not exist, or does not contain the weights of BlazePose.
             MissingExtraError: if OpenCV is not installed.
         """
         assert image is not None
@@ -96,8 +96,8 @@ def agreed(first: FloatArray, second: FloatArray, area: float) -> FloatArray:
     positions of left and right coincide, and the direction of the torso is unknown.
 
     Args:
-        first: shape (17, 3).
-        second: shape (17, 3).
+        first: keypoints of the first estimate, shape (17, 3).
+        second: keypoints of the second estimate, shape (17, 3).
         area: area of the player's box in square pixels.
     """
     mean: FloatArray = (first + second) / 2

@@ -26,13 +26,13 @@ class PoseFailure(Record):
 
 
 class ImagePoses(Record):
-    """Counts of one image.
+    """Counts of players with and without a pose in one image.
 
     Attributes:
-        n_players: players with a box.
-        n_poses: players with a pose.
-        failures: players without a pose.
-        unmatched: detected people who match no player, such as spectators.
+        n_players: number of players with a box.
+        n_poses: number of players with a pose.
+        failures: the players without a pose.
+        unmatched: number of detected people who match no player, such as spectators.
     """
 
     sport: Identifier
@@ -44,18 +44,18 @@ class ImagePoses(Record):
 
 
 class PosesReport(Record):
-    """Settings of a pose estimation, and the players without a pose.
+    """Settings of a pose estimation, and counts of players with and without a pose.
 
     Attributes:
-        estimator: the kind, as in --with.
-        version: version of the kind; it changes whenever results may differ.
-        options: the options, as text.
-        n_images: images in the dataset.
-        n_without_players: images without boxes of players, which have no poses.
-        n_players: players with a box.
-        n_poses: players with a pose.
+        estimator: kind of the estimator, as in the option `--with`.
+        version: version of the estimator; it changes whenever results may differ.
+        options: options of the estimator, as text.
+        n_images: number of images in the dataset.
+        n_without_players: number of images without boxes of players, which have no poses.
+        n_players: number of players with a box.
+        n_poses: number of players with a pose.
         failures: number of players without a pose, by reason.
-        unmatched: detected people who match no player.
+        unmatched: number of detected people who match no player.
         images: counts per image.
     """
 
@@ -73,7 +73,7 @@ class PosesReport(Record):
 
 
 def image_poses(scene: Scene, estimate: Estimate) -> ImagePoses:
-    """Return the counts of one image."""
+    """Return the counts of players with and without a pose in one image."""
     n_players = len(scene.boxes)
     return ImagePoses(
         sport=scene.sport,
@@ -86,7 +86,7 @@ def image_poses(scene: Scene, estimate: Estimate) -> ImagePoses:
 
 
 def poses_report(kind: str, version: str, options: Mapping[str, str], images: Sequence[ImagePoses]) -> PosesReport:
-    """Return the counts of all images."""
+    """Return the report, with the counts summed over all images."""
     reasons = Counter(failure.reason for image in images for failure in image.failures)
     return PosesReport(
         estimator=kind,

@@ -40,8 +40,8 @@ class YoloV8PoseSettings(PoseSettings):
         enlarge: size of a crop: it extends beyond the player's box by (enlarge - 1) / 2 of the box's longer side on
             each side. With 1.5, limbs beyond the box are in the crop, and the player still fills most of it.
         size: length in pixels of the image's longer side in the input, if the file does not fix it.
-        crop_size: the same for crops.
-        batch_size: crops per batch.
+        crop_size: length in pixels of a crop's longer side in the input, if the file does not fix it.
+        batch_size: number of crops per batch.
         device: `auto` is the GPU if there is one, otherwise the CPU.
     """
 
@@ -81,7 +81,7 @@ class YoloV8PoseOnnx:
         """Estimate the poses of the players in one image.
 
         Raises:
-            OptionError: if the file is not a suitable model.
+            OptionError: if the file is not a YOLOv8 pose model in the ONNX format.
         """
         assert image is not None
         settings = self.settings
@@ -143,7 +143,7 @@ class YoloV8PoseOnnx:
 
 
 def _window(box: FloatArray, enlarge: float, image: Image) -> tuple[int, int, int, int]:
-    """Return the part of the image that a crop shows, at least one pixel."""
+    """Return the part of the image that a crop shows, as x1, y1, x2, y2; it has at least one pixel."""
     height, width = image.shape[:2]
     (x, y), half = (box[:2] + box[2:]) / 2, (box[2:] - box[:2]) / 2
     margin = (enlarge - 1) * half.max()
@@ -155,7 +155,7 @@ def _window(box: FloatArray, enlarge: float, image: Image) -> tuple[int, int, in
 
 
 def _nearest(people: People, box: FloatArray) -> People:
-    """Return the person whose box fits a player's box best, or none."""
+    """Return the person whose box fits a player's box best; empty if there are no people."""
     if not len(people.boxes):
         return people
     best = slice(place := int(overlaps(box, people.boxes).argmax()), place + 1)

@@ -1,4 +1,4 @@
-"""Test with equivalence tests whether a respondent is at chance, which splits the type `gap without head bias`."""
+"""Test whether a respondent is at chance, to separate the type `at chance` from `gap without head bias`."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     import polars as pl
 
 MARGIN: Final = 0.05
-"""Maximum difference of shares from chance that counts as equal."""
+"""Largest difference between a share and chance that counts as equal."""
 
 
 class AtChance(Record):
-    """Whether gaze and head target are chosen as often as by uniform guessing.
+    """Result of the test whether gaze target and head target are chosen as often as by uniform guessing.
 
     Two one-sided tests (TOST) over photos at level 0.05 test that each share differs from chance by at most `margin`. A
-    nonsignificant difference is not enough.
+    nonsignificant difference from chance alone does not show this.
 
     Attributes:
         verdict: whether both shares equal chance within the margin.
         accuracy: accuracy minus chance, mean over photos of all conditions.
         accuracy_p: p value of its equivalence test.
         head: share of the head target minus chance, mean over incongruent photos; None without such photos.
-        head_p: p value of its equivalence test.
+        head_p: p value of its equivalence test; None without such photos.
         margin: largest difference that counts as equal.
     """
 

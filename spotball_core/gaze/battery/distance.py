@@ -1,12 +1,14 @@
-r"""Run Tests 2.4 and 3: whether a distance of the choice grows with the distance between eyes and head target.
+r"""Run Tests 2.4 and 3: whether choices are farther from a target if the eyes look farther from the head target.
 
 $$\mathrm{logit}\,E[D_i] = \mathrm{logit}\,E_0[D_i] + \mathrm{DistEyeHead}_i * \mathrm{proximity}_i + \mathrm{view}_i +
 \mathrm{place}_i + u$$
 
-D is wrongness (from the gaze target, Test 2.4) or DistToHeadTarget (Test 3), each as a share of the largest possible
-number of steps from its target. Place is a factor: the number of objects, and whether that target is at an end of the
-row or inside. Targets at an end allow larger distances, of which the same error is a smaller share. Without the factor,
-a noisy observer who follows only the head would seem to move away from the eyes.
+D is the distance of the choice from the gaze target (wrongness, Test 2.4) or from the head target (DistToHeadTarget,
+Test 3), as a share of the largest possible number of steps from that target. $E_0[D]$ is its expectation under uniform
+guessing, $u$ are the random intercepts, and $a * b$ stands for the effects of a and b and their interaction. Place is a
+factor: the number of objects, and whether that target is at an end of the row or inside. Targets at an end of the row
+allow larger distances, so the same error in steps is a smaller share. Without this factor, the eyes would seem to
+affect a noisy observer who follows only the head.
 """
 
 from __future__ import annotations
@@ -28,15 +30,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Distance:
-    """A distance of the choice, as a share of the largest possible distance.
+    """A measure of how far choices are from a target, as a share of the largest possible distance.
 
     Attributes:
         key: key of the test.
-        column: the column with the distance.
-        steps: the column with the largest possible distance.
-        expected: the column with its expectation under chance.
-        target: the target it is measured from: `gaze` or `head`.
-        title: its name in words.
+        column: the column with the distance, as a share.
+        steps: the column with the largest possible distance, in steps between objects.
+        expected: the column with the distance expected under uniform guessing.
+        target: the target from which the distance is measured: `gaze` or `head`.
+        title: name of the distance in sentences.
     """
 
     key: Key
@@ -52,7 +54,7 @@ def with_place(rows: pl.DataFrame, target: str) -> pl.DataFrame:
 
     Args:
         rows: trials.
-        target: `gaze` or `head`.
+        target: the target whose position is used: `gaze` or `head`.
     """
     import polars as pl
 
@@ -62,12 +64,12 @@ def with_place(rows: pl.DataFrame, target: str) -> pl.DataFrame:
 
 
 def grows_with_distance(rows: pl.DataFrame, distance: Distance, *, alpha: float = 0.05) -> Finding:
-    """Run Test 2.4 or Test 3.
+    """Test whether choices are farther from a target if the eyes look farther from the head target (Test 2.4 or 3).
 
     Args:
-        rows: a respondent's trials, with measures, of all conditions.
-        distance: the distance that may grow.
-        alpha: interactions are kept if their p value is below it.
+        rows: a respondent's trials of all conditions, from `measures.with_measures`.
+        distance: the tested distance: from the gaze target in Test 2.4, from the head target in Test 3.
+        alpha: interactions stay in the model if their p value is below it.
     """
     import polars as pl
 

@@ -1,24 +1,30 @@
-r"""Run Test 3 (whether the eyes matter) and Test 4 (whether choices are like a coin flip between the two targets).
+r"""Run Test 3 (whether the eyes affect choices) and Test 4 (whether choices look like coin flips between the targets).
 
-Test 3 is `distance.grows_with_distance` with DistToHeadTarget.
+Test 3 runs `distance.grows_with_distance` on DistToHeadTarget, the distance between choice and head target.
 
-Test 4 uses congruent and incongruent photos, separately for three and four objects, with DistEyeHead d as a factor:
-$\mathrm{logit}\,P(\text{head}) = \mathrm{DistEyeHead}_d * \mathrm{proximity} + \mathrm{view} + \mathrm{place} + u$. It
-compares all pairs of its marginal means, adjusted by Holm's method over the pairs of both sets together. For each
-number of objects, they support one type:
+Test 4 uses congruent and incongruent photos, separately for three and four objects. Its model is
+$\mathrm{logit}\,P(\text{head}) = \mathrm{DistEyeHead}_d * \mathrm{proximity} + \mathrm{view} + \mathrm{place} + u$,
+with a separate effect of each distance d between gaze target and head target (DistEyeHead), random intercepts $u$, and
+$a * b$ for the effects of a and b and their interaction. The test compares the marginal means of all pairs of
+distances. Holm's method adjusts the p values over the pairs of both numbers of objects. For each number of objects, the
+comparisons support one type:
 
-- eye-head ambivalent: the mean at 0 is significantly above every other, and no two others differ;
-- head-dominant: not ambivalent, some mean is significantly below one at a smaller distance, and none is above;
-- neither: all other cases; also instead of head-dominant if the head target is chosen less often than by chance when
+- eye-head ambivalent: the mean at distance 0 is significantly above every other mean, and no two other means differ
+  significantly;
+- head-dominant: the type is not eye-head ambivalent, at least one mean is significantly below a mean at a smaller
+  distance, and no mean is significantly above one;
+- neither: all other cases; it also replaces head-dominant if the head target is chosen less often than by chance when
   the eyes look elsewhere.
 
 A nonsignificant difference does not show that two means are equal. Each pair of means therefore also has an equivalence
-test (two one-sided tests, TOST): whether the difference is within `MARGIN` on the scale of log odds, or `SHARE_MARGIN`
-for shares. A note is added if Test 4 supports a coin although the means at distances above 0 are not shown to be equal,
-and if it does not although they are. The verdict remains that of the paper.
+test (two one-sided tests, TOST) of whether the difference is within `MARGIN` on the scale of log odds, or within
+`SHARE_MARGIN` for shares. A note is added if Test 4 supports `eye-head ambivalent` but the means at distances above 0
+are not shown to be equal, or if Test 4 does not support it but these means are shown to be equal. The note does not
+change the verdict, which follows the paper.
 
-If one set supports a type and the other supports neither, the result is that type. If they support different types, it
-is head-dominant: for a coin, head choices cannot become less frequent with the distance of the eyes.
+If one number of objects supports a type and the other supports neither, the result is that type. If they support
+different types, the result is head-dominant: under coin flips, head choices cannot become less frequent as the eyes
+look farther from the head target.
 """
 
 from __future__ import annotations
@@ -50,25 +56,25 @@ TO_HEAD = Distance("3", "dist_to_head", "head_reach", "expected_dist_to_head", "
 
 
 def gaze_responsiveness(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
-    """Run Test 3.
+    """Test whether choices are farther from the head target if the eyes look farther from it (Test 3).
 
     Args:
-        rows: a respondent's trials, with measures, of all conditions.
-        alpha: level of tests within the test.
+        rows: a respondent's trials of all conditions, from `measures.with_measures`.
+        alpha: interactions stay in the model if their p value is below it.
     """
     return grows_with_distance(rows, TO_HEAD, alpha=alpha)
 
 
 @dataclass(frozen=True)
 class Pair:
-    """The effect of the distance between eyes and head target on choices of the head target, for two distances.
+    """Difference in choices of the head target between two distances of the gaze target from the head target.
 
     Attributes:
         n_objects: number of objects.
         near: the smaller distance.
         far: the larger distance.
         drop: the head target's log odds (or share) at the smaller distance minus those at the larger.
-        p: two-sided p value, adjusted.
+        p: two-sided p value of the difference; `coin_flipping` adjusts it.
         p_equal: p value of the equivalence test, small if the difference is within the margin.
     """
 
@@ -99,7 +105,7 @@ def supported(pairs: Sequence[Pair], alpha: float) -> Supports:
 
 
 def together(supports: Sequence[Supports]) -> Supports:
-    """Return the type that the sets of three and of four objects support together.
+    """Combine the types that photos with three and photos with four objects support into one type.
 
     Examples:
         >>> together(["neither", "head-dominant"]), together(["eye-head ambivalent", "head-dominant"])
@@ -113,7 +119,7 @@ def together(supports: Sequence[Supports]) -> Supports:
 
 @dataclass(frozen=True)
 class _Set:
-    """Results for the photos with one number of objects: means, unadjusted pairs of means, and their models."""
+    """Results for photos with `n_objects` objects: means, pairs of means with unadjusted p values, and models."""
 
     n_objects: int
     means: list[dict[str, Any]]
@@ -124,11 +130,11 @@ class _Set:
 
 
 def coin_flipping(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
-    """Run Test 4. Unmatched choices are excluded.
+    """Test whether choices look like coin flips between gaze and head target (Test 4). Exclude unmatched choices.
 
     Args:
-        rows: a respondent's trials, with measures, of all conditions.
-        alpha: level for the pairs, after their adjustment.
+        rows: a respondent's trials of all conditions, from `measures.with_measures`.
+        alpha: level of the comparisons between distances, after the adjustment of their p values.
     """
     import polars as pl
 
@@ -212,7 +218,7 @@ def notes(verdict: Supports, pairs: Sequence[Pair], alpha: float) -> tuple[str, 
 
     Args:
         verdict: the type that Test 4 supports.
-        pairs: pairs of all sets.
+        pairs: pairs of distances for all numbers of objects.
         alpha: level of the equivalence tests.
     """
     apart = [pair for pair in pairs if pair.near > 0]

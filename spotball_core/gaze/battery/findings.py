@@ -1,4 +1,4 @@
-"""The records of a test: its verdict, its numbers, and the models behind them."""
+"""Records of a test's result: its verdict, its numbers, and the models behind them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ QUESTIONS: Final[dict[Key, str]] = {
     "3": "Do choices get farther from the head target as the eyes move away from it?",
     "4": "If the eyes look at another object, is the head target chosen equally often at all distances of the eyes?",
 }
-"""The question of each test; the verdict true means yes."""
+"""The question that each test answers; the verdict True means yes."""
 
 Method = Literal["GLMM", "logistic regression", "t-test", "z-test"]
 
@@ -52,13 +52,13 @@ class Coefficient(Record):
 
 
 class Interactions(Record):
-    """Whether a model needs its interactions: the likelihood-ratio test against the model without them.
+    """Likelihood-ratio test of whether a model needs its interactions.
 
     Attributes:
         without: formula of the model without interactions.
         chi2: chi-squared value of the test.
-        df: its degrees of freedom.
-        p: its p value.
+        df: degrees of freedom of the test.
+        p: p value of the test.
         needed: whether p is below alpha; the coefficients are then those of the model with interactions.
     """
 
@@ -73,15 +73,16 @@ class Model(_Sparse):
     """A fitted model.
 
     Attributes:
-        formula: formula of the most complex fixed effects; marginal means and slopes come from this model.
-        groups: standard deviation of each random intercept that was kept.
+        formula: formula with the most complex fixed effects that could be fitted; marginal means and slopes come from
+            this model.
+        groups: standard deviation of each random intercept that was kept, by grouping variable.
         dropped: random structures that were tried and rejected, with reasons.
         n_rows: number of fitted rows.
         log_likelihood: log likelihood by Laplace's approximation.
         converged: whether the fit converged.
         problem: why the model is not used; empty if it is used.
-        interactions: whether they are needed; None if there are none.
-        coefficients: coefficients of the reported model.
+        interactions: test of whether the interactions are needed; None if there are none or the test was not possible.
+        coefficients: fixed effects of the model with interactions if these are needed, else of the model without them.
     """
 
     formula: str
@@ -103,12 +104,12 @@ class Finding(_Sparse):
         question: the test's question.
         says: the answer in words, with its numbers.
         estimate: the tested quantity, on the scale named in `scale`.
-        ci95: its interval.
-        scale: the meaning of the estimate.
+        ci95: 95% confidence interval of the estimate.
+        scale: what the estimate measures, in words.
         p: p value of the test.
         p_adjusted: p value after the adjustment for several tests, if there is one.
-        as_asked: whether the estimate has the sign that the question asks for.
-        supports: for Test 4, the type that the numbers support.
+        as_asked: whether the estimate has the sign that the answer yes requires.
+        supports: for Test 4, the type that the numbers support; None for other tests.
         method: the method behind p.
         reason: why there is no verdict, or why a t-test replaces the model.
         notes: further remarks.
@@ -139,18 +140,18 @@ class Finding(_Sparse):
     models: tuple[Model, ...] = ()
 
     def decided(self, p: float, alpha: float, *, adjusted: bool) -> Finding:
-        """Return the finding with the verdict for a p value, which is stored if it was adjusted."""
+        """Return a copy with the verdict for a p value, which is stored in `p_adjusted` if `adjusted` is true."""
         verdict = bool(self.as_asked) and p < alpha
         return self.model_copy(update={"verdict": verdict, "p_adjusted": p if adjusted else None})
 
 
 def tested(key: Key, says: str, *, estimate: float, p: float, **more: Any) -> Finding:
-    """Return the finding of a test whose question asks for an estimate above 0, without its verdict yet."""
+    """Return a finding, without its verdict yet, for a test in which an estimate above 0 supports the answer yes."""
     return Finding(
         verdict=None, question=QUESTIONS[key], says=says, estimate=estimate, p=p, as_asked=estimate > 0, **more
     )
 
 
 def no_answer(key: Key, reason: str, **more: Any) -> Finding:
-    """Return the finding of a test without a verdict."""
+    """Return the finding of a test that has no verdict, with the reason."""
     return Finding(verdict=None, question=QUESTIONS[key], says=f"No answer: {reason}.", reason=reason, **more)

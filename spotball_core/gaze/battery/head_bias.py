@@ -1,16 +1,19 @@
-r"""Run Tests 2.1 to 2.4: whether the head affects choices where the eyes should decide.
+r"""Run Tests 2.1 to 2.4, which test whether the direction of the head biases choices.
 
-2.1: incongruent photos of more than two objects, choices of either target: $\mathrm{logit}\,P(\text{head}) = \beta_0 +
-\mathrm{proximity} + u$, with proximity centered; yes if $\beta_0 > 0$.
+Test 2.1 uses choices of gaze target or head target in incongruent photos of more than two objects. Its model is
+$\mathrm{logit}\,P(\text{head}) = \beta_0 + \mathrm{proximity} + u$, with proximity centered and random intercepts $u$.
+The answer is yes if $\beta_0$ is significantly above 0.
 
-2.2: photos that differ only in the eyes, with one prompt: by chance, k photos of n objects get the same answer with
-probability $n^{1-k}$; yes if the mean over combinations of (same − $n^{1-k}$) is above 0 (Student's one-sided test).
+Test 2.2 uses combinations of k photos of n objects that differ only in the eyes, answered to the same prompt. All k
+answers are the same by chance with probability $n^{1-k}$. The answer is yes if such agreement is significantly more
+frequent than by chance (Student's one-sided t-test of the mean of same − $n^{1-k}$, where same is 0 or 1).
 
-2.3: $\mathrm{logit}\,P(\text{correct}) = \mathrm{logit}\,(1/n) + \mathrm{congruent} * \mathrm{proximity} +
-\mathrm{view} + \mathrm{objects} + u$; yes if congruent photos have the higher marginal mean.
+The model of Test 2.3 is $\mathrm{logit}\,P(\text{correct}) = \mathrm{logit}\,(1/n) + \mathrm{congruent} *
+\mathrm{proximity} + \mathrm{view} + \mathrm{objects} + u$, where $a * b$ stands for the effects of a and b and their
+interaction. The answer is yes if congruent photos have a significantly higher marginal mean.
 
-2.4: wrongness as in Proximity, by $\mathrm{DistEyeHead} * \mathrm{proximity} + \mathrm{view} + \mathrm{place}$; yes if
-the marginal slope of DistEyeHead is above 0.
+Test 2.4 models wrongness as the test Proximity does, with the effects $\mathrm{DistEyeHead} * \mathrm{proximity} +
+\mathrm{view} + \mathrm{place}$. The answer is yes if the marginal slope of DistEyeHead is significantly above 0.
 """
 
 from __future__ import annotations
@@ -30,11 +33,11 @@ if TYPE_CHECKING:
 
 
 def head_more_often(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
-    """Run Test 2.1.
+    """Test whether the head target is chosen more often than the gaze target (Test 2.1).
 
     Args:
-        rows: a respondent's trials, with measures, of all conditions.
-        alpha: level of tests within the test.
+        rows: a respondent's trials of all conditions, from `measures.with_measures`.
+        alpha: level of the likelihood-ratio test of proximity in the model.
     """
     import polars as pl
 
@@ -84,15 +87,16 @@ COMBINATION = ("objects", "proximity", "view", "head", "actor", "scene", "prompt
 
 
 def combinations(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return combinations of photos that differ only in the eyes, answered to one prompt.
+    """Group trials into combinations of photos that differ only in the eyes, answered to the same prompt.
 
     Args:
         rows: trials, with measures.
 
     Returns:
-        One row per combination of at least two photos, all matched: the columns of `COMBINATION`, `n_objects`, `k`
-        photos, `same` and `all_head` (0 or 1), and their chances `chance_same` $= n^{1-k}$ and `chance_head` $=
-        n^{-k}$.
+        One row per combination of at least two photos whose choices are all matched. Its columns are those of
+        `COMBINATION`, `n_objects`, `k` (number of photos), `same` and `all_head` (1 if all choices are the same, or all
+        are the head target; else 0), and the probabilities of these under uniform guessing, `chance_same` $= n^{1-k}$
+        and `chance_head` $= n^{-k}$.
     """
     import polars as pl
 
@@ -111,14 +115,14 @@ def combinations(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def same_choice(rows: pl.DataFrame) -> Finding:
-    """Run Test 2.2.
+    """Test whether the same object is often chosen in photos that differ only in the eyes (Test 2.2).
 
-    The verdict is that of the paper, where combinations are the observations. Combinations of one scene under several
-    prompts are hardly independent, so a test over scenes (means over prompts) is also reported, with a note if the two
-    differ.
+    The verdict follows the paper, which treats combinations as independent observations. Combinations of one scene with
+    several prompts are hardly independent. A test over scenes, averaged over prompts, is therefore also reported, and a
+    note is added if the two tests disagree.
 
     Args:
-        rows: a respondent's trials, with measures, of all conditions.
+        rows: a respondent's trials of all conditions, from `measures.with_measures`.
     """
     import polars as pl
 
@@ -177,7 +181,7 @@ def same_choice(rows: pl.DataFrame) -> Finding:
 
 
 def _chance_of_habits(rows: pl.DataFrame, combined: pl.DataFrame) -> float:
-    """Return the chance of identical choices if a respondent ignores the photo and has these choice frequencies."""
+    """Return the chance of identical choices for a respondent with these choice frequencies that ignores the photos."""
     import polars as pl
 
     habits = rows.filter(pl.col("choice").is_not_null()).group_by("n_objects", "choice", maintain_order=True).len()
@@ -189,11 +193,11 @@ def _chance_of_habits(rows: pl.DataFrame, combined: pl.DataFrame) -> float:
 
 
 def better_when_congruent(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
-    """Run Test 2.3. Unmatched choices count as wrong.
+    """Test whether accuracy is higher in congruent photos (Test 2.3). Unmatched choices count as wrong.
 
     Args:
-        rows: a respondent's trials, with measures, of all conditions.
-        alpha: level of tests within the test.
+        rows: a respondent's trials of all conditions, from `measures.with_measures`.
+        alpha: interactions stay in the model if their p value is below it.
     """
     import polars as pl
 
@@ -240,10 +244,10 @@ WRONGNESS = Distance("2.4", "wrongness", "reach", "expected_wrongness", "gaze", 
 
 
 def more_wrong_with_distance(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
-    """Run Test 2.4.
+    """Test whether choices are farther from the gaze target if the eyes look farther from the head target (Test 2.4).
 
     Args:
-        rows: a respondent's trials, with measures, of all conditions.
-        alpha: level of tests within the test.
+        rows: a respondent's trials of all conditions, from `measures.with_measures`.
+        alpha: interactions stay in the model if their p value is below it.
     """
     return grows_with_distance(rows, WRONGNESS, alpha=alpha)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 GROUPS: Final = ("stimulus_id", "prompt_id", "objects", "participant")
-"""The random intercepts, if trials distinguish them."""
+"""Variables with random intercepts, except those with one value, missing values, or a unique value per trial."""
 
 _NO_DESIGN: Final = "the model cannot separate the effects, because there are too few photos or they are too similar"
 
@@ -40,8 +40,8 @@ class Modeled:
     """A model and whether it is reliable.
 
     Attributes:
-        fit: the fit with the most complex fixed effects; None if none was possible.
-        record: the record for the finding; None without a fit.
+        fit: the fit with the most complex fixed effects; None if no fit was possible.
+        record: the record of the model for a finding; None without a fit.
         problem: why the model is not used; empty if it is used.
     """
 
@@ -51,12 +51,12 @@ class Modeled:
 
     @property
     def method(self) -> Method:
-        """The name of the fit's method."""
+        """The name of the method: `GLMM` with random intercepts, else `logistic regression`."""
         return "GLMM" if self.fit is not None and self.fit.sds else "logistic regression"
 
     @property
     def records(self) -> tuple[Model, ...]:
-        """The model, if there is one."""
+        """The record in a tuple; an empty tuple without a fit."""
         return (self.record,) if self.record else ()
 
 
@@ -76,10 +76,10 @@ def model(
         rows: one row per trial, without missing values in the used columns.
         response: the column to explain: 0 or 1, or a share.
         terms: the fixed effects; variables with a single value are excluded.
-        without: the fixed effects without interactions; None if there are none.
-        trials: the column with the number of trials behind a share.
+        without: the fixed effects of the model without interactions; None if there are no interactions.
+        trials: the column with the number of binomial trials behind each share; None for responses of 0 or 1.
         expected: expected values under chance, shape (n,), whose log odds are the offset; None for no offset.
-        alpha: interactions are kept if their p value is below it.
+        alpha: interactions stay in the model if their p value is below it.
     """
     full, plain = _varying(terms, rows), _varying(without, rows) if without is not None else None
     groups = {name: rows[name].to_numpy() for name in GROUPS if _tells_apart(rows, name)}
@@ -129,7 +129,7 @@ def model(
 
 
 def by_stimulus(rows: pl.DataFrame, **means: pl.Expr) -> pl.DataFrame:
-    """Return each photo's means, and the values that all its trials share, for t-tests over photos."""
+    """Return one row per photo: the given means over its trials, and the first value of every other column."""
     import polars as pl
 
     fixed = [name for name in rows.columns if name not in {"stimulus_id", *means}]
@@ -139,7 +139,7 @@ def by_stimulus(rows: pl.DataFrame, **means: pl.Expr) -> pl.DataFrame:
 
 
 def indicators(column: pl.Series) -> list[FloatArray]:
-    """Return a 0/1 column for each level except the first."""
+    """Return dummy variables: a 0/1 column for each level except the first, in sorted order."""
     return [(column == level).to_numpy().astype(float) for level in column.unique().sort().to_list()[1:]]
 
 
@@ -156,8 +156,8 @@ def by_t_test(
     """Return the finding of a t-test that replaces an unreliable model, with the model's problem as the reason.
 
     Args:
-        mean: the mean over photos; None if there are too few.
-        sentence_of: describes the estimate in a sentence.
+        mean: the tested mean over photos; None if there are too few.
+        sentence_of: returns the sentence that describes an estimate.
         numbers: further numbers of the finding.
     """
     if mean is None:
@@ -178,7 +178,7 @@ def by_t_test(
 
 
 def test_numbers(mean: Mean | None) -> dict[str, float | None]:
-    """Return a t-test's numbers for a finding."""
+    """Return t, its degrees of freedom and the standard error for a finding; empty without a t-test."""
     return {} if mean is None else {"t": mean.t, "df": mean.df, "se": mean.se}
 
 
@@ -208,7 +208,7 @@ def _formula(response: str, terms: Sequence[str], groups: Iterable[str], offset:
 
 
 def _problem(selected: SelectedFit) -> str:
-    """Return the reason why a fit is not used."""
+    """Return the reason why a fit is not used; empty if it is used."""
     if not selected.fit.converged:
         return f"the model did not converge: {selected.fit.message}"
     if "stimulus_id" not in selected.full.sds:

@@ -1,9 +1,10 @@
 r"""Run Test 1: whether the respondent is less accurate than people.
 
-With $w_n$ the share of the respondent's trials in the natural condition that show n objects, and $a_n$ and $h_n$ the
-accuracies of respondent and people on them, the gap is $\sum_n w_n (h_n - a_n)$, tested by $z$ = gap / se. Trials with
-the same photo are not independent, and neither are one person's trials. The variance is therefore that of sums over
-photos, and also over people if there are several (two-way clustering, Cameron, Gelbach and Miller 2011).
+The gap is $\sum_n w_n (h_n - a_n)$, where $w_n$ is the share of the respondent's trials in the natural condition that
+show n objects, and $a_n$ and $h_n$ are the accuracies of the respondent and of people on photos with n objects. It is
+tested by $z$ = gap / standard error. Trials with the same photo are not independent, and neither are one person's
+trials. The variance is therefore clustered by photo, and also by person if there are several (two-way clustering,
+Cameron, Gelbach and Miller 2011).
 """
 
 from __future__ import annotations
@@ -25,19 +26,21 @@ PUBLISHED: Final[Mapping[int, float]] = {2: 0.94, 3: 0.88, 4: 0.76}
 PUBLISHED_TRIALS: Final[Mapping[int, int]] = {2: 1605, 3: 552, 4: 498}
 """Approximate number of pilot trials behind each accuracy in `PUBLISHED`, by number of objects.
 
-The pilot had 45 trials each of 59 people; they are divided like its 900 photos with 2, 3 and 4 objects.
+The pilot had 45 trials each of 59 people. They are assumed to be distributed over 2, 3 and 4 objects like its 900
+photos.
 """
 
 
 def performance_gap(rows: pl.DataFrame, people: pl.DataFrame | None = None) -> Finding:
-    """Run Test 1.
+    """Test whether the respondent is less accurate than people (Test 1).
 
     Args:
-        rows: a respondent's trials, with measures, of all conditions.
-        people: people's trials, with measures; None for the published row of Table 1.
+        rows: a respondent's trials of all conditions, from `measures.with_measures`.
+        people: people's trials, from `measures.with_measures`; None for the accuracies of people in Table 1.
 
     Returns:
-        The finding. Its estimate is the gap, people minus respondent, over numbers of objects that both have.
+        The finding. Its estimate is people's accuracy minus the respondent's, over the numbers of objects for which
+        both accuracies are known.
     """
     import polars as pl
 
@@ -98,7 +101,7 @@ def _accuracy(rows: pl.DataFrame, n_objects: int) -> float:
 
 
 def _influence(rows: pl.DataFrame, weights: Mapping[int, float], sign: float) -> pl.DataFrame:
-    """Return each trial's contribution to the gap's error: its weight times the deviation from its group's accuracy."""
+    """Return each trial's contribution to the gap's error: its weighted deviation from its group's accuracy."""
     import polars as pl
 
     weight = pl.col("n_objects").replace_strict(dict(weights), return_dtype=pl.Float64)
@@ -112,7 +115,7 @@ def _influence(rows: pl.DataFrame, weights: Mapping[int, float], sign: float) ->
 
 
 def _clustered(pieces: pl.DataFrame) -> float:
-    """Return the variance of the sum of the parts, clustered by photos, and by people if a side has several."""
+    """Return the variance of the sum of `part`, clustered by photo, and by person if a side has several persons."""
     import polars as pl
 
     def by(rows: pl.DataFrame, *keys: str) -> float:

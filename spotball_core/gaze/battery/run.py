@@ -1,4 +1,4 @@
-"""Run all tests of one respondent, and determine its type."""
+"""Run all tests for one respondent, and determine its type."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ORDER: Final[tuple[Key, ...]] = tuple(QUESTIONS)
 
 
 class TestPolicy(Record):
-    """The choices that affect verdicts.
+    """Settings that affect verdicts.
 
     Attributes:
         alpha: p values below it are significant.
@@ -39,16 +39,16 @@ class Battery:
     """The tests of one respondent. Each test runs when its result is first requested.
 
     Attributes:
-        findings: the findings so far, with their verdicts at alpha.
+        findings: the findings of the tests that have run so far, with their verdicts at alpha.
     """
 
     def __init__(self, rows: pl.DataFrame, alpha: float, people: pl.DataFrame | None = None) -> None:
-        """Take one respondent's trials, from `measures.with_measures`, and people's trials for Test 1."""
+        """Store one respondent's trials, from `measures.with_measures`, and people's trials for Test 1."""
         self.findings: dict[Key, Finding] = {}
         self._rows, self._alpha, self._people = rows, alpha, people
 
     def __getitem__(self, key: Key) -> Finding:
-        """Return the finding of a test."""
+        """Return the finding of a test; run the test if it has not run yet."""
         if key not in self.findings:
             for name, finding in self._tested(key).items():
                 tested = finding.p is not None
@@ -79,8 +79,8 @@ def run_battery(
 
     Args:
         rows: one respondent's trials, from `measures.with_measures`.
-        policy: alpha and the correction for multiple tests.
-        people: people's trials for Test 1; None for the published row of Table 1.
+        policy: alpha and the correction for multiple tests (default: `TestPolicy()`).
+        people: people's trials for Test 1; None for the accuracies of people in Table 1.
     """
     policy = policy or TestPolicy()
     battery = Battery(rows, policy.alpha, people)

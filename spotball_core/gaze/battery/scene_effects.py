@@ -1,11 +1,13 @@
-r"""Test Proximity and View: whether answers are more wrong for closer objects and for photos from a side.
+r"""Run the tests Proximity and View: whether wrongness is higher for closer objects and for photos from a side.
 
-Wrongness is a share of `reach` steps, so trials are binomial: wrongness × reach failures out of reach. The offset is
-its expectation under chance, so a respondent that guesses has the same predictor everywhere:
+Wrongness is a share of `reach`, the largest possible number of steps from the gaze target. A trial is therefore a
+binomial response with wrongness × reach failures out of reach. The offset is the logit of the wrongness expected under
+uniform guessing, so no variable has an effect for a respondent that guesses:
 
 $$\mathrm{logit}\,E[W_i] = \mathrm{logit}\,E_0[W_i] + \mathrm{proximity}_i * \mathrm{view}_i * \mathrm{objects}_i + u$$
 
-Proximity and the number of objects are centered numbers. Trials are of the natural and the congruent condition.
+Proximity and the number of objects are centered, $a * b$ stands for the effects of a and b and their interaction, and
+$u$ are the random intercepts. The tests use trials of the natural and the congruent condition.
 """
 
 from __future__ import annotations
@@ -28,11 +30,11 @@ PLAIN = ("center(proximity)", "view", "center(n_objects)")
 
 
 def proximity_and_view(rows: pl.DataFrame, *, alpha: float = 0.05) -> dict[Key, Finding]:
-    """Run both tests with one model.
+    """Run the tests Proximity and View with one model, and return their findings by key.
 
     Args:
-        rows: a respondent's trials, with measures, of all conditions.
-        alpha: interactions of the model are kept if their p value is below it.
+        rows: a respondent's trials of all conditions, from `measures.with_measures`.
+        alpha: interactions stay in the model if their p value is below it.
     """
     import polars as pl
 

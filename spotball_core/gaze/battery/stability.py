@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class Stability(Record):
-    """Types over bootstrap samples of the scenes.
+    """Types that a respondent gets in bootstrap samples of the scenes.
 
     Attributes:
         resamples: number of samples.
         types: number of times each type resulted.
-        share: share of the samples with the respondent's type.
+        share: share of the samples that result in the respondent's type.
     """
 
     resamples: int
@@ -42,15 +42,15 @@ def stability(
 ) -> Stability:
     """Repeat the decision tree on bootstrap samples of the scenes.
 
-    Scenes are drawn with all their photos; a scene that is drawn twice counts as two. Only the deciding tests run, at
-    alpha, without an adjustment for several tests.
+    Scenes are drawn with all their photos; a scene that is drawn twice counts as two. Only the tests that determine the
+    type run, at level alpha, without an adjustment for several tests.
 
     Args:
         rows: one respondent's trials, from `measures.with_measures`.
-        kind: the respondent's type.
+        kind: the respondent's type, from all trials.
         resamples: number of samples, at least 1.
         alpha: level of the tests.
-        people: people's trials for Test 1 (default: the published people).
+        people: people's trials for Test 1; None for the published accuracies of people.
         seed: seed of all random draws.
     """
     generator = generator_for(seed, "stability")

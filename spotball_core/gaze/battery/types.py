@@ -55,8 +55,8 @@ TABLE: Final = (
 )
 """The paper's decision tree, one row per leaf.
 
-If a test has no answer and no row fits, the type is unclear. Respondents of the type `gap without head bias` that are
-at chance get the type `at chance` (`battery.chance`).
+If no row applies because a test has no answer, the type is unclear. Respondents of the type `gap without head bias`
+that are at chance get the type `at chance` (`battery.chance`).
 """
 
 

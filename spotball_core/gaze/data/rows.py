@@ -1,4 +1,4 @@
-"""Read a CSV file as columns of text, and report all problems of its rows together."""
+"""Read a CSV file as columns of text, and report all problems of its rows at once."""
 
 from __future__ import annotations
 
@@ -21,18 +21,19 @@ _PEEK = 4096
 
 
 class Rows:
-    """The rows of a file, without spaces around values, and with null for empty values.
+    """The rows of a CSV file as text. Spaces around values are removed, and empty values are null.
 
     Attributes:
         path: the file.
-        frame: its columns as text, and `_record`, the record's number from 0.
+        frame: the columns as text, and `_record`, the index of each record, from 0.
     """
 
     def __init__(self, path: str | Path) -> None:
         """Read a file.
 
         Raises:
-            InputError: if the file does not exist or is empty, or its records are incomplete.
+            InputError: if the file does not exist, is empty or compressed, is not a CSV file in UTF-8, has no rows, or
+                has incomplete records.
         """
         import polars as pl
 
@@ -88,7 +89,7 @@ class Rows:
             )
 
     def optional(self, columns: Iterable[str]) -> None:
-        """Add missing columns with null values."""
+        """Add those of the given columns that are missing, with null values."""
         import polars as pl
 
         missing = [column for column in columns if column not in self.frame.columns]
@@ -106,14 +107,14 @@ class Rows:
         self._checks.append(pl.when(wrong.fill_null(False)).then(message))
 
     def names(self, columns: Iterable[str]) -> None:
-        """Check columns of names: no control characters, and not too long."""
+        """Add a check that the values of the given columns are names without control characters and not too long."""
         import polars as pl
 
         for column in columns:
             self.check(not_a_name(pl.col(column)), column, quoted(column), NAME_RULE)
 
     def settle(self) -> None:
-        """Raise InputError with the problems of all checks since the last call."""
+        """Raise InputError with all problems found by the checks that were added since the last call."""
         import polars as pl
 
         if not self._checks:

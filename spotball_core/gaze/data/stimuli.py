@@ -32,7 +32,7 @@ COLUMNS: Final = (
     *("stimulus_id", "condition", "view", "proximity", "objects", "gaze_target", "head_target"),
     *("image", "points", "actor", "scene", "attention_check", "list_id"),
 )
-"""The columns of a stimuli file, in the order of writing."""
+"""The columns of a stimuli file, in the order in which they are written."""
 
 _STUDY: Final = {
     "Stimulus_ID": "stimulus_id",
@@ -45,28 +45,30 @@ _STUDY: Final = {
     "Actor": "actor",
     "Site": "scene",
 }
+"""Column names of the published study's files, with the corresponding names in `COLUMNS`."""
 
 _CHECKS_LIST: Final = "-1"
 """The study's `list_id` for attention checks, which are part of every list."""
-"""The column names of the study's files, each with the name in our format."""
 
 
 class Stimulus(Record):
-    """One photo.
+    """One photo of a person who looks at one of several objects.
 
     Attributes:
-        stimulus_id: its name.
-        objects: the objects in their order along the table, each once.
+        stimulus_id: unique name of the photo.
+        objects: names of the objects in their order along the table, without duplicates.
         view: the camera position.
         proximity: how close the objects are to each other: 1 is the farthest, 3 the closest.
         gaze_target: the object that the person looks at.
         head_target: the object that the head points to; None if the head was free (natural condition).
-        image: path of the image file.
-        points: position of each object, as shares of the image's width and height; None for unknown ones.
+        image: relative path of the image file.
+        points: position of each object, as shares of the image's width and height; None for an object whose position is
+            unknown.
         actor: the person in the photo.
         scene: the place where the photo was taken (the study's site).
         attention_check: whether the photo only checks that participants pay attention.
-        list_id: the list of photos for participants that contains it; None if it is not assigned to a list.
+        list_id: number of the list of photos, for one participant, that contains this photo; None if no list contains
+            it.
     """
 
     stimulus_id: Name
@@ -95,7 +97,7 @@ class Stimulus(Record):
 
     @property
     def condition(self) -> Condition:
-        """Natural without a head target, else congruent or incongruent."""
+        """Natural without a head target; congruent if head target and gaze target are the same, else incongruent."""
         if self.head_target is None:
             return "natural"
         return "congruent" if self.head_target == self.gaze_target else "incongruent"
@@ -107,19 +109,21 @@ class Stimulus(Record):
 
     @property
     def head(self) -> int | None:
-        """Index of the head target among the objects, from 0."""
+        """Index of the head target among the objects, from 0; None in the natural condition."""
         return None if self.head_target is None else self.objects.index(self.head_target)
 
 
 def read_stimuli(path: str | Path) -> tuple[Stimulus, ...]:
-    """Read stimuli from a CSV file in the study's format, or with columns from `COLUMNS`.
+    """Read stimuli from a CSV file in the format of the published study, or with columns from `COLUMNS`.
 
-    In the study's files, a `HeadTarget` of -1 means none, a `list_id` of -1 marks an attention check, and the points
-    are `option1_x`, `option1_y` and so on, with -1 for none. In our files, objects are joined by `+`, points are `x y`
-    pairs joined by `;`, and a given condition must agree with the targets.
+    In the study's files, a `HeadTarget` of -1 means that there is no head target, a `list_id` of -1 marks an attention
+    check, and the points are `option1_x`, `option1_y` and so on, with -1 for unknown points. In files with columns from
+    `COLUMNS`, objects are joined by `+`, points are `x y` pairs joined by `;`, and `condition`, if it is given, must
+    agree with the targets.
 
     Raises:
-        InputError: with all problems: file, line, field, value found and value expected.
+        InputError: if the file cannot be read or has invalid values. It lists all problems with file, line, field,
+            value found and value expected.
     """
     rows = Rows(path)
     _renamed(rows)
@@ -141,7 +145,7 @@ def read_stimuli(path: str | Path) -> tuple[Stimulus, ...]:
 
 
 def check_scene(rows: Rows) -> None:
-    """Check the columns that describe a photo: view, proximity, objects, targets and condition."""
+    """Add checks of the columns that describe a photo: view, proximity, objects, targets and condition."""
     import polars as pl
 
     tidy_objects(rows)
@@ -171,21 +175,21 @@ def check_scene(rows: Rows) -> None:
 
 
 def check_yes_no(rows: Rows, column: str) -> None:
-    """Check a column that must be true, false, or empty."""
+    """Add a check that the values of a column are `true`, `false` or empty."""
     import polars as pl
 
     rows.check(~pl.col(column).is_in(["true", "false"]), column, quoted(column), "true or false")
 
 
 def tidy_objects(rows: Rows) -> None:
-    """Remove spaces around the names of objects."""
+    """Remove spaces around the names of objects in the column `objects`."""
     import polars as pl
 
     rows.frame = rows.frame.with_columns(pl.col("objects").str.replace_all(r"\s*\+\s*", SEPARATOR))
 
 
 def condition_of() -> pl.Expr:
-    """Return an expression for the condition, from gaze and head target."""
+    """Return a Polars expression that derives the condition from gaze target and head target."""
     import polars as pl
 
     congruent = pl.when(pl.col("gaze_target") == pl.col("head_target")).then(pl.lit("congruent"))
@@ -197,7 +201,7 @@ def condition_of() -> pl.Expr:
 
 
 def stimuli_frame(stimuli: Iterable[Stimulus]) -> pl.DataFrame:
-    """Return stimuli as rows with `COLUMNS`, as text, except `proximity`, `attention_check` and `list_id`."""
+    """Return a table of stimuli with `COLUMNS`: text, except `proximity`, `attention_check` and `list_id`."""
     import polars as pl
 
     schema = dict.fromkeys(COLUMNS, pl.String) | {
@@ -230,7 +234,7 @@ def _known(column: str, values: Iterable[str]) -> pl.Expr:
 
 
 def _renamed(rows: Rows) -> None:
-    """Convert a file of the study to our columns; other files are unchanged."""
+    """Convert the columns of the published study to `COLUMNS`; leave other files unchanged."""
     import polars as pl
 
     frame = rows.frame
@@ -248,7 +252,7 @@ def _renamed(rows: Rows) -> None:
 
 
 def _study_points(columns: Sequence[str]) -> pl.Expr:
-    """Return the study's points in our format, with as many points as there are objects."""
+    """Return an expression for the study's points as pairs joined by `;`, one pair per object."""
     import polars as pl
 
     def point(place: int) -> pl.Expr:

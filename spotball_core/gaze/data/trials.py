@@ -1,4 +1,4 @@
-"""Read and write trials: who chose which object on which photo."""
+"""Read and write trials: which respondent chose which object in which photo."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COLUMNS: Final = (
     *("respondent", "stimulus_id", "prompt_id", "condition", "view", "proximity", "objects"),
     *("gaze_target", "head_target", "choice", "participant", "sample", "response_time"),
 )
-"""The columns of a trials file, in the order of writing; the last three are optional."""
+"""The columns of a trials file, in the order in which they are written; the last three only if they have values."""
 
 _SHOWN: Final = ("condition", "view", "proximity", "objects", "gaze_target", "head_target")
 """The columns of a trial that describe its photo."""
@@ -50,9 +50,9 @@ class Trial(Record):
         respondent: the respondent: a model, `human`, or a baseline.
         stimulus_id: the photo.
         prompt_id: the prompt.
-        choice: the chosen object; None if the reply matches none.
+        choice: the chosen object; None if the reply matches no object.
         participant: the person who answered, if the respondent consists of several.
-        sample: number of the answer among several to the same photo and prompt, from 1.
+        sample: number of this answer among repeated answers to the same photo and prompt, from 1.
         response_time: response time in seconds.
     """
 
@@ -74,7 +74,7 @@ class Trials:
             `response_time`, `condition`, `view`, `proximity`, `objects` (joined by `+`), `n_objects`, the 0-based
             positions of the objects `gaze`, `head` (null in the natural condition) and `choice` (null if unmatched),
             and `actor` and `scene` (null if unknown).
-        n_checks: number of trials with attention checks, which are excluded.
+        n_checks: number of trials with attention checks, which `frame` excludes.
     """
 
     frame: pl.DataFrame
@@ -82,7 +82,7 @@ class Trials:
 
     @property
     def respondents(self) -> list[str]:
-        """All respondents, in the order of the file."""
+        """The names of all respondents, in the order of the file."""
         names: list[str] = self.frame["respondent"].unique(maintain_order=True).to_list()
         return names
 
@@ -93,7 +93,7 @@ class Trials:
         return self.frame.filter(pl.col("respondent") == respondent)
 
     def digest(self) -> str:
-        """The SHA-256 of all trials, independent of their order."""
+        """Return the SHA-256 of all trials, which does not depend on their order."""
         columns = [*_IDENTITY, "condition", "view", "proximity", "objects", "gaze", "head", "choice", "response_time"]
         columns += [column for column in ("actor", "scene") if self.frame[column].null_count() < len(self.frame)]
         ordered = self.frame.select(columns).sort(columns, nulls_last=True)
@@ -104,12 +104,12 @@ def read_trials(path: str | Path, stimuli: Sequence[Stimulus] = ()) -> Trials:
     """Read trials from a CSV file with columns from `COLUMNS`.
 
     Without `stimuli`, the file must describe each photo. With `stimuli`, the description is optional, and must agree
-    with them. The default of `respondent` is the file's name without its ending, of `prompt_id` `base`.
+    with them. By default, `respondent` is the file's name without its extension, and `prompt_id` is `base`.
 
     Raises:
         InputError: for a duplicate or misspelled column, a choice that is not one of the objects, an unknown stimulus,
-            a stimulus with two descriptions, a duplicate trial, or any other problem: file, line, field, value found
-            and value expected.
+            a stimulus with two descriptions, a duplicate trial, or an invalid value. It lists all problems with file,
+            line, field, value found and value expected.
     """
     rows = Rows(path)
     rows.know((*COLUMNS, *_OF_STIMULI))
@@ -129,7 +129,7 @@ def read_trials(path: str | Path, stimuli: Sequence[Stimulus] = ()) -> Trials:
 
 
 def together(parts: Sequence[Trials]) -> Trials:
-    """Combine trials of several files in one table.
+    """Combine the trials of several files into one table.
 
     Raises:
         OptionError: if two files contain the same trial, or describe a stimulus differently.
@@ -154,7 +154,7 @@ def together(parts: Sequence[Trials]) -> Trials:
 
 
 def make_trials(trials: Sequence[Trial], stimuli: Sequence[Stimulus]) -> Trials:
-    """Convert records to a table.
+    """Convert records of trials and their stimuli to a table.
 
     Raises:
         OptionError: for a trial with an unknown stimulus, or a choice that is not one of its objects.
@@ -242,7 +242,7 @@ def _filled(rows: Rows) -> None:
 
 
 def _check_whole(rows: Rows) -> None:
-    """Run the checks that need all rows together."""
+    """Add checks for duplicate trials, and for photos that rows describe differently."""
     import polars as pl
 
     identity = pl.format("{}, {}, {}", "respondent", "stimulus_id", "prompt_id")

@@ -1,1 +1,1 @@
-"""Score other gaze benchmarks with continuous annotations of gaze points, such as GazeFollow."""
+"""Score predicted gaze points on benchmarks whose annotations are continuous, such as GazeFollow."""

@@ -15,7 +15,7 @@ Point = tuple[float, float]
 Box = tuple[float, float, float, float]
 Size = tuple[int, int]
 Sizes = Callable[[str], Size | None]
-"""Function that returns an image's width and height in pixels, or None if they are not known."""
+"""Function that returns the width and height in pixels of the named image, or None if they are unknown."""
 
 Benchmark = Literal["gazefollow", "videoattentiontarget"]
 
@@ -23,20 +23,21 @@ TEST_COLUMNS: Final = (
     *("path", "idx", "body_x", "body_y", "body_width", "body_height"),
     *("eye_x", "eye_y", "gaze_x", "gaze_y", "x_min", "y_min", "x_max", "y_max"),
 )
-"""The columns of GazeFollow's test_annotations_release.txt that are used or skipped; more may follow."""
+"""The first columns of GazeFollow's test_annotations_release.txt, used or not; more columns may follow."""
 
 
 @dataclass(frozen=True)
 class FollowTarget:
-    """One person in an image, and the gaze points from annotators.
+    """One person in an image, with the gaze points that annotators marked.
 
     Attributes:
         image: name of the image.
-        person: number of the person in the image, from 1 in the order of the file, or the name of the person's file.
+        person: number of the person in the image, from 1 in the order of the file (GazeFollow), or the name of the
+            person's file without its extension (VideoAttentionTarget).
         head: box of the head in pixels: left, top, right, bottom.
         eye: position of the eyes, as shares of width and height.
         points: each annotator's gaze point, as shares of width and height; empty if the gaze leaves the image.
-        size: width and height of the image in pixels; None if not known.
+        size: width and height of the image in pixels; None if unknown.
     """
 
     image: str
@@ -48,16 +49,16 @@ class FollowTarget:
 
 
 def read_gazefollow(path: str | Path, sizes: Sizes = lambda image: None) -> tuple[FollowTarget, ...]:
-    """Read GazeFollow's test annotations (`test_annotations_release.txt`), about ten annotators per person.
+    """Read GazeFollow's test annotations (`test_annotations_release.txt`), with about ten annotators per person.
 
     Rows with the same image and the same eye position describe one person.
 
     Args:
         path: the file: CSV without a header.
-        sizes: returns the sizes of images.
+        sizes: returns the size of an image.
 
     Raises:
-        InputError: for rows with too few columns or values that are not numbers.
+        InputError: if the file cannot be read, a row has too few columns, or a value is not a number.
     """
     path = Path(path)
     people: dict[tuple[str, float, float], list[tuple[Box, Point]]] = {}
@@ -80,15 +81,15 @@ def read_gazefollow(path: str | Path, sizes: Sizes = lambda image: None) -> tupl
 
 
 def read_video_attention(folder: str | Path, sizes: Sizes) -> tuple[FollowTarget, ...]:
-    """Read VideoAttentionTarget's annotations: one file per person below a folder for each show and clip.
+    """Read VideoAttentionTarget's annotations from the files `show/clip/person.txt` of a folder.
 
     Args:
         folder: `annotations/test` or `annotations/train`.
-        sizes: returns the sizes of frames, named `show/clip/frame.jpg`.
+        sizes: returns the size of a frame, which is named `show/clip/frame.jpg`.
 
     Raises:
-        InputError: for a folder without annotations, rows that are not 7 values, or values that are not numbers.
-        OptionError: if the size of a frame is not known, because the annotations are in pixels.
+        InputError: if the folder has no annotations, a row does not have 7 values, or a value is not a number.
+        OptionError: if the size of a frame is unknown, because it is needed to convert pixels to shares.
     """
     folder = Path(folder)
     files = sorted(folder.glob("*/*/*.txt"))
@@ -128,7 +129,7 @@ class FollowPrediction:
         image: name of the image.
         person: the person in the image.
         point: the point, as shares of width and height.
-        heatmap: file of the heat map, a two-dimensional NumPy array; None without one.
+        heatmap: file of the heat map, a two-dimensional NumPy array; None without a heat map.
     """
 
     respondent: str
@@ -141,13 +142,15 @@ class FollowPrediction:
 def read_predictions(path: str | Path) -> tuple[FollowPrediction, ...]:
     """Read predictions from a CSV file with the columns image, x, y, and optionally person, respondent and heatmap.
 
-    `person` is 1 and `respondent` the file's stem by default; `heatmap` is relative to the file's folder.
+    By default, `person` is 1 and `respondent` is the file's name without its extension. `heatmap` is a path relative to
+    the file's folder.
 
     Args:
         path: the file.
 
     Raises:
-        InputError: for missing columns, points outside the image, or a second prediction for the same person.
+        InputError: if a column is missing, a point is not a number or outside the image, or a person has a second
+            prediction.
     """
     path = Path(path)
     rows = list(_rows(path))

@@ -23,13 +23,13 @@ _BLOCK: Final = 500
 
 
 class FollowMean(Record):
-    """A mean over people in images.
+    """Mean of a score over people in images.
 
     Attributes:
         value: the mean; None if it cannot be computed.
-        ci95: its bootstrap interval over images; None without resamples.
+        ci95: 95% bootstrap interval over images; None without resamples, or for a single image.
         n: number of people.
-        reason: why there is no value.
+        reason: why there is no value; None if there is one.
     """
 
     value: float | None
@@ -42,10 +42,11 @@ class FollowScores(Record):
     """One respondent's scores.
 
     Attributes:
-        respondent: its name; `annotators` are people, each compared with the others.
-        average_distance: distance to the mean of the annotators' points, as a share of width and height.
-        minimum_distance: distance to the closest annotator's point.
-        angle: angle at the eyes between prediction and mean point, in degrees.
+        respondent: name of the respondent; `annotators` stands for the annotators, each compared with the others.
+        average_distance: distance between prediction and mean of the annotators' points, as a share of width and
+            height.
+        minimum_distance: distance between prediction and closest annotator's point, in the same unit.
+        angle: angle at the eyes between prediction and mean of the annotators' points, in degrees.
         auc: AUC by the benchmark's definition, from heat maps.
         n_missing: number of people with annotations but without a prediction.
     """
@@ -65,7 +66,7 @@ class FollowReport(Record):
         benchmark: the benchmark whose definition of AUC is used.
         n_targets: number of people whose gaze stays in the image.
         n_outside: number of people whose gaze leaves the image; they are excluded.
-        respondents: the respondents in the order of the predictions; people are last.
+        respondents: scores of the respondents in the order of the predictions; `annotators` are last.
     """
 
     schema_version: Literal[1] = SCHEMA_VERSION
@@ -83,7 +84,7 @@ def evaluate_following(
     bootstrap: int = 1000,
     seed: int = 0,
 ) -> FollowReport:
-    """Score predictions of where people look.
+    """Score predictions of where people look, and return the report.
 
     Args:
         targets: the annotations.
@@ -94,7 +95,7 @@ def evaluate_following(
 
     Raises:
         OptionError: for a prediction about an unknown image or person.
-        InputError: for a heat map that cannot be read.
+        InputError: if a heat map cannot be read, or is not a two-dimensional array of finite numbers.
     """
     by_key = {(target.image, target.person): target for target in targets}
     inside = {key: target for key, target in by_key.items() if target.points}
@@ -149,7 +150,7 @@ def following_as_text(report: FollowReport, *, to_terminal: bool = False) -> str
 
     Args:
         report: the scores.
-        to_terminal: whether the table uses the width of the terminal; otherwise it has full width.
+        to_terminal: whether the table uses the width of the terminal, if standard output is a terminal.
     """
     return tables_as_text(_tables(report), _foot(report), to_terminal=to_terminal)
 

@@ -12,7 +12,7 @@ from spotball_core.typing import BoolArray, FloatArray
 
 SIGMA: Final = 3
 RESOLUTION: Final = 64
-"""Width and height at which VideoAttentionTarget compares heat maps. A target has a patch of 3 sigma to each side."""
+"""Width and height in pixels to which heat maps are scaled before they are compared, as in VideoAttentionTarget."""
 
 
 def average_distance(prediction: ArrayLike, points: ArrayLike) -> float:
@@ -73,7 +73,7 @@ def angle(eye: ArrayLike, prediction: ArrayLike, points: ArrayLike, size: tuple[
 
 
 def auc(heatmap: ArrayLike, targets: BoolArray) -> float:
-    """Return the area under the ROC curve of a heat map that separates target pixels from others.
+    """Return the area under the ROC curve of a heat map as a classifier of target pixels.
 
     This is the probability that a random target pixel has a larger value than a random other pixel; ties count one
     half.
@@ -104,10 +104,10 @@ def auc(heatmap: ArrayLike, targets: BoolArray) -> float:
 
 
 def gazefollow_auc(heatmap: ArrayLike, points: ArrayLike, size: tuple[int, int]) -> float:
-    """Return GazeFollow's AUC: the heat map at the image's size against the pixels of the annotators' points.
+    """Return GazeFollow's AUC: how well a heat map at the image's size separates annotated pixels from others.
 
     Args:
-        heatmap: shape (rows, columns), of any size; it is scaled to the image's by bilinear interpolation.
+        heatmap: shape (rows, columns), of any size; it is scaled to the image's size by bilinear interpolation.
         points: shape (n, 2), as shares of width and height.
         size: width and height of the image in pixels.
     """
@@ -120,9 +120,9 @@ def gazefollow_auc(heatmap: ArrayLike, points: ArrayLike, size: tuple[int, int])
 
 
 def video_attention_auc(heatmap: ArrayLike, point: ArrayLike) -> float:
-    """Return VideoAttentionTarget's AUC: the heat map at 64 x 64 against a square patch around the target.
+    """Return VideoAttentionTarget's AUC: how well a heat map of 64 x 64 separates a square around the target.
 
-    The patch extends 3 sigma = 9 pixels to each side, where the benchmark's Gaussian is positive.
+    The square extends 3 sigma = 9 pixels to each side of the target, where the benchmark's Gaussian is above 0.
 
     Args:
         heatmap: shape (rows, columns), of any size; it is scaled by bilinear interpolation.
@@ -140,7 +140,7 @@ def resized(heatmap: ArrayLike, size: tuple[int, int]) -> FloatArray:
 
     Args:
         heatmap: shape (rows, columns).
-        size: width and height of the result.
+        size: width and height of the result in pixels.
     """
     values = np.asarray(heatmap, dtype=float)
     for axis, wanted in ((0, size[1]), (1, size[0])):

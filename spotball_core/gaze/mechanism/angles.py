@@ -1,7 +1,7 @@
 """Fit the cue model to directions in degrees, such as predicted gaze directions in GazeFollow.
 
-This is the model of `likelihood` with directions instead of objects: the response is the internal position plus noise
-on the circle, and lapses are uniform. Responses are treated as rounded to one degree.
+This is the model of `likelihood` with directions instead of objects: the response is an internal direction plus noise
+on the circle, and lapses are uniform over all directions. Responses are treated as rounded to one degree.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ LEAST_RESPONSES: Final = 20
 
 
 class AngleMechanism(Record):
-    """The cue model for directions.
+    """The cue model fitted to directions.
 
     Attributes:
-        kind: as in `Mechanism`.
-        w: weight of the head.
+        kind: the mechanism, as in `Mechanism.kind`.
+        w: weight of the head, from 0 (eyes) to 1 (head).
         q: probability of following one cue alone.
-        noise: standard deviation in degrees.
+        noise: standard deviation of the noise in degrees.
         lapse: share of uniformly distributed responses.
-        fits: whether a model fits; false exactly for `none`.
-        shape: shape of the noise.
+        fits: whether the model fits the responses; false if and only if `kind` is `none`.
+        shape: shape of the noise distribution.
         check: check of the fit, over differences between response and gaze in bins of 30 degrees.
         n: number of responses.
     """
@@ -69,7 +69,7 @@ class Directions:
     Attributes:
         response: direction of the response relative to the gaze, from -6 to 6, shape (n,).
         head: direction of the head relative to the gaze, from -6 to 6, shape (n,).
-        scene: scene of each response, numbered from 0, shape (n,).
+        scene: index of each response's scene, from 0, shape (n,).
     """
 
     response: FloatArray
@@ -91,7 +91,7 @@ class Directions:
 
 @dataclass(frozen=True)
 class AngleLikelihood:
-    """The likelihood of directions with one shape of the noise.
+    """The likelihood of directions under one shape of the noise.
 
     Attributes:
         data: the directions.
@@ -250,7 +250,7 @@ def _degrees(log_steps: Estimate) -> Estimate:
 
 
 def _check(fitted: CueFit[AngleLikelihood], seed: int) -> FitCheck:
-    """Compare the responses, relative to the gaze and on the head's side, with simulated ones."""
+    """Compare the responses, relative to the gaze and mirrored to the head's side, with simulated responses."""
     data = fitted.model.data
     side = np.where(data.head < 0, -1.0, 1.0)
     far = (np.abs(data.head) > np.median(np.abs(data.head))).astype(float)

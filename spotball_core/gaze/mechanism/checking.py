@@ -13,21 +13,22 @@ from spotball_core.random import generator_for
 from spotball_core.typing import FloatArray, IntArray
 
 MARGIN: Final = 0.03
-"""Maximum share of choices that a fitting model may place wrongly, beyond what sampling explains."""
+"""Largest share of choices, beyond sampling error, that a model may mispredict and still count as fitting."""
 
 REPLICATES: Final = 200
 
 
 @dataclass(frozen=True)
 class FitCheck:
-    """The difference between observed shares and the model's shares.
+    """The difference between observed shares of choices and the shares that the model predicts.
 
     Attributes:
         distance: total variation distance between observed and expected shares of the objects, for each combination of
             number of objects, gaze target and head target; the mean over trials. From 0 to 1.
-        expected: mean distance of data simulated from the model.
-        p: share of simulated data with at least the observed distance.
-        fits: whether the model fits: the distance exceeds the expected one by at most `MARGIN`, or could be chance.
+        expected: mean distance for data simulated from the model.
+        p: p value: share of simulated data sets with at least the observed distance.
+        fits: whether the model fits: the distance exceeds the expected distance by at most `MARGIN`, or p is above
+            0.01.
     """
 
     distance: float
@@ -36,17 +37,17 @@ class FitCheck:
 
     @property
     def excess(self) -> float:
-        """The share of choices that the model places wrongly beyond what sampling explains."""
+        """The share of choices that the model mispredicts beyond sampling error."""
         return max(0.0, self.distance - self.expected)
 
     @property
     def fits(self) -> bool:
-        """Whether the model fits: the excess is at most `MARGIN`, or could be chance."""
+        """Whether the model fits: the excess is at most `MARGIN`, or p is above 0.01."""
         return self.excess <= MARGIN or self.p > 0.01
 
 
 def check_fit(fitted: CueFit[CueLikelihood], *, seed: int = 0, replicates: int = REPLICATES) -> FitCheck:
-    """Compare the observed shares with those of data simulated from a fit.
+    """Compare the observed shares of choices with the shares in data simulated from a fit.
 
     Args:
         fitted: the fit.
@@ -72,7 +73,7 @@ def check_fit(fitted: CueFit[CueLikelihood], *, seed: int = 0, replicates: int =
 
 
 def _groups(model: CueLikelihood) -> IntArray:
-    """Return the index of each configuration's group: those with equal number of objects, gaze and head target."""
+    """Return each configuration's group index; a group has the same number of objects, gaze and head target."""
     data = model.data
     keys = np.stack([data.n_objects, data.gaze, data.head], axis=1)
     return np.asarray(np.unique(keys, axis=0, return_inverse=True)[1].ravel(), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Compare structures of the model by cross-validation over scenes."""
+"""Compare structures of the cue model by cross-validation over scenes."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ STANDARD_ERRORS: Final = 2.0
 LEAST: Final = 2.0
 """Minimum difference of the held-out log likelihood at which a structure counts as worse.
 
-If additional parameters are estimated at their bounds, structures hardly differ, and the standard errors of the
-difference are also near 0.
+This minimum matters if additional parameters are estimated at their bounds: structures then hardly differ, and the
+standard error of the difference is also near 0.
 """
 
 
@@ -33,7 +33,7 @@ class Comparison:
     Attributes:
         scores: by structure, the log likelihood of all held-out scenes. Structures that fit far worse than the full
             model even in sample are not cross-validated.
-        behind: by structure, how much lower its score is than the best one.
+        behind: by structure, how much lower its score is than the best score.
         errors: by structure, the standard error of that difference over scenes.
         chosen: the simplest structure that is not worse than the best by two standard errors (and by `LEAST`); among
             equally simple structures, the one that predicts best.
@@ -46,10 +46,10 @@ class Comparison:
 
 
 def compare(fits: Mapping[StructureName, CueFit[ModelT]], *, seed: int = 0, folds: int = FOLDS) -> Comparison:
-    """Cross-validate the structures over scenes.
+    """Cross-validate the structures over scenes, and choose the simplest one that predicts well.
 
     Args:
-        fits: each structure's fit to all scenes, where the fits to parts start.
+        fits: each structure's fit to all scenes; the fits to the folds start at its parameters.
         seed: seed of the division into folds.
         folds: number of folds, at most one per scene.
     """
@@ -93,7 +93,7 @@ def _close(behind: float, error: float) -> bool:
 
 
 def _held_out(fitted: CueFit[ModelT], seed: int, folds: int) -> FloatArray:
-    """Return the log likelihood of each scene, from fits without its fold."""
+    """Return the log likelihood of each scene, from a fit to the scenes of the other folds."""
     data = fitted.model.data
     n = data.n_scenes
     fold_of = generator_for(seed).permutation(n) % min(folds, n)

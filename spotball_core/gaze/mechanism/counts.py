@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 SCENE: Final = ("objects", "proximity", "view", "actor", "scene")
-"""The properties that photos of one scene share; they differ in the directions of eyes and head."""
+"""The properties that are equal for all photos of a scene, which differ only in the directions of eyes and head."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class ChoiceCounts:
         head: position of the head target, from 0, shape (n_configurations,).
         closeness: proximity minus 1, shape (n_configurations,).
         side: 1 for photos from the left or right and 0 from the front, shape (n_configurations,).
-        scene: scenes, numbered from 0, shape (n_photos,).
+        scene: index of each photo's scene, from 0, shape (n_photos,).
     """
 
     counts: FloatArray
@@ -62,7 +62,7 @@ class ChoiceCounts:
 
     @cached_property
     def blocks(self) -> tuple[FloatArray, IntArray]:
-        """Counts as (n_configurations, most_photos, most_objects), and the photo of each row, -1 for padding."""
+        """Counts (n_configurations, most_photos, most_objects), and the index of each row's photo, -1 as padding."""
         order = np.argsort(self.configuration, kind="stable")
         sizes = np.bincount(self.configuration, minlength=len(self.n_objects))
         starts = np.repeat(np.cumsum(sizes) - sizes, sizes)

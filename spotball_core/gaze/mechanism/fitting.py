@@ -49,8 +49,8 @@ class Structure:
 
     Attributes:
         name: name of the structure; `mixed` is the full model.
-        fixed: parameters that are not estimated, with their values.
-        complexity: structures with a smaller number are simpler.
+        fixed: values of the parameters that are not estimated, by index in `PARAMETERS`.
+        complexity: rank of complexity; structures with a smaller number are simpler.
     """
 
     name: StructureName
@@ -72,7 +72,7 @@ MIXED: Final = STRUCTURES[-1]
 
 
 class ModelData(Protocol):
-    """The data of a likelihood, as needed for fits and comparisons."""
+    """Interface of the data behind a likelihood."""
 
     @property
     def n_trials(self) -> int:
@@ -84,7 +84,7 @@ class ModelData(Protocol):
 
     @property
     def scene(self) -> IntArray:
-        """The scene of each photo (or trial), numbered from 0."""
+        """The index of the scene of each photo (or trial), from 0."""
 
     @property
     def repeated(self) -> bool:
@@ -92,11 +92,11 @@ class ModelData(Protocol):
 
 
 class CueModel(Protocol):
-    """A likelihood of the cue model."""
+    """Interface of a likelihood of the cue model."""
 
     @property
     def data(self) -> ModelData:
-        """The data."""
+        """The data behind the likelihood."""
 
     def per_photo(self, parameters: FloatArray) -> FloatArray:
         """Return the log likelihood of each photo (or trial)."""
@@ -110,7 +110,7 @@ ModelT = TypeVar("ModelT", bound=CueModel)
 
 @dataclass(frozen=True)
 class CueFit(Generic[ModelT]):
-    """A fit.
+    """A structure of the cue model, fitted to data.
 
     Attributes:
         structure: the estimated structure.
@@ -164,7 +164,7 @@ def fit(model: ModelT, structure: Structure, start: FloatArray, *, used: FloatAr
 
 
 def starts(model: CueModel) -> list[FloatArray]:
-    """Return the most likely points of a coarse grid, for the best few combinations of w and q."""
+    """Return starting points: the most likely points of a coarse grid for the best three combinations of w and q."""
     points: dict[tuple[float, float], tuple[float, FloatArray]] = {}
     for values in product(*_STARTS.values()):
         x = np.zeros(len(PARAMETERS))
@@ -182,7 +182,7 @@ def fit_kernels(data: ChoiceCounts) -> list[CueFit[CueLikelihood]]:
     """Fit the full model with each kernel, and return the fits, the most likely first.
 
     Args:
-        data: the counts.
+        data: the counts of choices.
     """
     return fit_each([CueLikelihood(data, kernel) for kernel in KERNELS])
 
@@ -203,7 +203,7 @@ def _best(fits: Sequence[CueFit[ModelT]]) -> CueFit[ModelT]:
 
 
 def fit_structures(full: CueFit[ModelT]) -> dict[StructureName, CueFit[ModelT]]:
-    """Fit every special case with the kernel of a full fit.
+    """Fit every structure with the kernel of a fit of the full model, and return the fits by name.
 
     Args:
         full: a fit of the full model.
@@ -218,7 +218,7 @@ def fit_structures(full: CueFit[ModelT]) -> dict[StructureName, CueFit[ModelT]]:
 
 
 def _around(parameters: FloatArray, structure: Structure) -> Sequence[FloatArray]:
-    """Return starting points for a special case: the full fit, and half the noise with a quarter of lapses."""
+    """Return starting points for a structure: the full fit, and the same with noise 0.5 and lapse rate 0.25."""
     if not structure.complexity:
         return (parameters,)
     other = parameters.copy()

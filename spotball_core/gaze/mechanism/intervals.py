@@ -19,10 +19,10 @@ def profile_interval(fits: Sequence[CueFit[ModelT]], index: int) -> tuple[float,
     """Return the 95% profile likelihood interval of a parameter.
 
     The interval contains the values that a likelihood-ratio test does not reject, with the other parameters and the
-    kernel at their most likely choices. It ends at a parameter's bound if the bound is not rejected.
+    kernel at their most likely values. An end is the parameter's bound if the bound is not rejected.
 
     Args:
-        fits: a fit for each kernel, the most likely first, in which the parameter is free.
+        fits: for each kernel, a fit in which the parameter is free, the most likely first.
         index: index of the parameter in `PARAMETERS`.
     """
     ends = []
@@ -35,7 +35,7 @@ def profile_interval(fits: Sequence[CueFit[ModelT]], index: int) -> tuple[float,
 
 
 def _first_step(best: CueFit[ModelT], index: int) -> float:
-    """Return the approximate distance of an end, from the likelihood's curvature with the other parameters fixed."""
+    """Return an end's approximate distance from the estimate, by the curvature with the other parameters fixed."""
     low, high = BOUNDS[index]
     h = 1e-3 * (high - low)
     change = np.zeros(len(BOUNDS))

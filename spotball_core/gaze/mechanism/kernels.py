@@ -20,7 +20,7 @@ _ROOT2: Final = float(np.sqrt(2))
 _LOGISTIC: Final = float(np.pi / np.sqrt(3))
 _SOFT: Final = 0.12
 _HALF: Final = float(np.sqrt(3 * (1 - (_SOFT * np.pi) ** 2 / 3)))
-"""Half the width of the flat shape: a uniform distribution with edges smoothed by a logistic one of scale `_SOFT`."""
+"""Half the width of the flat shape: a uniform distribution smoothed by a logistic one of scale `_SOFT`."""
 
 Function = Callable[[FloatArray], FloatArray]
 
@@ -59,7 +59,7 @@ def functions(shape: Shape) -> tuple[Function, Function]:
     """Return the distribution function and the density of a shape, for standardized values.
 
     Args:
-        shape: `student` has 3 degrees of freedom.
+        shape: shape of the noise; `student` has 3 degrees of freedom.
     """
     return _FUNCTIONS[shape]
 

@@ -2,12 +2,13 @@ r"""Compute the likelihood of the cue model and its gradient.
 
 Objects are at 0, 1, ..., n - 1, the gaze target at g and the head target at h. On a trial the internal position is
 
-- with probability q at one of them alone: at h with probability w, else at g;
-- with probability 1 - q between them, at $g + w (h - g)$.
+- with probability q at one of the targets alone: at h with probability w, else at g;
+- with probability 1 - q between the targets, at $g + w (h - g)$.
 
 Noise of scale $\sigma = \exp(\log\sigma_0 + a\,\mathrm{closeness} + s\,\mathrm{side})$ is added, a part of which is
 shared by all trials with a photo, and the closest object is chosen. With probability `lapse`, each object is equally
-likely. The noise per photo is normal; it is integrated over a grid of its standard deviations.
+likely. The noise that is shared within a photo is normal; the likelihood is integrated over it numerically, on a grid
+from -3 to 3 standard deviations.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ from spotball_core.gaze.mechanism.kernels import Kernel, functions
 from spotball_core.typing import FloatArray
 
 PARAMETERS: Final = ("w", "q", "log_noise", "closeness", "side", "log_photo_noise", "lapse")
-"""The parameters in the order of a vector. w, q and lapse are from 0 to 1.
+"""Names of the parameters, in the order of the parameter vector. w, q and lapse are from 0 to 1.
 
-The noise parameters are logs of two standard deviations in steps between neighboring objects, at proximity 1 from the
-front. `closeness` and `side` state how the log of both changes with each step of proximity, and for photos from a side.
+`log_noise` and `log_photo_noise` are logarithms of standard deviations, in steps between neighboring objects, for
+photos at proximity 1 from the front. `closeness` and `side` are the changes of both logarithms with each step of
+proximity, and for photos from a side.
 """
 
 W, Q, LOG_NOISE, CLOSENESS, SIDE, LOG_PHOTO, LAPSE = range(len(PARAMETERS))
@@ -40,7 +42,7 @@ class CueLikelihood:
     """Compute the likelihood of choices under one shape of the perceptual noise.
 
     Attributes:
-        data: the counts.
+        data: the counts of choices.
         kernel: shape of the noise, and its treatment at the ends of the row.
     """
 
@@ -61,7 +63,7 @@ class CueLikelihood:
         return np.asarray(np.einsum("cjk,j->ck", total, self._weights))
 
     def at_nodes(self, parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return shares given the photo's noise, (n_configurations, nodes, most_objects), and the nodes' weights."""
+        """Return shares at each node of the photo's noise (n_configurations, nodes, most_objects), and node weights."""
         return self._shares(parameters).total, self._weights
 
     def value_and_gradient(self, parameters: FloatArray, used: FloatArray | None = None) -> tuple[float, FloatArray]:
@@ -99,7 +101,7 @@ class CueLikelihood:
 
     @cached_property
     def _objects(self) -> FloatArray:
-        """Which positions have objects, shape (n_configurations, 1, most_objects)."""
+        """1 for positions with an object, else 0, shape (n_configurations, 1, most_objects)."""
         places = np.arange(self.data.counts.shape[1])
         return (places < self.data.n_objects[:, None])[:, None, :].astype(float)
 
@@ -124,7 +126,7 @@ class CueLikelihood:
         return _Shares(cells, core, total, scale, shift)
 
     def _gradient(self, parameters: FloatArray, shares: _Shares, adjoint: FloatArray) -> FloatArray:
-        """Return the gradient of the log likelihood from its derivatives by the shares, shape (c, j, k)."""
+        """Return the gradient of the log likelihood from its derivatives (c, j, k) with respect to the shares."""
         w, q, lapse = parameters[[W, Q, LAPSE]]
         data, (eye, head, between) = self.data, shares.cells
         gradient = np.zeros(len(PARAMETERS))
@@ -155,7 +157,7 @@ class _Cells:
     total: FloatArray | None
 
     def back(self, adjoint: FloatArray) -> FloatArray:
-        """Return derivatives by the standardized borders, from those by the shares."""
+        """Return derivatives with respect to the standardized borders, from those with respect to the shares."""
         if self.total is not None:
             adjoint = (adjoint - np.sum(adjoint * self.shares, axis=-1, keepdims=True)) / self.total
         by_border = np.zeros_like(self.u)

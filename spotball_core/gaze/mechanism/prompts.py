@@ -1,4 +1,4 @@
-"""Estimate variation over prompts, with partial pooling."""
+"""Estimate how a parameter of the cue model varies over prompts, with partial pooling."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def prompt_spread(rows: pl.DataFrame, fitted: CueFit[CueLikelihood], index: int)
 
     Args:
         rows: a respondent's trials.
-        fitted: the fit to all of them.
+        fitted: the fit to the trials of all prompts.
         index: index of w or the lapse rate in `PARAMETERS`.
 
     Returns:
-        The variation; None if there are fewer than three prompts.
+        The distribution over prompts; None if there are fewer than three prompts.
     """
     prompts = rows["prompt_id"].unique().sort().to_list()
     if len(prompts) < 3:

@@ -1,4 +1,4 @@
-"""The records of the cue model of one respondent."""
+"""Records of the cue model fitted to one respondent."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Estimate(Record):
 
     Attributes:
         value: the most likely value; None if the choices do not determine it.
-        ci95: its profile likelihood interval.
-        reason: why there is no value.
+        ci95: 95% profile likelihood interval; None if there is no value.
+        reason: why there is no value; None if there is one.
     """
 
     value: float | None
@@ -28,10 +28,10 @@ class Estimate(Record):
 
 
 class PromptVariation(Record):
-    """The distribution of a share over prompts.
+    """The distribution of a share (w or the lapse rate) over prompts.
 
     Attributes:
-        spread: standard deviation over prompts of its log odds.
+        spread: standard deviation of the share's log odds over prompts.
         by_prompt: each prompt's share, partially pooled: shrunk toward the mean of all prompts.
     """
 
@@ -40,12 +40,12 @@ class PromptVariation(Record):
 
 
 class Candidate(Record):
-    """One structure in the comparison.
+    """The result of one structure of the cue model in the cross-validation.
 
     Attributes:
         structure: name of the structure; `mixed` is the full model.
         held_out: log likelihood of held-out scenes; None if the structure fits far too badly to be cross-validated.
-        behind: the amount by which it is below the best structure's.
+        behind: how much lower this log likelihood is than that of the best structure.
         se: standard error of that difference over scenes.
     """
 
@@ -56,7 +56,7 @@ class Candidate(Record):
 
 
 class CurvePoint(Record):
-    """The expected share of head choices at one distance between eyes and head.
+    """The expected share of head choices at one offset between eyes and head.
 
     Attributes:
         n_objects: number of objects.
@@ -70,14 +70,14 @@ class CurvePoint(Record):
 
 
 class Check(Record):
-    """The posterior predictive check.
+    """The posterior predictive check of whether the model fits.
 
     Attributes:
-        distance: total variation distance between observed and expected shares of the objects, mean over trials.
-        expected: mean distance of data simulated from the model.
-        excess: share of choices that the model places wrongly beyond what sampling explains.
+        distance: total variation distance between observed and expected shares of the objects, averaged over trials.
+        expected: mean distance for data simulated from the model.
+        excess: share of choices that the model mispredicts beyond sampling error.
         margin: largest excess at which the model still counts as fitting.
-        p: share of simulated data with at least the observed distance.
+        p: p value: share of simulated data sets with at least the observed distance.
     """
 
     distance: float
@@ -88,7 +88,7 @@ class Check(Record):
 
 
 class Mechanism(Record):
-    """The cue model of one respondent.
+    """The cue model fitted to one respondent.
 
     Attributes:
         kind: `eye` or `head`: that cue alone; `compromise`: a position between both; `coin`: one of the two on each
@@ -99,12 +99,12 @@ class Mechanism(Record):
             proximity 1, from the front; with one trial per photo, it includes the noise per photo.
         photo_noise: standard deviation of the internal position from photo to photo, in the same unit.
         closeness: factor by which the noise grows with each step of proximity.
-        side: factor by which the noise is larger for photos from the left or right.
+        side: factor by which the noise is larger for photos from the left or right than from the front.
         lapse: share of trials answered uniformly at random.
-        fits: whether a model fits; false exactly for `none`.
-        w_over_prompts: how w varies over prompts; None with fewer than three prompts.
+        fits: whether the model fits the choices; false if and only if `kind` is `none`.
+        w_over_prompts: how w varies over prompts; None with fewer than three prompts, or if the structure fixes w.
         lapse_over_prompts: how the lapse rate varies over prompts; None with fewer than three prompts.
-        shape: shape of the noise.
+        shape: shape of the noise distribution.
         ends: how noise beyond the ends of the row is treated.
         structure: the structure selected by the comparison.
         candidates: all structures, simple ones first.
@@ -112,7 +112,7 @@ class Mechanism(Record):
         curve: expected shares of the head target, by number of objects and offset.
         says: one sentence that describes the mechanism.
         n_trials: number of trials with a head target and a choice.
-        n_photos: number of their photos.
+        n_photos: number of photos in these trials.
         n_scenes: number of scenes that cross-validation divides into folds.
     """
 

@@ -1,4 +1,4 @@
-"""Fit the cue model of one respondent, from trials to the record."""
+"""Fit the cue model to one respondent's trials, and return its record."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LEAST_SCENES: Final = 5
 """Minimum number of scenes for cross-validation."""
 
 _COIN: Final = 0.5
-"""If neither compromise nor coin alone is enough, respondents with at least this q are coins."""
+"""If the full model is selected, a respondent with at least this q counts as a coin, else as a compromise."""
 
 _NOT_DETERMINED: Final[Mapping[StructureName, str]] = {
     "guess": "the choices do not depend on eyes or head",
@@ -52,7 +52,7 @@ def fit_mechanism(rows: pl.DataFrame, *, seed: int = 0) -> Mechanism:
         seed: seed of the folds and of the simulations in the check.
 
     Raises:
-        OptionError: for fewer than 5 scenes with such trials.
+        OptionError: if there are fewer than 5 scenes with such trials.
 
     Examples:
         >>> from spotball_core.gaze.power.observers import Observer, factorial_design, simulate
@@ -95,7 +95,7 @@ def fit_mechanism(rows: pl.DataFrame, *, seed: int = 0) -> Mechanism:
 
 
 def mechanism_or_reason(rows: pl.DataFrame, *, seed: int = 0) -> tuple[Mechanism | None, str | None]:
-    """Return the cue model of one respondent, or None and the reason why the trials do not allow one.
+    """Return the cue model and None, or None and the reason why the trials do not allow a fit.
 
     Args:
         rows: one respondent's trials.
@@ -122,7 +122,7 @@ def _kind(chosen: StructureName, full: CueFit[CueLikelihood], check: FitCheck) -
 
 
 def _estimates(chosen: StructureName, by_kernel: Sequence[CueFit[CueLikelihood]]) -> dict[str, Estimate]:
-    """Return each parameter of the full model that the chosen structure determines."""
+    """Return each parameter of the full model, or the reason why the chosen structure does not determine it."""
     full = by_kernel[0]
 
     def estimate(index: int, scale: np.ufunc | None = None) -> Estimate:
@@ -157,7 +157,7 @@ def _over_prompts(rows: pl.DataFrame, full: CueFit[CueLikelihood], index: int) -
 
 
 def _curve(fitted: CueFit[CueLikelihood]) -> tuple[CurvePoint, ...]:
-    """Return the expected share of the head target for each offset, over the respondent's photos."""
+    """Return the expected share of the head target for each number of objects and offset."""
     data = fitted.model.data
     expected = fitted.model.predicted(fitted.parameters)[np.arange(len(data.head)), data.head]
     trials = np.bincount(data.configuration, weights=data.counts.sum(axis=1), minlength=len(expected))

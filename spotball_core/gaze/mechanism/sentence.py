@@ -13,7 +13,7 @@ def sentence(kind: Kind, w: Estimate, q: Estimate, lapse: Estimate, excess: floa
         w: weight of the head.
         q: probability of following one cue alone.
         lapse: share of random answers.
-        excess: share of choices that the model places wrongly.
+        excess: share of choices that the model mispredicts beyond sampling error.
 
     Examples:
         >>> known = Estimate(value=0.25, ci95=(0.2, 0.3))

@@ -1,4 +1,4 @@
-"""Build columns of fixed effects from a table: numbers, factors in treatment coding, and their interactions."""
+"""Build the matrix of fixed effects of a table: numbers, factors in treatment coding, and their interactions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FACTOR = re.compile(r"(?:(C|center)\()?\s*(\w+)\s*(\))?")
 
 @dataclass(frozen=True)
 class Variable:
-    """A column of the table in a design.
+    """A variable of a design: a column of the table.
 
     Attributes:
         name: name of the column.
@@ -38,7 +38,7 @@ class Variable:
     values: tuple[float, ...] = ()
 
     def columns(self, table: pl.DataFrame) -> tuple[tuple[str, ...], FloatArray]:
-        """Return its columns (n, c) for a table's rows, and their names."""
+        """Return the names and values (n, c) of the design's columns for this variable."""
         column = table[self.name]
         if self.levels is None:
             values = column.cast(pl.Float64).to_numpy() - self.shift
@@ -52,10 +52,10 @@ class Variable:
 
 @dataclass(frozen=True)
 class Design:
-    """Fixed effects: the matrix of a table, and a method that computes the matrix of other rows.
+    """A design of fixed effects: the matrix of a table, and a method that computes the matrix of other rows.
 
     Attributes:
-        names: names of the columns: "intercept", "proximity", "view[left]", "view[left]:proximity".
+        names: names of the matrix's columns, such as "intercept", "proximity", "view[left]", "view[left]:proximity".
         matrix: the matrix (n, p).
         variables: the variables by name.
         terms: the variables that each term multiplies, in the order of the columns; the intercept's term is empty.
@@ -75,17 +75,18 @@ def design(table: pl.DataFrame, terms: Sequence[str] = ()) -> Design:
     """Build the fixed effects of a table, always with an intercept.
 
     A term is a variable, or several joined by `*`, which stands for each of them and all their interactions. A column
-    of strings, categories or truth values is a factor: it has 0/1 columns for all levels except the first, in the order
-    of an Enum, else sorted. `C(x)` treats a number as a factor; `center(x)` subtracts its mean over the table's rows.
-    Columns are ordered as in R: main effects, then interactions.
+    of strings, categories or truth values is a factor: it has 0/1 columns for all levels except the first. Levels have
+    the order of an Enum; others are sorted. `C(x)` treats a number as a factor; `center(x)` subtracts its mean over the
+    table's rows. Columns are ordered as in R: main effects, then interactions.
 
     Args:
         table: one row per observation.
         terms: the terms of the fixed effects.
 
     Raises:
-        OptionError: for a malformed term, an unknown column, missing values, a variable in two forms, a factor with one
-            level, or columns that are linear combinations of others.
+        OptionError: for a malformed term, an unknown column, missing values, a variable in two forms (such as `x` and
+            `C(x)`), a factor with one level, fewer rows than columns, or columns that are linear combinations of
+            others.
 
     Examples:
         >>> table = pl.DataFrame({"view": ["front", "left", "front", "left"], "proximity": [1, 1, 2, 3]})

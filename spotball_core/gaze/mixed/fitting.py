@@ -17,24 +17,24 @@ from spotball_core.gaze.mixed.search import SINGULAR, Search
 from spotball_core.typing import FloatArray, IntArray
 
 UNBOUNDED = 30.0
-"""Logits that are practically infinite: for a standard error per standard deviation of its column, and for an sd."""
+"""Logits from which a standard error (per standard deviation of its column) or a group's sd counts as infinite."""
 
 AFAR = 0.2
-"""Smallest standard deviation at the start of a search, because 0 is a stationary point."""
+"""Smallest standard deviation at which a search starts, because 0 is a stationary point."""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted model. All values are on the logit scale.
+    """A fitted binomial model. Coefficients, deviations and modes are on the logit scale.
 
     Attributes:
         coefficients: coefficients of the design's columns (p,).
-        covariance: covariance (p, p) of the coefficients, from the inverse of the Hessian by coefficients and standard
-            deviations together, as in glmer.
-        sds: standard deviation of the random intercepts by group; 0 if it is singular.
+        covariance: covariance (p, p) of the coefficients, from the inverse of the joint Hessian of coefficients and
+            standard deviations, as in glmer.
+        sds: standard deviation of the random intercepts by group; 0 if the estimate is singular.
         log_likelihood: log likelihood by Laplace's approximation, with the binomial coefficients.
         n: number of rows.
-        converged: whether the maximum was found and the data bounds every coefficient.
+        converged: whether the maximum was found and is finite in every coefficient.
         singular: whether a standard deviation is 0.
         message: description of a problem; empty if there is none.
         design: the fixed effects.
@@ -89,11 +89,11 @@ class Fit:
         return float(self.coefficients[names.index(name)])
 
     def effects(self, group: str) -> dict[object, float]:
-        """Return the modes of a group's random intercepts by label."""
+        """Return the modes of a group's random intercepts by the label of the level."""
         return dict(zip(self.data.levels[self._place(group)], self.modes[group].tolist(), strict=True))
 
     def codes(self, group: str) -> IntArray:
-        """Return each row's level of a group (n,), from 0."""
+        """Return the index of each row's level in a group, from 0, shape (n,)."""
         return self.data.codes[self._place(group)]
 
     def _place(self, group: str) -> int:
@@ -112,10 +112,10 @@ def fit(
 ) -> Fit:
     r"""Fit a binomial model with logit link and crossed random intercepts by Laplace's approximation.
 
-    The maximum is over the coefficients and the standard deviations together, as in glmer with `nAGQ = 1`. Without
-    groups, this is an ordinary logistic regression. Problems are reported in `converged` and `message`: answers that
-    are all the same, unbounded coefficients because some column separates all answers, or a search that does not end.
-    Several fits may run at once in separate threads.
+    Coefficients and standard deviations are estimated jointly, as in glmer with `nAGQ = 1`. Without groups, this is an
+    ordinary logistic regression. Problems are reported in `converged` and `message`: answers that are all the same,
+    unbounded coefficients because a column separates all answers, or a search that does not converge. Several fits may
+    run at once in separate threads.
 
     Args:
         y: answers (n,): 0 or 1, or the share of `weights` trials that were yes.
@@ -125,8 +125,8 @@ def fit(
         offset: values (n,) added to the linear predictor.
 
     Raises:
-        OptionError: for arrays of different lengths, values that are not shares of whole trials, or a group with one
-            level.
+        OptionError: for arrays of different lengths, missing or infinite values, shares that do not correspond to whole
+            numbers of trials, or a group with one level.
 
     Examples:
         A table of synthetic answers: 30 stimuli, each shown 16 times.
@@ -147,7 +147,7 @@ def fit(
 
 
 def refit(larger: Fit, groups: Sequence[str]) -> Fit:
-    """Fit the same model with some of the groups, starting from the larger fit if it converged."""
+    """Fit the same model with only the given groups, starting from the larger fit if it converged."""
     data = larger.data
     indices = [k for k, name in enumerate(data.names) if name in groups]
     smaller = replace(

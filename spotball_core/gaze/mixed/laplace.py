@@ -1,9 +1,9 @@
 r"""Compute the marginal likelihood of a binomial model with crossed random intercepts, by Laplace's approximation.
 
-Answers are $y_i \sim \mathrm{Binomial}(m_i, \mu_i)$ with
-$\mathrm{logit}\,\mu_i = o_i + x_i\beta + \sum_k \theta_k u_{k, g_k(i)}$ and standard normal $u$: group k's random
-intercepts have the standard deviation $\theta_k$. With $\hat u$ the mode of the integrand, $W = m\mu(1 - \mu)$ there,
-and $A$ the columns that multiply u, its logarithm is
+Answers are $y_i \sim \mathrm{Binomial}(m_i, \mu_i)$ with $\mathrm{logit}\,\mu_i = o_i + x_i\beta + \sum_k \theta_k
+u_{k, g_k(i)}$ and standard normal $u$: group k's random intercepts have the standard deviation $\theta_k$. Let $\hat u$
+be the mode of the integrand, $W = m\mu(1 - \mu)$ at this mode, and $A$ the matrix that multiplies u. The logarithm of
+the likelihood is approximately
 
 $$\ell(\theta, \beta) = \log f(y \mid \hat u) - \tfrac12 |\hat u|^2 - \tfrac12 \log |I + A^\top W A|$$
 
@@ -25,12 +25,12 @@ from spotball_core.gaze.mixed.products import across, along, dot
 from spotball_core.typing import FloatArray, IntArray
 
 SMALL_DECREMENT = 1e-7
-"""A Newton step with a smaller gain has converged: the next one would gain about its square."""
+"""The search for the mode has converged if a step gains less: the next step would gain about the square of it."""
 MAX_STEPS = 100
 
 
 class NoModeError(ArithmeticError):
-    """Raised if the mode of the random effects is not found at some parameters."""
+    """Raised if the mode of the random effects is not found at the given parameters."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +62,12 @@ class Data:
 
     @property
     def constant(self) -> float:
-        """The logarithm of the binomial coefficients."""
+        """The sum of the logarithms of the binomial coefficients."""
         yes, all_ = self.successes, self.trials
         return float(np.sum(gammaln(all_ + 1) - gammaln(yes + 1) - gammaln(all_ - yes + 1)))
 
     def sums(self, values: FloatArray) -> list[FloatArray]:
-        """Return each group's sums of values (n,) over its levels."""
+        """Return, for each group, the sums of values (n,) within its levels."""
         return [
             np.bincount(code, values, size).astype(float, copy=False)
             for code, size in zip(self.codes, self.sizes, strict=True)
@@ -82,7 +82,7 @@ class _Mode:
     working: FloatArray
     """The weights W."""
     third: FloatArray
-    """Derivative of W by the linear predictor."""
+    """Derivative of W with respect to the linear predictor."""
     value: float
     """The logarithm of the integrand, without the binomial coefficients."""
 
@@ -129,7 +129,7 @@ class Hessian:
         return np.concatenate([over.T - self._scaled @ low, low])
 
     def inverse(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the parts of H^-1 in the gradient: the first block's diagonal, the cross and the dense block."""
+        """Return the parts of H^-1 that the gradient needs: the first block's diagonal, the cross and dense blocks."""
         if self._factor is None:
             return 1 / self.diagonal, self.cross, np.empty((0, 0))
         dense = cho_solve(self._factor, np.eye(self.cross.shape[1]))
@@ -153,7 +153,7 @@ class Hessian:
 
 
 class Likelihood:
-    """The marginal log likelihood as a function of (theta, beta). The next search starts at the last mode."""
+    """The marginal log likelihood as a function of (theta, beta). Each search for the mode starts at the last one."""
 
     def __init__(self, data: Data) -> None:
         self.data = data
@@ -161,17 +161,17 @@ class Likelihood:
         self._constant = data.constant
 
     def __call__(self, theta: FloatArray, beta: FloatArray) -> tuple[float, FloatArray]:
-        """Return the value and the gradient (k + p,) by theta, then beta.
+        """Return the value, and the gradient (k + p,) with respect to theta, then beta.
 
         Raises:
-            NoModeError: if the search for the mode does not end, or leaves the range of floating point numbers.
+            NoModeError: if the search for the mode does not converge, or leaves the range of floating point numbers.
         """
         point, hessian = self.at_mode(theta, beta)
         value = point.value - hessian.log_determinant / 2 + self._constant
         return value, self._gradient(theta, point, hessian)
 
     def at_mode(self, theta: FloatArray, beta: FloatArray) -> tuple[_Mode, Hessian]:
-        """Return the integrand at its mode, which is stored."""
+        """Find and store the mode; return the integrand at the mode, and its Hessian."""
         fixed = self.data.offset + self.data.matrix @ beta
         u = self.mode
         point = self._at(theta, fixed, u)
@@ -247,5 +247,5 @@ class Likelihood:
 
 
 def _trace(theta: float, inverse: FloatArray) -> float:
-    """Return half of the derivative of log|H| by one theta as a factor of A: tr(I - H^-1) / theta; 0 at 0."""
+    """Return half of the derivative of log|H| with respect to one theta in A: tr(I - H^-1) / theta; 0 at 0."""
     return float(np.sum(1 - inverse) / theta) if theta else 0.0

@@ -25,7 +25,7 @@ class Logistic:
 
 
 def logistic(data: Data) -> Logistic:
-    """Fit by Newton's method, halving steps that reduce the likelihood; random effects are ignored."""
+    """Fit a logistic regression by Newton's method, halving steps that reduce the likelihood; ignore random effects."""
     matrix, beta = data.matrix, np.zeros(data.matrix.shape[1])
     value, slope, information = _at(data, beta)
     message = f"no maximum of the likelihood was found in {MAX_STEPS} steps"

@@ -1,7 +1,8 @@
 """Compute estimated marginal means, their differences, and slopes, all on the logit scale.
 
 As in emmeans, a fit is evaluated on a grid: all combinations of the factors' levels, with numbers at their means.
-Averages over the grid give all levels the same weight, and are taken before anything is transformed back.
+Averages over the grid give all levels the same weight, and are computed on the logit scale, before the transformation
+to probabilities.
 
 By default, emmeans treats numbers with at most two values like factors (its option `cov.keep`, "2"): it averages over
 both values with equal weights. In this module numbers are held at their means by default, `cov_keep=0`; `cov_keep=2` is
@@ -28,7 +29,7 @@ from spotball_core.typing import FloatArray
 
 Adjustment = Literal["holm", "tukey", "none"]
 MANY = 12
-"""A number with more values than this needs explicit values."""
+"""A numeric variable in `by` with more distinct values than this needs explicit values in `at`."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +37,8 @@ class MarginalMeans:
     """Estimated marginal means.
 
     Attributes:
-        table: one row per mean: the columns of `by`; `estimate`, `se`, `low` and `high` on the logit scale, with the
-            offset; and `response`, `response_low` and `response_high`, transformed back to probabilities.
+        table: one row per mean: the columns of `by`; `estimate`, `se`, `low` and `high` on the logit scale, including
+            the offset; and `response`, `response_low` and `response_high`, transformed back to probabilities.
         by: the variables that distinguish the means.
         covariance: covariance (m, m) of the estimates.
         cov_keep: numbers with at most this many values were averaged over these values; others were held at their
@@ -72,17 +73,20 @@ def marginal_means(
     """Return means of the linear predictor at each combination of `by`, with random intercepts of 0.
 
     Args:
-        fit: a fit.
-        by: variables of its design; empty for the grand mean. A number uses its values in the data, at most 12 of them.
-        at: values of numbers, whether in `by` or not, that replace their values or mean; several values only in `by`.
-        offset: added to all means; by default the mean offset of the data, as in emmeans. 0 gives means beyond the
+        fit: the fitted model.
+        by: variables of the fit's design; empty for the grand mean. A numeric variable is evaluated at its distinct
+            values in the data, of which there may be at most 12.
+        at: values at which numeric variables are evaluated, instead of their values in the data or their mean. Only
+            variables in `by` may have several values.
+        offset: added to all means; by default the mean offset of the data, as in emmeans. With 0, the means exclude the
             offset.
         cov_keep: numbers with at most this many values are averaged over their values, with equal weights, instead of
             being held at their mean; 2 is the default of emmeans.
         level: confidence level of Wald's intervals.
 
     Raises:
-        OptionError: for a variable that is not in the design, or a number with too many values.
+        OptionError: for a variable that is not in the design, a numeric variable in `by` with too many values, or
+            values in `at` for a factor.
 
     Examples:
         >>> from spotball_core.gaze.mixed import design, fit
@@ -176,7 +180,7 @@ def slopes(
     """Return the change of the logit when a number increases by 1, averaged over the grid.
 
     Args:
-        fit: a fit.
+        fit: the fitted model.
         variable: a number in its design.
         by: as in `marginal_means`; one slope for each combination.
         at: as in `marginal_means`.
@@ -187,7 +191,7 @@ def slopes(
         The columns of `by`, then estimate, se, low, high, z and the two-sided p.
 
     Raises:
-        OptionError: in the cases of `marginal_means`, or for a factor.
+        OptionError: as in `marginal_means`, or if `variable` is not a numeric variable of the design or is in `by`.
     """
     design_variable = fit.design.variables.get(variable)
     if design_variable is None or design_variable.levels is not None or variable in by:
@@ -244,7 +248,7 @@ def _grid(
 
 
 def _averages(grid: pl.DataFrame, by: Sequence[str], rows: FloatArray) -> tuple[FloatArray, dict[str, pl.Series]]:
-    """Return the mean rows (m, p) of the grid's cells, and the cells.
+    """Return the means of the rows (m, p) in each cell of the grid, and the values of `by` in each cell.
 
     `by` comes first in the grid and changes slowest.
     """

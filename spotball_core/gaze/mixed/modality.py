@@ -10,20 +10,20 @@ from spotball_core.gaze.mixed.fitting import Fit
 from spotball_core.typing import FloatArray
 
 NODES = np.linspace(-10, 10, 101)
-"""Random intercepts, in logits, at which likelihoods are evaluated: beyond them, all answers are the same."""
+"""Random intercepts, in logits, at which likelihoods are evaluated; beyond them, answers are practically constant."""
 LEAST_SD = 0.2
 EVIDENCE = 10.0
-"""Difference of BIC from which evidence is called very strong (Kass and Raftery 1995)."""
+"""Difference of BIC above which evidence is called very strong (Kass and Raftery 1995)."""
 TROUGH = 0.75
-"""Two modes count if the density between them falls below this share of the lower one."""
+"""Two modes count if the density between them falls below this share of the density at the lower mode."""
 GAIN = 2.0
-"""Minimum gain in log likelihood of two components over any distribution with one mode."""
+"""Minimum gain in log likelihood of two normal components over any distribution with one mode."""
 DECIDED = 0.6
-"""If this share of the levels has answers of one kind (all yes or all no), a normal distribution does not fit."""
+"""If at least this share of the levels has only yes or only no answers, a normal distribution does not fit."""
 LEAST_END = 0.1
 ROUNDS = 1000
 PEAKS = range(10, 91, 2)
-"""Nodes that are tried as the only mode."""
+"""Indices of the nodes that are tried as the only mode."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ class Bimodality:
     """Whether a group's levels form two clusters, and the evidence for it.
 
     Attributes:
-        bimodal: the verdict.
-        group: the group.
+        bimodal: whether the levels form two clusters.
+        group: name of the group.
         evidence: improvement in BIC of two normal components of equal width over one.
-        modes: the components' means on the logit scale, minus the fit's linear predictor without the intercepts.
+        modes: means of the two components, as random intercepts on the logit scale.
         shares: shares of the levels in each component; they sum to 1.
         sd: standard deviation of each component.
         always: share of levels whose answers are all yes.
@@ -61,8 +61,8 @@ def bimodal(fit: Fit, group: str) -> Bimodality:
       distributions of equal width must describe the intercepts far better than one (BIC lower by 10), with a trough
       between two modes, and better than any distribution with one mode, however skewed. Unlike a histogram of rates,
       this accounts for how little a few answers reveal about a level.
-    - At least six in ten of the levels have answers of one kind: all yes in at least a tenth, all no in at least a
-      tenth.
+    - At least 60% of the levels have only yes or only no answers, with at least 10% of each kind, and the median level
+      has at least four answers.
 
     Args:
         fit: a fit, converged or not; `SelectedFit.full` has all groups.
@@ -112,7 +112,7 @@ class _Components:
 
     @property
     def has_trough(self) -> bool:
-        """Whether its density has two modes with a trough between them."""
+        """Whether the density of the mixture has two modes with a trough between them."""
         fine = np.linspace(self.means.min() - self.sd, self.means.max() + self.sd, 400)
         density = (self.shares * np.exp(-0.5 * ((fine[:, None] - self.means) / self.sd) ** 2)).sum(axis=1)
         inner = density[1:-1]

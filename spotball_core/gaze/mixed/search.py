@@ -1,4 +1,4 @@
-"""Search for the maximum of the marginal likelihood."""
+"""Search for the standard deviations and coefficients that maximize the marginal likelihood."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ SINGULAR = 1e-4
 NEAR = 0.05
 """Below this standard deviation, the search tests whether 0 is as good."""
 ROUGH = 1e-3
-"""The gradient that ends the quasi-Newton search, in log likelihood per unit of scaled parameters."""
+"""The quasi-Newton search ends at a smaller gradient, in log likelihood per unit of scaled parameters."""
 FINE = 1e-10
-"""Expected gain of the last Newton step, in log likelihood."""
+"""Newton's method ends at a step with a smaller expected gain, in log likelihood."""
 ACCEPTED = 1e-6
 """Largest remaining gain of a converged fit: less than a hundredth of a standard error."""
 DIFFERENCE = 1e-4
@@ -25,10 +25,10 @@ POLISHES = 10
 
 
 class Search:
-    """Maximizes the likelihood over the standard deviations and the coefficients together.
+    """Maximize the likelihood jointly over the standard deviations and the coefficients.
 
     A quasi-Newton search on parameters of similar scale is followed by Newton's method, with a Hessian from differences
-    of the gradient. The likelihood is even in each standard deviation, so the search needs no bound.
+    of the gradient. The likelihood is even in each standard deviation, so the search does not need a bound at 0.
 
     Attributes:
         theta: standard deviations at the maximum (k,).
@@ -40,7 +40,7 @@ class Search:
     def __init__(
         self, likelihood: Likelihood, none: FloatArray, start: tuple[FloatArray, FloatArray] | None = None
     ) -> None:
-        """Start from given deviations and coefficients, else from 1 and `none`, the coefficients without groups."""
+        """Start from the given deviations and coefficients, else from 1 and `none`, the coefficients without groups."""
         self._likelihood, self._none = likelihood, none
         self.theta, self.beta = start or (np.ones(len(likelihood.data.sizes)), none)
         self.value = -np.inf
@@ -63,7 +63,7 @@ class Search:
         return message
 
     def _scale(self) -> None:
-        """Set the units to the approximate standard errors."""
+        """Set the units of the parameters to their approximate standard errors."""
         hessian = self._likelihood.at_mode(self.theta, self.beta)[1]
         inverse = self._likelihood.parts(hessian.leverages()[1])
         self._theta_units = np.array([1 / np.sqrt(2 * np.sum((1 - part) ** 2) + 1) for part in inverse])
@@ -97,7 +97,7 @@ class Search:
         self.value = -float(result.fun)
 
     def _drop_zeros(self) -> None:
-        """Fix deviations at 0 where that is a maximum; search again from a distance if it was only stuck there."""
+        """Fix standard deviations at 0 if this is a maximum; search again from farther away if it is not."""
         for k in np.flatnonzero(np.abs(self.theta) < NEAR):
             trial = self.theta.copy()
             trial[k] = 0.0
@@ -112,14 +112,14 @@ class Search:
                 self._quasi_newton()
 
     def _compare_with_none(self) -> None:
-        """With few answers, no random effects may be more likely than the maximum that was found."""
+        """Use the fit without random effects if it is more likely, which is possible with few answers."""
         zero = np.zeros(len(self.theta))
         value, _ = self._likelihood(zero, self._none)
         if value > self.value:
             self.theta, self.beta, self.value, self._free = zero, self._none, value, zero.astype(bool)
 
     def _newton(self) -> str:
-        """Take Newton steps, by absolute eigenvalues if the Hessian has negative ones.
+        """Take Newton steps, with absolute eigenvalues of the Hessian; return a message about problems.
 
         If all eigenvalues are positive, up to three steps use the same Hessian.
         """
@@ -162,7 +162,7 @@ class Search:
         return (hessian + hessian.T) / 2
 
     def _descend(self, value: float, step: FloatArray) -> tuple[float, FloatArray] | None:
-        """Take the longest part of a step that loses nothing; return the result, or None if there is no such part."""
+        """Halve a step until the likelihood is not lower; return value and gradient there, or None if this fails."""
         for _ in range(30):
             reached = self._at(step)
             if reached[0] <= value + 1e-12 * abs(value):

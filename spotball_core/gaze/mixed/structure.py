@@ -1,4 +1,4 @@
-"""Select random intercepts, and test whether a term matters."""
+"""Select the random intercepts of a model, and compare nested models by a likelihood-ratio test."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Dropped:
     """A random structure that was tried and rejected.
 
     Attributes:
-        groups: the groups with intercepts.
+        groups: the groups with random intercepts in this structure.
         reason: why it was rejected.
-        log_likelihood: its log likelihood.
+        log_likelihood: log likelihood of its fit.
     """
 
     groups: tuple[str, ...]
@@ -37,13 +37,13 @@ class Dropped:
 
 @dataclass(frozen=True)
 class SelectedFit:
-    """A fit with the most complex feasible random structure, and the structures tried before.
+    """A fit with the most complex feasible random structure, and the structures that were rejected.
 
     Attributes:
         fit: the selected fit.
         full: the fit with all groups, whether or not it was selected.
         groups: groups with intercepts in the selected fit; empty for an ordinary logistic regression.
-        dropped: rejected structures, in order.
+        dropped: rejected structures, in the order in which they were tried.
     """
 
     fit: Fit
@@ -60,7 +60,7 @@ def choose(
     weights: ArrayLike | None = None,
     offset: ArrayLike | None = None,
 ) -> SelectedFit:
-    """Fit with as many random intercepts as converge without singularity.
+    """Fit a model with as many random intercepts as possible without singularity or failure to converge.
 
     All groups are tried first, then all sets with one group fewer, and so on. Among sets with the same number of
     groups, the fit with the highest likelihood is selected. Without groups this is an ordinary logistic regression,
@@ -74,7 +74,7 @@ def choose(
         offset: values added to the linear predictor.
 
     Raises:
-        OptionError: in the cases of `fit`.
+        OptionError: if `fit` raises it for the same data.
     """
     full = fit(y, design, groups, weights=weights, offset=offset)
     dropped: list[Dropped] = []
@@ -132,7 +132,8 @@ def likelihood_ratio(smaller: Fit, larger: Fit) -> LikelihoodRatio:
         larger: fit to the same answers.
 
     Raises:
-        OptionError: for different answers, or if the larger model does not have more parameters.
+        OptionError: if the fits have different answers, numbers of trials or offsets, or if the larger model does not
+            have more parameters.
     """
     same_data = all(
         np.array_equal(a, b)

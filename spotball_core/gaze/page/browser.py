@@ -21,10 +21,10 @@ _LEAD = (
 
 
 def disagreement(trials: Trials) -> pl.DataFrame:
-    """Return each photo with its disagreement, the largest first.
+    """Return a table of photos with the disagreement between their answers, the largest first.
 
-    Disagreement is 1 minus the sum of squared shares of the objects, where the shares are means over respondents.
-    Unmatched choices are excluded.
+    Disagreement is 1 minus the sum of squared shares of the objects, where the share of an object is averaged over
+    respondents. Unmatched choices are excluded.
 
     Args:
         trials: trials of one or more respondents.

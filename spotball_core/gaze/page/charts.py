@@ -1,4 +1,4 @@
-"""Draw lines over steps, with one panel per respondent or number of objects."""
+"""Draw line charts of values at steps, such as distances or proximities, with one panel per respondent."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _HEAD: Final = 0.5
 _BELOW: Final = 0.42
 _LEFT: Final = 0.5
 _SPREAD: Final = 0.06
-"""Horizontal distance between the lines of a panel at a step, so that their intervals are distinguishable."""
+"""Horizontal shift between the lines of a panel, as a share of a step, so that intervals do not overlap."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrendPoint:
-    """A value at a step, with its interval."""
+    """A point of a line: its horizontal position `step`, its value, and the ends of the value's interval."""
 
     step: float
     value: float
@@ -44,14 +44,14 @@ class TrendPoint:
 
 @dataclass(frozen=True, slots=True)
 class TrendLine:
-    """Points that belong together.
+    """A line of a chart: points with a common name, color and marker.
 
     Attributes:
-        name: the label at its end; empty for none.
+        name: the label at the line's end; empty for no label.
         color: as #rrggbb.
         marker: a Matplotlib marker.
-        points: the points by step.
-        dashed: whether it is a baseline or a model, drawn without markers.
+        points: the points in the order of their steps.
+        dashed: whether the line is a baseline or a model, which is drawn dashed and without markers.
         joined: whether a line joins the markers.
     """
 
@@ -65,7 +65,7 @@ class TrendLine:
 
 @dataclass(frozen=True, slots=True)
 class TrendPanel:
-    """The lines of one panel."""
+    """One panel of a chart: its title, a note under the title, and its lines."""
 
     title: str
     under: str
@@ -74,15 +74,15 @@ class TrendPanel:
 
 @dataclass(frozen=True)
 class TrendChart:
-    """Panels that share their scales.
+    """A chart of panels that have the same scales.
 
     Attributes:
-        panels: at least one.
-        across: label of the steps.
+        panels: the panels; at least one.
+        across: label of the horizontal axis.
         up: label of the values, with their unit.
-        percent: whether values are shares.
-        start: start of the vertical scale; None to start at the lowest value.
-        step: formats a step.
+        percent: whether values are shares, which the axis shows in percent.
+        start: a value that the vertical axis includes; None to start at the lowest value.
+        step: function that formats a step for the horizontal axis.
     """
 
     panels: tuple[TrendPanel, ...]
@@ -100,7 +100,7 @@ class TrendChart:
         return tuple(panel.title for panel in self.panels)
 
     def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
-        """Draw some of the panels, alone or framed for a file."""
+        """Draw the panels at the given indices, with a frame if the figure is for a file."""
         selected = [self.panels[place] for place in places]
         names = [line.name for panel in self.panels for line in panel.lines]
         right = max(text_width(name, SMALL) for name in names) + 0.12
@@ -166,7 +166,7 @@ class TrendChart:
 
 
 def trend_alts(panels: Sequence[TrendPanel], *, percent: bool) -> tuple[str, ...]:
-    """Describe each panel with its numbers."""
+    """Return a text alternative for each panel, which lists its numbers."""
 
     def told(value: float) -> str:
         return f"{value:.0%}" if percent else f"{value:.2f}"

@@ -25,7 +25,7 @@ _LEAD: Final = (
 
 
 def mechanisms(report: GazeReport) -> Section | None:
-    """Return the section of the cue model; None if no respondent has one."""
+    """Return the section of the cue model; None if no respondent has a cue model."""
     named = [(result.respondent, result.mechanism) for result in report.respondents]
     if not any(mechanism for _, mechanism in named):
         return None
@@ -58,7 +58,7 @@ def split_cell(text: str) -> TableCell:
 
 
 def _panel(result: RespondentResult) -> TrendPanel:
-    """Return the panel of one respondent's observed and expected shares."""
+    """Return the panel of one respondent's observed and expected shares of the head target."""
     cells = [cell for cell in result.cells if cell.measure == "head" and "offset" in cell.by]
     lines = []
     for n, (color, marker) in _LOOKS.items():

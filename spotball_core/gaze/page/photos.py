@@ -1,4 +1,4 @@
-"""Prepare photos for the report, with the targets of eyes and head and the choices (as in the paper's Figure 3)."""
+"""Prepare photos for the report, with marks at targets and choices, as in the paper's Figure 3."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ MOST_DISPUTED: Final = 12
 """Maximum number of photos in the list of those with the most disagreement."""
 
 _MARK: Final = 0.045
-"""Half the width of a target's mark, as a share of the photo's. The discs of choices have at most half this size."""
+"""Half the width of a target's mark, as a share of the photo's width. Discs of choices have at most half this size."""
 
 
 @dataclass(frozen=True, slots=True)
 class PhotoSource:
-    """The source of the photos shown.
+    """The photos that a report may show, with their trials.
 
     Attributes:
         trials: the trials.
         stimuli: descriptions of the photos, with the paths of their files.
-        folder: the folder that the paths are relative to, and must not leave.
+        folder: the folder to which the paths are relative; paths outside the folder are ignored.
     """
 
     trials: Trials
@@ -72,7 +72,7 @@ def photo_sheet(source: PhotoSource, colors: Mapping[str, str]) -> PhotoSheet | 
 
 
 def disputed_sheet(source: PhotoSource, order: Sequence[str], colors: Mapping[str, str]) -> PhotoSheet | None:
-    """Return the first photos of a list, at most `MOST_DISPUTED`.
+    """Return the first photos of a list that have readable files, at most `MOST_DISPUTED`.
 
     Args:
         source: the photos and choices.
@@ -80,7 +80,7 @@ def disputed_sheet(source: PhotoSource, order: Sequence[str], colors: Mapping[st
         colors: colors of respondents, as #rrggbb.
 
     Returns:
-        The photos; None if none of them has a readable file.
+        The photos; None if no photo of the list has a readable file.
     """
     names = source.trials.respondents[:MOST_RESPONDENTS]
     choices = _chosen(source.trials.frame, names)
@@ -123,7 +123,7 @@ def _card(
     choices: Mapping[tuple[str, str], Mapping[int | None, int]],
     colors: Mapping[str, str],
 ) -> PhotoCard | None:
-    """Return a photo's card; None if its file is missing or unreadable."""
+    """Return the photo with its marks and its description; None if its file is missing or unreadable."""
     path = find_file([folder], stimulus.image)
     image = upright(path) if path else None
     if image is None:
@@ -144,7 +144,7 @@ def _card(
 
 
 def _said(objects: Sequence[str], counts: Mapping[int | None, int]) -> str:
-    """Describe the choices, the most frequent first, with their total."""
+    """Return the numbers of choices of each object as text, the most frequent first, with their total."""
     ordered = sorted(counts.items(), key=lambda pair: (pair[0] is None, -pair[1]))
     parts = [f"{'unmatched' if place is None else objects[place]} {n}" for place, n in ordered]
     return f"{', '.join(parts)} of {sum(counts.values())}"

@@ -31,11 +31,11 @@ _SIZE_LOOKS = {"3": ("model-1", "o"), "4": ("people", "s")}
 def all_sections(
     report: GazeReport, photos: PhotoSource | None = None, trials: Trials | None = None
 ) -> tuple[Section, ...]:
-    """Return every section, in order; sections without data are excluded.
+    """Return the sections in the order of the page, without those for which there are no data.
 
     Args:
         report: the report.
-        photos: photos with their files.
+        photos: photos with their files; None for no photos.
         trials: trials for the photo browser (default: those of `photos`).
     """
     looks = _looks(report)

@@ -19,7 +19,7 @@ _ROOM = 24
 
 
 def times(report: GazeReport) -> Section | None:
-    """Return the section; None if no trial has a response time."""
+    """Return the section on response times; None if no trial has a response time."""
     timed = [
         (result.respondent, cells)
         for result in report.respondents

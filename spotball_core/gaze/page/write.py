@@ -1,4 +1,4 @@
-"""Write the report of an analysis as files: the page, its figures and its numbers. The folder is never partial."""
+"""Write the report of an analysis as files: the page, its figures and its numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GENERATOR: Final = "spotball gaze analyze"
 
 
 def check_report(out: Path) -> None:
-    """Raise an error early if the report cannot be written.
+    """Check, before an analysis starts, that its report can be written.
 
     Raises:
         OptionError: if `out` contains anything other than an earlier report of this kind.

@@ -12,7 +12,7 @@ each trial, and chooses the closest object:
   often, wherever the eyes look.
 - `guess`: each object is equally likely.
 
-If the head was free (natural condition), it turns a part of the way from the middle of the table to the target.
+In the natural condition, the head turns a part (`TURN`) of the way from the middle of the table to the gaze target.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Cue = Literal["eye", "head", "compromise", "coin", "shift", "guess"]
 CUES: Final[tuple[Cue, ...]] = get_args(Cue)
 
 TURN: Final = 0.4
-"""A head whose direction is not set turns this share of the way from the middle of the table to the target."""
+"""Share of the way from the middle of the table to the gaze target that the head turns in the natural condition."""
 
 PROMPTS: Final = 16
 
@@ -45,14 +45,15 @@ class Observer:
     """A simulated observer that answers by a rule.
 
     Attributes:
-        cue: the rule.
-        weight: weight of the head, if both cues count; from 0 to 1.
-        noise: standard deviation from trial to trial, in distances between neighboring objects at proximity 1.
+        cue: the rule, as described in the module.
+        weight: weight of the head from 0 to 1, for rules that use both cues.
+        noise: standard deviation of the internal position from trial to trial, in distances between neighboring objects
+            at proximity 1.
         stimulus_noise: standard deviation from photo to photo; all trials with a photo share this noise.
         closeness: relative increase of both kinds of noise with each step of proximity.
         side: relative increase of both kinds of noise for photos from a side.
         lapse: share of trials that are answered at random.
-        prompt_spread: standard deviation over prompts of the log odds of lapses.
+        prompt_spread: standard deviation of the lapse rate's log odds over prompts.
     """
 
     cue: Cue
@@ -83,10 +84,10 @@ def simulate(
     respondent: str | None = None,
     seed: int | np.random.Generator = 0,
 ) -> Trials:
-    """Simulate one respondent's trials: each photo with each prompt, without attention checks.
+    """Simulate one respondent's trials: one per photo and prompt, except for attention checks.
 
     Args:
-        observer: the observer.
+        observer: the simulated observer.
         stimuli: the photos.
         prompts: number of prompts, at least 1.
         respondent: name of the respondent (default: the cue).
@@ -124,11 +125,11 @@ def simulate(
 
 
 def factorial_design() -> tuple[Stimulus, ...]:
-    """Return a design of the main study's shape, without photos: four sets of four objects, three of three, six of two.
+    """Return a design like the main study's, without images: four sets of four objects, three of three, six of two.
 
-    Each set has three proximities and three views. The head is free, or points to each object, while the eyes look at
-    each object. This gives 1,368 stimuli, of which the study lost 2 and used 6 as attention checks. The two sites have
-    different objects.
+    Each set has three proximities and three views. All combinations of head direction (free, or to one of the objects)
+    and gaze target occur. This gives 1,368 stimuli, of which the study lost 2 and used 6 as attention checks. The two
+    sites have different objects.
     """
     sizes = [4, 4, 4, 4, 3, 3, 3, 2, 2, 2, 2, 2, 2]
     sites = [0, 0, 1, 1, 0, 0, 1, 0, 0, 0, 1, 1, 1]

@@ -29,13 +29,13 @@ Tests = Literal["all", "deciding"] | tuple[Key, ...]
 
 @dataclass(frozen=True)
 class Population:
-    """Observers of one kind, each with its own noise.
+    """A kind of observers, whose parameters are drawn from uniform distributions.
 
     Attributes:
         name: name of the kind.
-        type: the type that the battery should return.
-        cue: their rule.
-        weight: range of the head's weight.
+        type: the type that the battery should assign to them.
+        cue: the rule by which they choose.
+        weight: range of the weight of the head.
         noise: range of the noise from trial to trial.
         stimulus_noise: range of the noise from photo to photo.
         lapse: range of the share of trials answered at random.
@@ -107,7 +107,7 @@ class Rate(Record):
         no_answer: number of respondents without a verdict.
         n: number of respondents.
         share: yes / n.
-        ci95: Wilson's interval of the share.
+        ci95: Wilson's 95% interval of the share.
     """
 
     yes: int
@@ -122,12 +122,12 @@ class Power(Record):
 
     Attributes:
         name: name of the kind.
-        expected: the correct type; None if none is known.
+        expected: the correct type; None if it is unknown.
         n: number of respondents.
         n_trials: number of trials of each respondent.
-        types: number of times each type was found.
-        tests: number of yes verdicts of each test, among the respondents it was run for.
-        supports: number of times Test 4 supported each type, among the respondents it was run for.
+        types: number of respondents to which the battery assigned each type.
+        tests: how often each test answered yes, among the respondents for which it ran.
+        supports: how often Test 4 supported each type, among the respondents for which it ran.
     """
 
     name: str
@@ -169,21 +169,22 @@ def power(
     jobs: int = 1,
     on_progress: OnProgress = ignore_progress,
 ) -> Power:
-    """Run the battery on simulated respondents.
+    """Run the battery on simulated respondents, and count its verdicts and types.
 
     Args:
-        make: the observer, or the population that each respondent is drawn from.
-        stimuli: the design.
+        make: the observer, or the population from which each respondent is drawn.
+        stimuli: the photos of the design.
         simulations: number of respondents, at least 1.
         prompts: number of trials of each photo.
-        policy: policy of the battery.
-        tests: all tests; or only those that decide each respondent's type; or the named tests, without types.
-        seed: the k-th respondent is drawn with (seed, k), so a larger number of simulations extends a smaller one.
+        policy: alpha and the correction for multiple tests (default: `TestPolicy()`).
+        tests: `all`; `deciding` for only those tests that determine each respondent's type; or keys of tests, which
+            give no types.
+        seed: seed of all random draws. More simulations with the same seed leave the first respondents unchanged.
         jobs: number of processes.
         on_progress: called with the number of finished respondents, and their total.
 
     Raises:
-        OptionError: for no simulations, or for some tests with an adjustment that needs all tests.
+        OptionError: if `simulations` is below 1, or if `policy` corrects for multiple tests but `tests` is not `all`.
     """
     policy, photos = policy or TestPolicy(), tuple(stimulus for stimulus in stimuli if not stimulus.attention_check)
     if simulations < 1:

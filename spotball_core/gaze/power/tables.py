@@ -1,4 +1,4 @@
-"""Write the results of a power simulation as text and JSON, with the settings."""
+"""Format the results of a power simulation as text, Markdown or JSON, with the settings."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from spotball_core.text.tables import Titled, tables_as_markdown, tables_as_text
 
 
 def to_json(powers: Sequence[Power], prompts: Sequence[int], observer: Observer, policy: TestPolicy, seed: int) -> str:
-    """Return the rates, with the observer and the settings, as JSON."""
+    """Return the results of the simulation, the observer and the settings as JSON."""
     rows = [{"prompts": n, **power.model_dump(mode="json")} for n, power in zip(prompts, powers, strict=True)]
     content = {"observer": asdict(observer), "power": rows, "signature": signature(powers, policy, seed)}
     return json.dumps(content, indent=1) + "\n"
 
 
 def to_text(powers: Sequence[Power], prompts: Sequence[int], observer: Observer, policy: TestPolicy, seed: int) -> str:
-    """Return the rates as tables."""
+    """Return the rates of verdicts and types as text tables."""
     tables = _tables(powers, prompts)
     return tables_as_text(tables, _foot(powers, observer, policy, seed), to_terminal=True)
 
@@ -31,12 +31,12 @@ def to_text(powers: Sequence[Power], prompts: Sequence[int], observer: Observer,
 def to_markdown(
     powers: Sequence[Power], prompts: Sequence[int], observer: Observer, policy: TestPolicy, seed: int
 ) -> str:
-    """Return the rates as Markdown tables."""
+    """Return the rates of verdicts and types as Markdown tables."""
     return tables_as_markdown(_tables(powers, prompts), _foot(powers, observer, policy, seed))
 
 
 def signature(powers: Sequence[Power], policy: TestPolicy, seed: int) -> str:
-    """Return a short signature of the settings."""
+    """Return a short signature of the version and the settings."""
     from spotball_core.version import version
 
     fields = {
@@ -50,7 +50,7 @@ def signature(powers: Sequence[Power], policy: TestPolicy, seed: int) -> str:
 
 
 def said(power: Power, key: Key) -> str:
-    """Format how often a test answered yes, with its interval."""
+    """Return how often a test answered yes, in percent with its 95% interval, or "no answer"."""
     rate = power.tests[key]
     if rate.no_answer == rate.n:
         return "no answer"

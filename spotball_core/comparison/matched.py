@@ -30,7 +30,7 @@ class Matched:
         names: the respondents' names.
         mass: counts of cells, shape (2, n_images, n_cells).
         unparsed: unparsed responses, shape (2, n_images).
-        people: the participants, if they are counted separately.
+        people: each respondent's answers per participant; None if participants are not counted separately.
         same_people: whether the participants of both are the same people under two prompts.
         estimators: the estimator of each respondent's metrics.
         policy: the choices that affect the numbers.
@@ -49,7 +49,7 @@ class Matched:
         return pair_of(self.estimators[0], metric, self.mass, self.unparsed)
 
     def drawn(self, pairs: Mapping[str, MetricPair]) -> dict[str, FloatArray]:
-        """Return metrics in each resample of images, and of participants if they are counted separately.
+        """Return both respondents' metrics in each resample of images, and of participants if counted separately.
 
         Args:
             pairs: metrics by key, from `pair`.
@@ -98,12 +98,12 @@ class Matched:
 
 
 def matched(scoring: Scoring, groups: Mapping[str, Sequence[Group]], scenes: Sequence[int]) -> Matched:
-    """Return two respondents' answers to some images.
+    """Return two respondents' answers to the given scenes.
 
     Args:
         scoring: the scored groups.
         groups: the groups of each respondent, by name; a comes first.
-        scenes: positions of the images.
+        scenes: indices of the scenes.
     """
     import polars as pl
 

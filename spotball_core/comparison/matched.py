@@ -45,7 +45,7 @@ class Matched:
     policy: ScorePolicy
 
     def pair(self, metric: Metric) -> MetricPair:
-        """Return one metric of both respondents."""
+        """Return what each image adds to a metric, for both respondents."""
         return pair_of(self.estimators[0], metric, self.mass, self.unparsed)
 
     def drawn(self, pairs: Mapping[str, MetricPair]) -> dict[str, FloatArray]:
@@ -68,7 +68,7 @@ class Matched:
         return resampled
 
     def _participants_drawn(self) -> dict[int, FloatArray]:
-        """Return how often participants are drawn, shape (n_resamples, n_participants), for each side that has any."""
+        """Return the number of draws of each participant, shape (n_resamples, n_participants), by respondent (0: a)."""
         ids = {side: people.ids for side, people in enumerate(self.people) if people is not None}
         everybody = tuple(sorted({person for side_ids in ids.values() for person in side_ids}))
         out = {}
@@ -83,7 +83,7 @@ class Matched:
     def _two_way(
         self, side: int, weights: FloatArray, times: FloatArray, pairs: Mapping[str, MetricPair]
     ) -> dict[str, FloatArray]:
-        """Return one side's metrics for weights of participants and images, shape (n_resamples,)."""
+        """Return one respondent's metrics for weights of participants and images, shape (n_resamples,)."""
         people, estimator = self.people[side], self.estimators[side]
         assert people is not None
         out = {key: np.empty(len(times)) for key in pairs}

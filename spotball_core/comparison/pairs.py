@@ -80,7 +80,7 @@ class MetricPair:
 
 
 def pair_of(estimator: Estimator, metric: Metric, mass: FloatArray, unparsed: FloatArray) -> MetricPair:
-    """Return one metric of two respondents' answers.
+    """Return what each image adds to a metric, for two respondents' answers.
 
     Args:
         estimator: provides the images, the reference and the policy.

@@ -15,7 +15,7 @@ Verdict = Literal["clear", "suggestive", "unclear"]
 
 
 class Difference(Record):
-    """One metric of two respondents on the same images.
+    """The difference between two respondents in one metric, on the same images.
 
     Attributes:
         a: the metric of a, on the images on which it has a value for both.
@@ -49,7 +49,7 @@ class Difference(Record):
 
 
 class Contrast(Record):
-    """Two respondents on the images of one sport, or of all sports.
+    """The comparison of two respondents on the images of one sport, or of all sports.
 
     Attributes:
         sport: the sport; None for all sports, pooled.

@@ -33,7 +33,7 @@ class ContrastNumbers:
 
 @dataclass(frozen=True)
 class Narrator:
-    """Writes sentences about one contrast's numbers.
+    """Write sentences about the numbers of one contrast.
 
     Attributes:
         a: the first respondent's name.

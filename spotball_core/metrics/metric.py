@@ -132,7 +132,7 @@ class MetricInput:
 
 @dataclass(frozen=True)
 class Statistic:
-    """A metric as numbers that are summed over images, and the function from their sum to the value.
+    """A metric as numbers that are summed over images, and the function that converts their sum to the value.
 
     Attributes:
         sums: what each image adds, shape (..., n_images, k).
@@ -204,7 +204,7 @@ class Aggregate(Protocol):
 
 @dataclass(frozen=True)
 class MeanOverImages:
-    """The mean of the images' values.
+    """The mean of the images' values, with equal weights.
 
     Attributes:
         values: computes the values of images of one grid, shape (..., n_images); NaN for an image without a value.
@@ -225,7 +225,7 @@ class MeanOverImages:
 
 @dataclass(frozen=True)
 class MeanOverResponses:
-    """The mean of each image's value, weighted by the image's number of responses.
+    """The mean of the images' values, weighted by their numbers of responses.
 
     Attributes:
         values: computes the values of images of one grid, shape (..., n_images); NaN for an image without a value.

@@ -252,7 +252,7 @@ def _has_few(mass: FloatArray) -> BoolArray:
 
 
 def _few_of(mass: FloatArray, *, seed: int, draws: int) -> Iterator[FloatArray]:
-    """Yield the counts of `FEW` random responses of each distribution, `draws` times; arbitrary if it has fewer."""
+    """Yield the counts of `FEW` random responses per distribution, `draws` times; arbitrary counts if it has fewer."""
     generator = np.random.default_rng(seed)
     counts, usable = are_counts(mass), _has_few(mass)
     safe = np.where(usable[..., None], mass, 1.0)

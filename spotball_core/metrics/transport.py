@@ -74,7 +74,7 @@ _MUCH = 2**30
 
 
 class Costs(Protocol):
-    """The cost of moving one unit from cell to cell.
+    """The cost of moving one unit of mass from cell to cell.
 
     Attributes:
         longest: the largest cost between any two cells.
@@ -153,7 +153,7 @@ def transport_of_few(differences: FloatArray, costs: Costs, threads: int | None 
 
 
 def step_of(cost: FloatArray) -> float | None:
-    """Return a step of which all costs become integer multiples, a power of two; None if it is too coarse.
+    """Return the step to whose multiples costs are rounded, a power of two; None if it would be too coarse.
 
     It is too coarse if the shortest cost has too few steps, as in every grid of more than 512 cells.
     """
@@ -253,7 +253,7 @@ def _by_pot(rows: FloatArray, costs: Costs, sizes: IntArray, threads: int, *, ar
 
 
 def _solve(rows: FloatArray, costs: Costs, threads: int, are_integers: bool) -> FloatArray:
-    """Solve problems with POT. The threads share either all of the problems or none."""
+    """Solve problems with POT, in one thread or in several threads that share the problems."""
     threads = _within_memory(rows, threads)
     # Import here: POT probes for every array library, which takes most of a second.
     from ot.lp.emd_wrap import check_result, emd_c

@@ -40,7 +40,7 @@ def problems_of_record(
     whole: str = "line",
     counts_from_1: bool = False,
 ) -> list[Problem]:
-    """Return a problem for each error of a record.
+    """Return a `Problem` for each of pydantic's errors about a record.
 
     Args:
         error: the error that pydantic raised.
@@ -58,7 +58,7 @@ def problems_of_record(
 
 
 def expected_of(detail: ErrorDetails) -> str:
-    """Return the expectation of a pydantic error, as words that follow "expected".
+    """Return what a pydantic error says was expected, as words that follow "expected".
 
     Examples:
         >>> expected_of({"type": "greater_than", "msg": "Input should be greater than 0", "loc": (), "input": 0})

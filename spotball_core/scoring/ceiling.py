@@ -200,7 +200,7 @@ class _Crowd:
         self.mass: FloatArray = people.mass.sum(axis=0)
 
     def distances(self, first: FloatArray, second: FloatArray | None = None) -> FloatArray:
-        """Return Wasserstein distances, shape (n, n_images), between two arrays or from one array to all answers."""
+        """Return Wasserstein distances, shape (n, n_images), from `first` to `second` (default: all answers)."""
         second = np.broadcast_to(self.mass, first.shape) if second is None else second
         out = np.empty(first.shape[:-1])
         for number in np.unique(self.grid_of):

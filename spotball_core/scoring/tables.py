@@ -152,7 +152,7 @@ def _ceilings(report: ScoreReport) -> Iterator[Titled]:
 
 
 def _has(group: GroupScore, key: str) -> bool:
-    """Return whether a metric was computed and has a value."""
+    """Return whether a metric was computed for a group and has a value."""
     return key in group.metrics and group.metrics[key].value is not None
 
 

@@ -53,7 +53,7 @@ class Swaps:
 
     @property
     def exact(self) -> bool:
-        """Whether all ways are used."""
+        """Whether all ways to swap labels are used, instead of random ways."""
         return self.n < 63 and 2**self.n <= self.permutations
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""Compute with outlines, using Shapely: distances from cells, covered shares of cells, and parts.
+"""Compute distances of cells from outlines, the shares of cells that outlines cover, and parts of outlines.
 
 Boxes have faster formulas: `Grid.box_distances` and `Grid.box_shares`.
 """

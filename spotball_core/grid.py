@@ -67,7 +67,7 @@ def row_number(name: str) -> int:
 def parse_label(label: str) -> tuple[int, int]:
     """Return the row and column, counted from 1, that a label names, for a grid of any size.
 
-    It reads `D5`, `d5`, ` D 5 ` and `5D`.
+    The label may be written as `D5`, `d5`, ` D 5 ` or `5D`.
 
     Raises:
         GridError: if the text is not a cell label.
@@ -236,7 +236,7 @@ class Grid:
         """Euclidean distances between cell centers, shape (n_cells, n_cells), in pixels. Read-only.
 
         Raises:
-            NotEnoughMemoryError: if the grid has too many cells; use `distances_between` or `distance_sums` then.
+            NotEnoughMemoryError: if they do not fit into memory; use `distances_between` or `distance_sums` then.
         """
         n = self.n_cells
         check_memory(8.0 * n * n, f"The distances between all {n:,} cells of a grid of {self.rows} x {self.cols}")
@@ -273,12 +273,12 @@ class Grid:
         return computed
 
     def distance_sums(self, weights: ArrayLike) -> FloatArray:
-        """Return the weighted sum of the distances of all cells to each cell, in pixels.
+        """Return, for each cell, the weighted sum of its distances to all cells, in pixels.
 
         On a large grid, the distances are computed in blocks to save memory.
 
         Args:
-            weights: shape (..., n_cells).
+            weights: weight of each cell, shape (..., n_cells).
 
         Returns:
             Shape (..., n_cells).
@@ -300,7 +300,7 @@ class Grid:
 
     @cached_property
     def cell_distances(self) -> FloatArray:
-        """Distances between cells counted in cells, shape (n_cells, n_cells). Read-only."""
+        """Distances between cell centers in rows and columns instead of pixels, shape (n_cells, n_cells). Read-only."""
         return Grid(self.rows, self.cols, width=self.cols, height=self.rows).distances
 
     @cached_property
@@ -353,7 +353,7 @@ class Grid:
             Shape (..., n_cells), each in [0, 1].
 
         Raises:
-            GridError: for boxes of another shape, partly NaN, infinite, or with x2 < x1 or y2 < y1.
+            GridError: if the last axis is not 4 long, or a box is partly NaN, infinite, or has x2 < x1 or y2 < y1.
 
         Examples:
             >>> shares = Grid.standard().box_shares([32, 0, 96, 60])
@@ -393,7 +393,7 @@ class Grid:
         return distances
 
     def cells_in(self, box: ArrayLike, *, min_share: float = 0.0) -> dict[str, float]:
-        """Return the cells that a box covers, with the covered share of each cell's area.
+        """Return the labels of the cells that a box covers, with the covered share of each cell's area.
 
         Args:
             box: (x1, y1, x2, y2) in pixels.

@@ -14,13 +14,13 @@ def without_mask(values: object, what: str, error: type[SpotballError], *, missi
         values: anything that NumPy converts to an array; lists may contain masked arrays.
         what: the values' name in messages.
         error: the type of the raised error.
-        missing: the value for a row (along the last axis) that is fully masked; None if masked rows are not allowed.
+        missing: the value for a row (along the last axis) that is fully masked; None if masked values are not allowed.
 
     Returns:
         The values unchanged if none is masked.
 
     Raises:
-        SpotballError: of the given type, if a row is partly masked, or masked rows are not allowed.
+        SpotballError: of the given type, if a row is partly masked, or masked values are not allowed.
 
     Examples:
         >>> rows = np.ma.array([[1, 2], [3, 4]], mask=[[0, 0], [1, 1]])

@@ -11,7 +11,7 @@ from spotball_core.errors import OptionError
 
 
 def base_seed(seed: int | np.random.Generator) -> int:
-    """Return the seed, or one drawn from a generator; raise OptionError if it is negative."""
+    """Return the seed, or a seed drawn from a generator; raise OptionError if it is negative."""
     if isinstance(seed, np.random.Generator):
         return int(seed.integers(2**63))
     if seed < 0:
@@ -20,7 +20,7 @@ def base_seed(seed: int | np.random.Generator) -> int:
 
 
 def generator_for(seed: int, *identity: str) -> np.random.Generator:
-    """Return a separate generator for each identity, the same on every machine.
+    """Return a random generator that depends only on the seed and the identity, the same on every machine.
 
     Examples:
         >>> first, again, other = (generator_for(0, "uniform", sport, "1").random() for sport in ("a", "a", "b"))

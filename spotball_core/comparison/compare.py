@@ -1,8 +1,8 @@
-"""Test whether the difference between two respondents on the same images is real, for every metric.
+"""Test whether two respondents differ on the same images, for every metric.
 
-A benchmark's images are a sample, so intervals resample images and tests permute within images: the answers to an image
-stay together. If participants are counted separately, they are a second sample, and the interval resamples them as
-well.
+A benchmark's images are a sample, so intervals resample images with all their answers, and tests swap the respondents'
+labels within images. If participants are counted separately, they are a second sample, and the interval resamples them
+as well.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ def compare(scoring: Scoring, a: str, b: str, *, permutations: int = PERMUTATION
     """Compare two respondents, or two prompts of one respondent, on the images that both are scored on.
 
     For each metric, the result has both values, their difference a - b, its 95% bootstrap interval, a permutation p
-    value, and the p value after Holm's adjustment over the metrics. An image counts if the metric has a value for both.
+    value, and the p value after Holm's adjustment over the metrics. An image is used if both have a value on it.
 
     - The interval draws images with replacement, the same for both respondents. If a respondent's participants are
       counted separately (`load_counts(..., participants=True)`), it also draws participants, independently of the
       images. The weight of an answer is the number of times its image was drawn, multiplied by the number of times its
-      participant was drawn. Two prompts of the same people share the draw of people.
+      participant was drawn. For two prompts of the same people, the same participants are drawn.
     - The p value comes from swapping the two labels within images. All ways of swapping are used if there are at most
       `permutations`, else `permutations` random ways. The null hypothesis is that both answer alike on each image.
       Swapped answers are rescaled to the number of answers they replace, so that a different number of answers is not
@@ -47,8 +47,8 @@ def compare(scoring: Scoring, a: str, b: str, *, permutations: int = PERMUTATION
 
     Args:
         scoring: the scored groups. Their policy's resamples, seed and reference are used.
-        a: a respondent (all its prompts together), or respondent/prompt. b: the respondent or respondent/prompt to
-            compare with.
+        a: a respondent (all its prompts pooled), or respondent/prompt.
+        b: the respondent or respondent/prompt to compare with.
         permutations: maximum number of ways of swapping, at least 1.
 
     Raises:

@@ -30,7 +30,7 @@ class Matched:
         names: the respondents' names.
         mass: counts of cells, shape (2, n_images, n_cells).
         unparsed: unparsed responses, shape (2, n_images).
-        people: the participants, if they are counted separately.
+        people: each respondent's answers per participant; None if participants are not counted separately.
         same_people: whether the participants of both are the same people under two prompts.
         estimators: the estimator of each respondent's metrics.
         policy: the choices that affect the numbers.
@@ -45,11 +45,11 @@ class Matched:
     policy: ScorePolicy
 
     def pair(self, metric: Metric) -> MetricPair:
-        """Return one metric of both respondents."""
+        """Return what each image adds to a metric, for both respondents."""
         return pair_of(self.estimators[0], metric, self.mass, self.unparsed)
 
     def drawn(self, pairs: Mapping[str, MetricPair]) -> dict[str, FloatArray]:
-        """Return metrics in each resample of images, and of participants if they are counted separately.
+        """Return both respondents' metrics in each resample of images, and of participants if counted separately.
 
         Args:
             pairs: metrics by key, from `pair`.
@@ -68,7 +68,7 @@ class Matched:
         return resampled
 
     def _participants_drawn(self) -> dict[int, FloatArray]:
-        """Return how often participants are drawn, shape (n_resamples, n_participants), for each side that has any."""
+        """Return the number of draws of each participant, shape (n_resamples, n_participants), by respondent (0: a)."""
         ids = {side: people.ids for side, people in enumerate(self.people) if people is not None}
         everybody = tuple(sorted({person for side_ids in ids.values() for person in side_ids}))
         out = {}
@@ -83,7 +83,7 @@ class Matched:
     def _two_way(
         self, side: int, weights: FloatArray, times: FloatArray, pairs: Mapping[str, MetricPair]
     ) -> dict[str, FloatArray]:
-        """Return one side's metrics for weights of participants and images, shape (n_resamples,)."""
+        """Return one respondent's metrics for weights of participants and images, shape (n_resamples,)."""
         people, estimator = self.people[side], self.estimators[side]
         assert people is not None
         out = {key: np.empty(len(times)) for key in pairs}
@@ -98,12 +98,12 @@ class Matched:
 
 
 def matched(scoring: Scoring, groups: Mapping[str, Sequence[Group]], scenes: Sequence[int]) -> Matched:
-    """Return two respondents' answers to some images.
+    """Return two respondents' answers to the given scenes.
 
     Args:
         scoring: the scored groups.
         groups: the groups of each respondent, by name; a comes first.
-        scenes: positions of the images.
+        scenes: indices of the scenes.
     """
     import polars as pl
 

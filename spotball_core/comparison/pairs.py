@@ -19,10 +19,10 @@ class MetricPair:
     """One metric of respondents a and b, as numbers that are summed over images.
 
     Attributes:
-        sums: what each image adds, shape (2, n_images, k), a first; 0 for images that do not enter.
+        sums: what each image adds, shape (2, n_images, k), a first; 0 for images that are not used.
         swapped: `sums` with the two respondents' labels swapped.
         combine: function from sums, shape (..., k), to values, shape (...).
-        enters: images that enter for both, shape (n_images,).
+        enters: which images are used, because the metric has a value for both, shape (n_images,).
         values: each image's values, shape (2, n_images); None if the metric has no value per image.
     """
 
@@ -49,11 +49,11 @@ class MetricPair:
         return self.combine(times @ self.sums)
 
     def left_out(self) -> FloatArray:
-        """Return the metric of a and of b without each image that enters, shape (2, n_images)."""
+        """Return the metric of a and of b with each used image omitted in turn, shape (2, n_used)."""
         return self.combine(self.sums.sum(axis=1, keepdims=True) - self.sums)[:, self.enters]
 
     def p_value(self, swaps: Swaps) -> float:
-        """Return the two-sided p value: how often swapped labels give a difference at least as large."""
+        """Return the two-sided p value: the share of label swaps that give a difference at least as large."""
         totals, change = self.sums.sum(axis=1), self.swapped - self.sums
         a, b = self.combine(totals)
         least = abs(a - b) - ROUNDING * (abs(a) + abs(b))
@@ -66,9 +66,9 @@ class MetricPair:
 
     @property
     def effect_size(self) -> float | None:
-        """The mean over the standard deviation (n - 1) of the images' differences.
+        """The mean of the images' differences, divided by their standard deviation (n - 1).
 
-        None if the images have no values, or if all differences are equal.
+        None if the metric has no value per image, there are fewer than two images, or all differences are equal.
         """
         if self.values is None or self.enters.sum() < 2:
             return None
@@ -80,13 +80,13 @@ class MetricPair:
 
 
 def pair_of(estimator: Estimator, metric: Metric, mass: FloatArray, unparsed: FloatArray) -> MetricPair:
-    """Return one metric of two respondents' answers.
+    """Return what each image adds to a metric, for two respondents' answers.
 
     Args:
         estimator: provides the images, the reference and the policy.
         metric: the metric.
-        mass: shape (2, n_images, n_cells), a first.
-        unparsed: shape (2, n_images).
+        mass: counts of cells, shape (2, n_images, n_cells), a first.
+        unparsed: number of unparsed responses, shape (2, n_images).
     """
     # Compute them separately, so that random draws for one do not depend on the other or on the order.
     statistics = [estimator.statistic(metric, *answers) for answers in zip(mass, unparsed, strict=True)]

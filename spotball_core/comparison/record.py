@@ -15,18 +15,18 @@ Verdict = Literal["clear", "suggestive", "unclear"]
 
 
 class Difference(Record):
-    """One metric of two respondents on the same images.
+    """The difference between two respondents in one metric, on the same images.
 
     Attributes:
-        a: the metric of a, on the images that enter for both.
-        b: the metric of b.
+        a: the metric of a, on the images on which it has a value for both.
+        b: the metric of b, on the same images.
         difference: a - b.
         ci95: 95% bootstrap interval of the difference; None without resamples.
         p: two-sided permutation p value, from labels swapped within images.
         p_holm: the p value after Holm's adjustment over the metrics.
-        n_images: number of images that enter, the same for both.
-        effect_size: mean over standard deviation (n - 1) of the images' differences; None if the metric has no value
-            per image, or the values do not vary.
+        n_images: number of these images.
+        effect_size: mean of the images' differences, divided by their standard deviation (n - 1); None if the metric
+            has no value per image, or the differences do not vary.
         direction: which respondent is better, or higher if the metric has no better direction.
         verdict: "clear": the adjusted p value is at most 0.05 and the interval excludes 0; "suggestive": p is at most
             0.05, but only before the adjustment, or the interval includes 0; "unclear": anything else.
@@ -49,14 +49,14 @@ class Difference(Record):
 
 
 class Contrast(Record):
-    """Two respondents on the images of one sport, or of all sports.
+    """The comparison of two respondents on the images of one sport, or of all sports.
 
     Attributes:
-        sport: the sport; None for all sports together.
+        sport: the sport; None for all sports, pooled.
         n_images: number of images that both answered and the policy keeps.
         resampled: the units that the intervals resample: "images", or "images and participants" (two-way).
-        exact: whether the p values use all ways to swap labels, not random ones.
-        permutations: number of ways to swap labels.
+        exact: whether the p values use all ways to swap labels instead of random ways.
+        permutations: number of ways to swap labels that the p values use.
         metrics: one difference per metric, by key.
     """
 

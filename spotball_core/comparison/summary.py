@@ -1,4 +1,4 @@
-"""Write the summary that `spotball compare` prints first: the accuracy, and the paper's metrics in 80 columns."""
+"""Write the summary that `spotball compare` prints first: a sentence, and the paper's metrics in 80 columns."""
 
 from __future__ import annotations
 

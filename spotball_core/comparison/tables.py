@@ -151,7 +151,7 @@ def _cells(comparison: Comparison, metric: Metric, difference: Difference) -> li
 
 
 def signed(text: str) -> str:
-    """Return a number with its sign; 0 has none."""
+    """Return the text of a number with a leading + or -; 0 has no sign."""
     return text.lstrip("-") if float(text) == 0 else text if text.startswith("-") else f"+{text}"
 
 
@@ -176,7 +176,7 @@ def _sentences(comparison: Comparison) -> list[str]:
 
 
 def in_the_paper(contrast: Contrast) -> dict[str, Difference]:
-    """Return the differences of the paper's metrics, or of their matched versions, if both sides have a value."""
+    """Return the differences of the paper's metrics, or of their matched versions, if both respondents have a value."""
     return {
         key: difference
         for key, difference in contrast.metrics.items()

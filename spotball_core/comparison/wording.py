@@ -33,14 +33,14 @@ class ContrastNumbers:
 
 @dataclass(frozen=True)
 class Narrator:
-    """Writes sentences about one contrast's numbers.
+    """Write sentences about the numbers of one contrast.
 
     Attributes:
-        a: the first name.
-        b: the second name.
+        a: the first respondent's name.
+        b: the second respondent's name.
         policy: the policy, which sets the units.
         tests: number of metrics that were tested.
-        floor: the smallest p value possible with so few images; 0 if it does not matter.
+        floor: the smallest p value that is possible if all swaps of labels are used; 0 for random swaps.
     """
 
     a: str

@@ -32,7 +32,7 @@ _NOISE = 1e-15
 """Differences in probability up to this size are rounding errors of the normalization, not mass."""
 
 _CLOSE = 1e-3
-"""Distributions that differ by less in total are subtracted exactly, because rounding would be visible in the rest."""
+"""Limit of the total absolute difference below which distributions are subtracted exactly, to avoid rounding errors."""
 
 
 @overload
@@ -72,8 +72,8 @@ def wasserstein(
     Args:
         guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
         reference: the distribution to compare with, in the same forms; the leading axes broadcast.
-        unit: "px" for pixels between cell centers, "cell" for rows and columns, "diagonal" for shares of the image's
-            diagonal.
+        unit: "px" for pixels between cell centers, "cell" for distances in rows and columns, "diagonal" for shares of
+            the image's diagonal.
         grid: the grid (default: the grid from the paper).
         threads: number of threads for large problems, at least 1 (default: one per processor). It does not change the
             result.
@@ -124,7 +124,7 @@ def wasserstein_1d(guesses: Guesses, reference: Guesses, *, grid: Grid | None = 
 
     with F and G the cumulative distributions over columns and rows, and w and h a cell's width and height. The paper's
     supplement (8.1) names SciPy's `wasserstein_distance` with "coordinate weights", which is one-dimensional. This
-    function is the natural reading of that text, kept for comparison. It ignores the joint distribution of rows and
+    function implements the natural reading of that text, for comparison. It ignores the joint distribution of rows and
     columns.
 
     Args:
@@ -201,7 +201,7 @@ def _pair(guesses: Guesses, reference: Guesses, grid: Grid) -> tuple[FloatArray,
 
 
 def _from_table(p: FloatArray, q: FloatArray, cost: FloatArray, threads: int | None) -> FloatArray:
-    """Return the distances of rows, given the costs between all cells."""
+    """Return the distance between each row of `p` and the same row of `q`, given the costs between all cells."""
     step = step_of(cost)
     if step is None:
         return transport(_differences(p, q), cost, threads)
@@ -247,7 +247,7 @@ def _differences_of_shares(p: FloatArray, q: FloatArray) -> tuple[FloatArray, Fl
 
 
 def _differences(p: FloatArray, q: FloatArray) -> FloatArray:
-    """Return differences between normalized distributions, one per row; all 0 if they are only rounding errors."""
+    """Return the differences between normalized distributions, row by row; rounding errors are set to 0."""
     differences: FloatArray = p / p.sum(axis=-1, keepdims=True) - q / q.sum(axis=-1, keepdims=True)
     differences[np.abs(differences) <= _NOISE] = 0.0
     sizes = np.abs(differences).sum(axis=-1)

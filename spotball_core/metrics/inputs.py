@@ -5,8 +5,8 @@ Guesses are an array of counts or probabilities with the cells on the last axis.
 truth is a boolean array over the cells, labels, a Scene or a GroundTruth. Arrays may be columns or frames of other
 libraries (`spotball_core.interchange`).
 
-In NumPy's masked arrays, a fully masked row is missing: an image without answers, an unknown truth, or no box. Partly
-masked rows raise an error, and a masked label is an unparsed answer.
+In NumPy's masked arrays, a fully masked row is missing: an image without answers, an unknown truth, or padding instead
+of a box. Partly masked rows raise an error, and a masked label is an unparsed answer.
 
 The grid is the scene's grid if there is a scene, else the `grid` argument, else the grid from the paper.
 """
@@ -47,16 +47,16 @@ Numbers: TypeAlias = Sequence[float] | Sequence[np.number[Any]] | Sequence[np.bo
 """A list of numbers. Lists of lists are excluded, and so are arrays, whose type does not state the number of axes."""
 
 ImageGuesses: TypeAlias = Union[Sequence[str | None], Numbers, Mapping[str, float], "PredictionDistribution"]
-"""Types of guesses for one image. The metric then returns one number."""
+"""Types of guesses for one image. A metric of these guesses is one number."""
 
 ImageTruth: TypeAlias = Union[Sequence[str | None], Numbers, "Scene", "GroundTruth"]
-"""Truth of a type that implies one image."""
+"""Types of truth for one image."""
 
 ImagePlayers: TypeAlias = Union[Sequence[Sequence[float]], ArrowFrame, Sequence["PlayerBox"], "Scene"]
-"""Players' boxes of a type that implies one image."""
+"""Types of players' boxes for one image."""
 
 ImageSetGuesses: TypeAlias = ImageGuesses | Sequence[Sequence[float]] | ArrowFrame
-"""Types of guesses for one image or one set of images. Metrics of a set then return one number."""
+"""Types of guesses for one image or one set of images. A metric of the set is one number."""
 
 AnyArray: TypeAlias = NDArray[Any]
 
@@ -64,8 +64,8 @@ AnyArray: TypeAlias = NDArray[Any]
 def grid_given(grid: Grid | None, *others: object) -> Grid | None:
     """Return the scene's grid if there is a scene, else `grid`; raise GridError if the two differ.
 
-    A GroundTruth knows its rows and columns, which is enough to read labels. Without another grid, its cells are
-    square.
+    If both are missing, return a grid of square cells with a GroundTruth's rows and columns, which is enough to read
+    labels, or None without a GroundTruth.
     """
     for other in others:
         if is_scene(other):
@@ -282,7 +282,7 @@ def _is_record(value: object, module: str, name: str) -> bool:
 
 
 def are_labels(values: object) -> TypeGuard[Sequence[str | None]]:
-    """Return whether these are labels (None: unparsed) rather than numbers; an empty list does not count as labels."""
+    """Return whether these are labels (None: unparsed) rather than numbers; an empty list counts as labels."""
     return (
         isinstance(values, Sequence)
         and not isinstance(values, str)

@@ -1,9 +1,9 @@
 """Compute matched metrics: estimates that do not depend on the number of responses.
 
-Each one corrects the metric of the same name for sampling, with a method from `spotball_core.metrics.sampling`. Use
-matched metrics to compare respondents with different numbers of responses per image; the metrics from the paper are
-unchanged. A matched value is an estimate: if the true value is at an end of its range, the estimate may lie slightly
-outside.
+Each function corrects the metric of the same name for sampling noise, with a method from
+`spotball_core.metrics.sampling`. Use matched metrics to compare respondents with different numbers of responses per
+image; the metrics from the paper are unchanged. A matched value is an estimate: if the true value is at an end of its
+range, the estimate may lie slightly outside.
 
 Arrays have images on the second-to-last axis and cells on the last. Counts must be integers; other numbers are
 probabilities, which have no sampling noise. Unparsed answers are excluded.
@@ -171,8 +171,8 @@ def normalized_entropy_matched(
 ) -> float | FloatArray:
     """Estimate the normalized entropy of guesses pooled over images, independent of the number of responses.
 
-    The responses to each image are split in halves. A respondent that always gives the same answer to an image
-    therefore gets no correction.
+    The correction compares all responses with random halves of each image's responses. A respondent that always gives
+    the same answer to an image therefore gets no correction.
 
     Args:
         guesses: counts or probabilities, shape (..., n_images, n_cells), or one image's labels.
@@ -497,7 +497,7 @@ def normalized_entropy_additive(
 
 
 def _rows(mass: FloatArray) -> FloatArray:
-    """Return one image's distribution as an array of one image."""
+    """Return the mass with an axis for images, which is added to a single image's distribution."""
     return mass if mass.ndim > 1 else mass[None]
 
 

@@ -71,10 +71,10 @@ class MetricInput:
         boxes: returns each image's player boxes in pixels, shape (n_boxes, 4).
         grids: the grids of the images.
         grid_of: the index of each image's grid in `grids`, shape (n_images,).
-        prior: how often each cell holds the ball in the images that the center measures compare with, shape (n_cells,);
-            None to use the images of this input.
+        prior: number of images with the ball in each cell, with which the center metrics compare the guesses, shape
+            (n_cells,); None to count the images of this input.
         options: the choices of the policy.
-        shared: a cache of random draws for several metrics; None if each metric draws anew.
+        shared: a cache of random draws for several metrics; None if each metric makes its own draws.
     """
 
     mass: FloatArray
@@ -106,7 +106,7 @@ class MetricInput:
         return padded
 
     def parts(self) -> Iterator[tuple[IntArray, MetricInput]]:
-        """Yield the images of each grid, with their indices. Distances need images of one size."""
+        """Yield each grid's images: their indices, and the input of these images. Distances need images of one size."""
         if len(self.grids) == 1:
             yield np.arange(self.mass.shape[-2]), self
             return
@@ -132,7 +132,7 @@ class MetricInput:
 
 @dataclass(frozen=True)
 class Statistic:
-    """A metric as numbers that are summed over images, and the function from their sum to the value.
+    """A metric as numbers that are summed over images, and the function that converts their sum to the value.
 
     Attributes:
         sums: what each image adds, shape (..., n_images, k).
@@ -151,7 +151,7 @@ class Statistic:
     values: FloatArray | None
 
     def only(self, used: BoolArray) -> Statistic:
-        """Return the statistic restricted to some images, shape (n_images,)."""
+        """Return the statistic restricted to the images for which `used` is true, shape (n_images,)."""
         return replace(self, sums=self.sums * used[:, None], enters=self.enters & used)
 
     def total(self) -> FloatArray:
@@ -162,7 +162,7 @@ class Statistic:
         """Return the metric's value with a weight for each image.
 
         Args:
-            times: how often each image enters, shape (..., n_images).
+            times: how often each image counts, shape (..., n_images).
 
         Returns:
             Shape (...).
@@ -170,7 +170,7 @@ class Statistic:
         return self.combine(times @ self.sums)
 
     def leave_one_out(self) -> FloatArray:
-        """Return the metric's value without each image that enters, shape (n_entering,)."""
+        """Return the metric's value with each image that it uses omitted in turn, shape (n_used,)."""
         return self.combine(self.sums.sum(axis=-2, keepdims=True) - self.sums)[self.enters]
 
     def scaled(self, factor: FloatArray) -> FloatArray:
@@ -188,14 +188,14 @@ class Statistic:
 
 
 class Aggregate(Protocol):
-    """Method of a metric to combine many images into one value."""
+    """The way in which a metric combines many images into one value."""
 
     @property
     def over(self) -> Over:
         """The unit that the value averages over; "pool" for a metric of the guesses pooled over images."""
 
     def statistic(self, data: MetricInput) -> Statistic:
-        """Compute the sums that each image contributes.
+        """Compute the numbers that each image adds to the metric's sums.
 
         Raises:
             OptionError: if the options leave the metric undefined for these images.
@@ -204,7 +204,7 @@ class Aggregate(Protocol):
 
 @dataclass(frozen=True)
 class MeanOverImages:
-    """The mean of the images' values.
+    """The mean of the images' values, with equal weights.
 
     Attributes:
         values: computes the values of images of one grid, shape (..., n_images); NaN for an image without a value.
@@ -218,14 +218,14 @@ class MeanOverImages:
         return "images"
 
     def statistic(self, data: MetricInput) -> Statistic:
-        """Compute the sums that each image contributes."""
+        """Compute the numbers that each image adds to the metric's sums."""
         values = _by_grid(self.values, data)
         return _mean(values, np.ones(values.shape), data.mass.sum(axis=-1), grows=0)
 
 
 @dataclass(frozen=True)
 class MeanOverResponses:
-    """The mean of each image's value, weighted by the image's number of responses.
+    """The mean of the images' values, weighted by their numbers of responses.
 
     Attributes:
         values: computes the values of images of one grid, shape (..., n_images); NaN for an image without a value.
@@ -241,7 +241,7 @@ class MeanOverResponses:
         return "responses"
 
     def statistic(self, data: MetricInput) -> Statistic:
-        """Compute the sums that each image contributes."""
+        """Compute the numbers that each image adds to the metric's sums."""
         answered = data.mass.sum(axis=-1) + (data.unparsed if self.counts_unparsed else 0.0)
         return _mean(_by_grid(self.values, data), answered, answered, grows=2)
 
@@ -263,7 +263,7 @@ class Pooled:
         return "pool"
 
     def statistic(self, data: MetricInput) -> Statistic:
-        """Compute the sums that each image contributes."""
+        """Compute the numbers that each image adds to the metric's sums."""
         function, prior, n_cells = self.function(data), data.prior, data.mass.shape[-1]
 
         def combine(sums: FloatArray) -> FloatArray:
@@ -282,7 +282,7 @@ values."""
 
 @dataclass(frozen=True)
 class Sums:
-    """A metric with its own additive numbers. The last number counts the images that enter.
+    """A metric that defines the numbers each image adds. The last one is 1 for an image that the metric uses, else 0.
 
     Attributes:
         additive: computes the numbers for images of one grid.
@@ -295,7 +295,7 @@ class Sums:
     grows: int = 0
 
     def statistic(self, data: MetricInput) -> Statistic:
-        """Compute the sums that each image contributes."""
+        """Compute the numbers that each image adds to the metric's sums."""
         computed = [(images, *self.additive(part)) for images, part in data.parts()]
         sums = np.zeros((*data.mass.shape[:-1], computed[0][1].shape[-1]))
         for images, part, _ in computed:
@@ -329,11 +329,11 @@ class Metric:
         key: its name in Python, in JSON and in tables.
         title: its name in words.
         symbol: its mathematical symbol.
-        unit: unit of the value: px, nats, share, ratio.
-        direction: whether "lower" or "higher" is better, or a value for orientation, such as "1 = like the truth".
+        unit: unit of the value: px, nats, share, ratio or none.
+        direction: "lower" or "higher" if that is better, else how to read the value, such as "like the reference".
         equation: its number in the paper; None for a metric beyond the paper.
         needs: the data it needs in addition to the guesses.
-        family: the question it answers.
+        family: the group of metrics to which it belongs, such as "task".
         function: the public function that computes it.
         aggregate: how it combines many images into one value.
         lowest: the lowest possible value; None for a difference or an estimate without a bound.
@@ -344,7 +344,7 @@ class Metric:
         least_responses: minimum number of responses per image.
         unit_option: the policy's choice that replaces `unit`, such as "wasserstein_unit".
         published_with_controls: whether its published figures include controls and images that people did not see.
-        no_value: why it has no value if its needs are met but no image gives a value.
+        no_value: the reason to report if all the data it needs are given, but no image has a value.
     """
 
     key: str
@@ -368,7 +368,7 @@ class Metric:
 
     @property
     def over(self) -> Over:
-        """Method to combine images into one number.
+        """The way in which the metric combines images into one number.
 
         "images" is the mean of the images' values, "responses" weights each image by its number of responses, and
         "pool" is the metric of the guesses pooled over images.
@@ -390,7 +390,7 @@ class Metric:
         return str(getattr(policy, self.unit_option)) if self.unit_option else self.unit
 
     def title_under(self, policy: object) -> str:
-        """Return the title under a policy, with the policy's k instead of the letter."""
+        """Return the title under a policy, with the policy's number in place of the letter k."""
         return self.title.replace("-k ", f"-{getattr(policy, 'top_k', 'k')} ")
 
     def full_title(self, policy: object) -> str:

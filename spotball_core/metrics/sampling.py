@@ -1,19 +1,19 @@
 """Estimate metrics so that they do not depend on the number of responses.
 
 A distribution counted from few responses looks more concentrated, and farther from any other distribution, than it is:
-20 responses cannot spread over more than 20 cells. If respondents have 20 and 150 responses per image, such a metric
-mostly compares these numbers. The functions of this module remove the dependence:
+20 responses cannot spread over more than 20 cells. If one respondent has 20 responses per image and another has 150,
+a metric of their distributions mostly shows this difference. The functions of this module remove the dependence:
 
-- `extrapolated`: with n responses, the Brier and energy scores have an error of exactly c / n. The error equals the
-  change from n responses to n / 2, which random halves show.
-- `distance_at_any_size`: sampling noise adds to a distance like a perpendicular side, d(n)^2 = d^2 + c / n. Random
-  halves measure this noise, too.
+- `extrapolated`: with n responses, the Brier and energy scores have an error of exactly c / n, with a constant c. The
+  value from n / 2 responses differs by the same amount from the value from n, which is measured on random halves.
+- `distance_at_any_size`: sampling noise adds to the square of a distance, d(n)^2 = d^2 + c / n. This noise is also
+  measured on random halves.
 - `entropy`: the estimator of Chao, Wang and Jost (2013), which accounts for cells that were not named yet.
 - `of_few`: top-k accuracy and the log score depend on rarely named cells, about which few responses give no
-  information. They are computed from 8 random responses.
+  information. They are therefore always computed from 8 random responses.
 
-All arrays have images on the second-to-last axis and cells on the last. Counts are integers. If one image has other
-numbers, all the respondent's images are treated as probabilities, which have no sampling noise.
+All arrays have images on the second-to-last axis and cells on the last. Counts are integers. If any image has a number
+that is not an integer, all the respondent's images are treated as probabilities, which have no sampling noise.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from spotball_core.metrics.inputs import check_cells, ratio
 from spotball_core.typing import BoolArray, FloatArray, IntArray
 
 DRAWS = 8
-"""Number of random splits into halves. With 50 images, their noise is a fifth of the responses' own noise."""
+"""Number of random splits into halves. With 50 images, the splits' noise is a fifth of the responses' noise."""
 
 FEW = 8
-"""Responses per image that `of_few` draws. A run of 10 samples leaves about 8 if some are unparsed."""
+"""Number of responses per image that `of_few` draws. Of 10 samples per image, about 8 remain if some are unparsed."""
 
 LEAST, LEAST_REFERENCE = 2, 4
-"""Minimum responses per image. A respondent's responses are split once, the reference's twice."""
+"""Minimum number of responses per image: of a respondent, which are split once, and of the reference, split twice."""
 
 COLUMNS = 7
-"""Numbers per image in `distance_sums`."""
+"""Number of values per image that `distance_sums` returns."""
 
 _MOST_TERMS = 50_000
-"""Maximum number of terms of a series. More responses per image would add less than 1e-6."""
+"""Maximum number of responses per image for which `_tail` adds up a whole series, whose weight is small beyond."""
 
 _MOST_LISTED = 10_000
-"""Maximum number of responses per image that are listed one by one."""
+"""Maximum number of responses per image from which `drawn` draws one by one."""
 
 _BATCH = 20_000_000
-"""Approximate number of bytes of draws that are made at once."""
+"""Approximate size of the draws that are made at once, in bytes."""
 
 _LEAST_RATIO = 1.2
 """Lower bound for the ratio of squared noise between half and all responses. The ratio is 2 with many responses."""
@@ -62,8 +62,8 @@ class SharedDraws:
     Equal responses and seeds give equal draws, so a metric has the same value with and without sharing.
 
     Args:
-        most: approximate maximum number of bytes of one kind of draws to keep. Larger draws are repeated for each
-            metric.
+        most: approximate maximum size of a cached result in bytes. Larger results are not cached but drawn again for
+            each metric.
     """
 
     def __init__(self, most: int = 100_000_000) -> None:
@@ -87,7 +87,7 @@ def drawn_once(
     seed: int,
     draws: int,
 ) -> Iterable[Drawn]:
-    """Return the result of `draw`, from the shared draws if there are any."""
+    """Return the result of `draw`, from the cache `shared` if one is given."""
     if shared is None:
         return draw(*arrays, seed=seed, draws=draws)
     return shared.of(draw, *arrays, seed=seed, draws=draws)
@@ -96,7 +96,7 @@ def drawn_once(
 def are_counts(mass: FloatArray) -> BoolArray:
     """Return whether each distribution consists of integer counts, shape (...).
 
-    If one image has other numbers, all images are probabilities: among them, (1, 0, 0) is not one response.
+    If any image has other numbers, all images are probabilities: (1, 0, 0) is then a certainty, not one response.
     """
     is_integer = (mass == np.floor(mass)).all(axis=-1)
     if is_integer.ndim:
@@ -136,10 +136,11 @@ def drawn(mass: FloatArray, n: IntArray, generator: np.random.Generator, draws: 
 def halves(mass: FloatArray, generator: np.random.Generator, draws: int) -> tuple[FloatArray, FloatArray]:
     """Split each distribution's responses into two random halves, several times.
 
-    One response is dropped from an odd number.
+    If a distribution has an odd number of responses, one random response is dropped.
 
     Returns:
-        Two arrays of shape (draws, *mass.shape), of different responses. Probabilities are returned unchanged, twice.
+        Two arrays of shape (draws, *mass.shape): the counts of the first and of the second halves. Probabilities are
+        not split: both arrays contain them unchanged.
     """
     counts = are_counts(mass)
     integers = np.where(counts[..., None], mass, 0.0)
@@ -162,7 +163,7 @@ def splits(mass: FloatArray, *, seed: int, draws: int) -> Iterator[Pair]:
 
 
 def _in_batches(draws: int, mass: FloatArray) -> Iterator[int]:
-    """Divide draws into batches that fit into memory."""
+    """Yield the sizes of batches of draws that fit into memory."""
     size = max(1, _BATCH // max(mass.nbytes, 1))
     for start in range(0, draws, size):
         yield min(size, draws - start)
@@ -176,14 +177,14 @@ def extrapolated(
     draws: int = DRAWS,
     shared: SharedDraws | None = None,
 ) -> FloatArray:
-    """Estimate a function of a distribution for any number of responses, if its error is c / n with n responses.
+    """Estimate a function of a distribution without its sampling error, which must be c / n with n responses.
 
     Args:
         function: from distributions, shape (..., n_cells), to values, shape (...).
         mass: shape (..., n_cells).
         seed: seed of the splits.
         draws: number of splits.
-        shared: cache of splits for other metrics of the same responses.
+        shared: cache that shares the splits with other metrics of the same responses.
 
     Returns:
         Shape (...). NaN for counts of fewer than 2 responses, which cannot be split.
@@ -214,14 +215,15 @@ def of_few(
     draws: int = DRAWS,
     shared: SharedDraws | None = None,
 ) -> FloatArray:
-    """Compute the mean of a function of `FEW` random responses, which does not depend on the number of responses.
+    """Compute the mean of a function over random draws of `FEW` responses, independent of the number of responses.
 
     Args:
         function: from distributions, shape (..., n_cells), to values, shape (...).
-        mass: shape (..., n_cells). From counts, responses are drawn without replacement.
+        mass: shape (..., n_cells). Responses are drawn without replacement from counts, and with replacement from
+            probabilities.
         seed: seed of the draws.
-        draws: a quarter of the number of random draws; each draw is cheap.
-        shared: cache of draws for other metrics of the same responses.
+        draws: a quarter of the number of random draws: four times as many are made because each is cheap.
+        shared: cache that shares the draws with other metrics of the same responses.
 
     Returns:
         Shape (...). NaN for counts of fewer than `FEW` responses.
@@ -250,7 +252,7 @@ def _has_few(mass: FloatArray) -> BoolArray:
 
 
 def _few_of(mass: FloatArray, *, seed: int, draws: int) -> Iterator[FloatArray]:
-    """Yield `FEW` responses of each distribution, several times; values for distributions with fewer are not used."""
+    """Yield the counts of `FEW` random responses per distribution, `draws` times; arbitrary counts if it has fewer."""
     generator = np.random.default_rng(seed)
     counts, usable = are_counts(mass), _has_few(mass)
     safe = np.where(usable[..., None], mass, 1.0)
@@ -270,11 +272,12 @@ def entropy(mass: FloatArray) -> FloatArray:
     $$\hat H = \sum_{x_j > 0} \frac{x_j}{n} \sum_{k=x_j}^{n-1} \frac1k + \frac{f_1}{n} (1 - A)^{1-n}
     \Big[-\log A - \sum_{r=1}^{n-1} \frac{(1-A)^r}{r}\Big], \quad A = \frac{2 f_2}{(n-1) f_1 + 2 f_2}$$
 
-    with f1 and f2 the numbers of cells named once and twice. The first term accounts for sampling of the named cells,
-    the second for cells that were not named yet.
+    with x_j the number of responses that name cell j, n the number of responses, and f1 and f2 the numbers of cells
+    named once and twice. The first term accounts for sampling of the named cells, the second for cells that were not
+    named yet.
 
     Args:
-        mass: counts, shape (..., n_cells). For probabilities, the result is their plain entropy.
+        mass: counts, shape (..., n_cells). For probabilities, the result is their entropy, uncorrected.
 
     Returns:
         Shape (...). NaN for counts of fewer than 2 responses, and if there is no mass.
@@ -335,7 +338,7 @@ def distance_sums(
     draws: int,
     shared: SharedDraws | None = None,
 ) -> FloatArray:
-    """Compute the numbers per image whose sums `distance_at_any_size` needs.
+    """Compute seven numbers per image, whose sums over images `distance_at_any_size` converts to a distance.
 
     Args:
         distance: function from two distributions, each of shape (..., n_cells), to their distance, shape (...).
@@ -343,12 +346,13 @@ def distance_sums(
         reference: the distribution to compare with, shape (n_images, n_cells).
         seed: seed of the draws.
         draws: number of draws.
-        shared: cache of draws for other distances between the same responses.
+        shared: cache that shares the draws with other distances between the same responses.
 
     Returns:
         Shape (..., n_images, 7): the distance between all responses, and between halves of them; the same two distances
         between disjoint draws from the reference (the first draw has as many responses as the respondent, if possible);
-        1/n + 1/k for the sizes n and k of both pairs; and 1. A row is all 0 if either side has too few responses.
+        for each of the two pairs, 1/n + 1/k with the numbers of responses n and k of its sides; and 1. A row is all 0
+        if the respondent has fewer than `LEAST` responses or the reference fewer than `LEAST_REFERENCE`.
     """
     check_cells(mass, reference)
     shape = np.broadcast_shapes(mass.shape, reference.shape)
@@ -374,7 +378,7 @@ def distance_sums(
 
 
 def _pairs(p: FloatArray, q: FloatArray, sizes: FloatArray, *, seed: int, draws: int) -> Iterator[Pair]:
-    """Yield disjoint pairs from the reference, then halves of both sides' responses, then halves of those pairs.
+    """Yield pairs: disjoint draws from the reference, then halves of both sides' responses, then halves of these draws.
 
     Args:
         p: the respondent's distributions, shape (n_images, n_cells).
@@ -392,7 +396,7 @@ def _pairs(p: FloatArray, q: FloatArray, sizes: FloatArray, *, seed: int, draws:
 
 
 def distance_at_any_size(sums: FloatArray) -> FloatArray:
-    r"""Estimate a mean distance over images, independent of both sides' numbers of responses.
+    r"""Estimate a mean distance over images, independent of the respondent's and the reference's numbers of responses.
 
     $$\hat d^2 = d_n^2 - \frac{d_{n/2}^2 - d_n^2}{\rho - 1}$$
 
@@ -401,11 +405,11 @@ def distance_at_any_size(sums: FloatArray) -> FloatArray:
     reference, whose true distance is 0, and adjusted to the given sizes by $2 - \rho \propto 1/n + 1/k$.
 
     Args:
-        sums: sums over images of `distance_sums`, shape (..., 7).
+        sums: sums over images of the numbers from `distance_sums`, shape (..., 7).
 
     Returns:
         Shape (...). An estimate near 0 may be negative, because estimates of a value near 0 scatter to both sides: a
-        negative square is returned as minus its root. NaN if no image entered.
+        negative square is returned as minus its root. NaN if no image has enough responses.
     """
     images = sums[..., 6]
     full, half, full_0, half_0, size, size_0 = (ratio(sums[..., i], images) for i in range(6))
@@ -421,15 +425,16 @@ def _reference_pairs(
 ) -> tuple[FloatArray, FloatArray]:
     """Draw two disjoint sets of the reference's responses.
 
-    The first set is as large as the respondent's if there are enough responses. If the reference is given as
-    probabilities, the first set is drawn from them and the second is the reference itself.
+    The first set has as many responses as the respondent if the reference has at least twice as many, else half of the
+    reference's responses. If the reference is given as probabilities, the first set is drawn from them and the second
+    is the reference itself.
 
     Args:
         reference: shape (n_images, n_cells).
         n: number of the respondent's responses, shape (n_images,); infinite for probabilities.
         k: number of the reference's responses, shape (n_images,); infinite for probabilities.
         generator: the random generator.
-        draws: the first axis of both results.
+        draws: number of draws, the length of the first axis of both results.
     """
     endless = np.isinf(k)
     counts = np.where(endless[..., None], 0.0, reference)

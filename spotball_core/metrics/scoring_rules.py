@@ -46,8 +46,9 @@ def log_score(
 
     $$-\log \sum_{g \in \mathcal{G}} \big[(1 - \varepsilon)\, p_g + \varepsilon / n\big]$$
 
-    A respondent that never named a ball cell would have an infinite score, so a uniform distribution is mixed in with
-    weight $\varepsilon$, the smoothing. The mixture depends on the distribution alone, not on the number of answers.
+    with n the number of cells. A respondent that never named a ball cell would have an infinite score, so a uniform
+    distribution is mixed in with weight $\varepsilon$, the smoothing. The mixture depends on the distribution alone,
+    not on the number of answers.
 
     Args:
         guesses: counts or probabilities, shape (..., n_cells), or one image's labels.

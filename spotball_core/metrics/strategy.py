@@ -278,7 +278,7 @@ def image_entropy(guesses: Guesses, *, grid: Grid | None = None) -> float | Floa
 
     Returns:
         Shape (...), in [0, 1]. Images without a parsed answer are excluded; NaN if no image remains. The value is
-        biased downward if an image has few answers: n answers cannot exceed log n / log n_cells.
+        biased downward if an image has few answers: with n answers, it is at most log n / log n_cells.
 
     Raises:
         DistributionError: for mass that is negative, not finite or of the wrong length.
@@ -370,7 +370,7 @@ def window_mask(grid: Grid, window: Window | None = None) -> BoolArray:
 
 
 def truth_mass(truth: Truth, grid: Grid) -> FloatArray:
-    """Return the number of images with the ball in each cell. Other forms than numbers are one image's truth."""
+    """Return the number of images with the ball in each cell. Labels and records are the truth of one image."""
     truth = values_of(truth, grid)  # type: ignore[assignment]
     named = isinstance(truth, str) or is_scene(truth) or is_ground_truth(truth) or are_labels(truth)
     return truth_of(truth, grid).astype(float) if named else checked_mass(truth, grid)

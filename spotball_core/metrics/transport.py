@@ -1,13 +1,14 @@
 """Solve optimal transport exactly for many differences between distributions.
 
-A difference holds surplus (above 0) and deficit (below 0) over the cells and sums to 0. A problem with a closed form is
-solved by the closed form, and all other problems by a solver. Equal problems are solved once.
+A difference is above 0 in cells with a surplus and below 0 in cells with a deficit, and sums to 0. The problem is to
+move the surplus to the deficits at minimum cost. If one cell has all the surplus or all the deficit, the cost is
+computed directly, otherwise by a solver. Equal problems are solved once.
 
-Integer differences are solved with costs in integer steps (`step_of`). Their minimum cost is a unique integer, so every
-solver returns an identical result. The choice of solver depends only on the problems of the call:
+Integer differences are solved with costs rounded to multiples of a step (`step_of`). Their minimum cost is a unique
+integer, so every solver returns an identical result. The choice of solver depends only on the problems of the call:
 
-- `transport_whole` solves a few problems of counts. It needs no library.
-- `transport_numba` solves all others if the extra `speed` is installed. It loads as fast as POT.
+- `transport_whole` solves small batches of counts. It needs no other library.
+- `transport_numba` solves all other integer problems if the extra `speed` is installed. It loads as fast as POT.
 - The network simplex of the Python Optimal Transport library (POT) solves the rest. It is called without the checks
   that `ot.emd2` repeats for each pair.
 """
@@ -39,25 +40,25 @@ work: two threads were slower than one.
 """
 
 _CHUNK, _SHARED_CHUNK = 1024, 16
-"""Number of problems per batch: for one thread, and for several threads, which should finish together."""
+"""Number of problems per batch: for one thread, and for several threads, which finish at about the same time."""
 
 _FOR_THREADS = 200
-"""Minimum number of problems for several threads. Numba then takes many times as long as starting a thread."""
+"""Minimum number of problems that Numba solves in several threads. Fewer are not worth the time to start a thread."""
 
 MOST_COUNTED = 2**20
-"""Maximum mass of a difference of counts: multiplied by the cost in steps, it stays below 2**63."""
+"""Maximum mass of a difference of counts, so that mass times cost in steps stays below 2**63."""
 
 MOST_MOVED = 2**51
 """Maximum mass of an integer difference. POT's floats and the integers of `transport_numba` represent it exactly."""
 
 _BITS = 47
-"""The sum of all costs in steps stays below two to this power.
+"""The largest cost in steps, times the number of cells, stays below two to this power.
 
-The compiled solver uses floats and treats 2e-15 of a path's length as 0, so it can then still resolve each step.
+POT's solver uses floats and treats up to 2e-15 of a path's length as 0. Below this limit, it still resolves each step.
 """
 
 _LEAST_STEPS = 2**33
-"""Minimum number of steps in the shortest distance; half a step is then 6e-11 of it."""
+"""Minimum number of steps in the shortest distance; rounding to steps then changes it by at most 6e-11 of it."""
 
 _MOST_PAIRS = 5_000
 """Maximum of sources times sinks, summed over the problems of a call, for which `transport_whole` solves counts.
@@ -66,14 +67,14 @@ This is about 10 ms of work, much less than the other solvers need to load.
 """
 
 _BYTES_PER_PAIR = 48
-"""Bytes that the compiled solver and its costs need per pair of source and sink, measured and rounded up."""
+"""Bytes that POT's solver and its costs need per pair of source and sink, measured and rounded up."""
 
 _MUCH = 2**30
-"""The available memory is checked above this number of bytes."""
+"""Required memory in bytes above which the number of threads is limited by the available memory."""
 
 
 class Costs(Protocol):
-    """The cost of moving one unit from cell to cell.
+    """The cost of moving one unit of mass from cell to cell.
 
     Attributes:
         longest: the largest cost between any two cells.
@@ -99,8 +100,8 @@ def transport(
         cost: shape (n_cells, n_cells), finite, nonnegative.
         threads: number of threads for large problems, at least 1 (default: one per processor). It does not change the
             result.
-        step: solve in integer steps of the cost (`step_of`). The differences must then be integers, and each row moves
-            at most `MOST_MOVED`.
+        step: round the costs to integer multiples of this step, from `step_of` (default: do not round). The differences
+            must then be integers, with a surplus of at most `MOST_MOVED` per row.
 
     Returns:
         Shape (n,); 0 if nothing has to move.
@@ -152,9 +153,9 @@ def transport_of_few(differences: FloatArray, costs: Costs, threads: int | None 
 
 
 def step_of(cost: FloatArray) -> float | None:
-    """Return the step for integer costs, a power of two; None if it is too coarse for the shortest cost.
+    """Return the step to whose multiples costs are rounded, a power of two; None if it would be too coarse.
 
-    It is too coarse for every grid of more than 512 cells.
+    It is too coarse if the shortest cost has too few steps, as in every grid of more than 512 cells.
     """
     longest, shortest = cost.max(), cost.min(where=cost > 0, initial=math.inf)
     step = 2.0 ** (math.frexp(longest)[1] - _BITS + math.ceil(math.log2(len(cost))))
@@ -176,7 +177,7 @@ def _distinct(differences: FloatArray) -> tuple[FloatArray, IntArray]:
 
 
 def _from_one_cell(rows: FloatArray, costs: FloatArray) -> FloatArray:
-    """Return the cost if one cell has all surplus. This cell supplies every deficit, so there is only one plan.
+    """Return the minimum cost of rows in which one cell has all the surplus, so that there is only one plan.
 
     Args:
         costs: from that cell to all cells, for each row.
@@ -188,10 +189,10 @@ def _from_one_cell(rows: FloatArray, costs: FloatArray) -> FloatArray:
 
 
 def _in_steps(rows: FloatArray, cost: FloatArray, sizes: IntArray, threads: int) -> FloatArray:
-    """Return the cost of integer rows at integer costs, all with several cells on both sides.
+    """Return the minimum cost of integer rows at integer costs; each row has several sources and several sinks.
 
     Args:
-        sizes: sources times sinks of each row.
+        sizes: number of sources times number of sinks of each row.
     """
     if sizes.sum() <= _MOST_PAIRS and rows.max() <= MOST_COUNTED:
         return least_costs(rows.astype(np.int64), cost.astype(np.int64)).astype(float)
@@ -224,7 +225,7 @@ def _whole(remainders: IntArray, rounded: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """Costs between all cells, in steps if problems are solved in steps."""
+    """Costs between all cells, as numbers of steps for integer problems."""
 
     cost: FloatArray
 
@@ -238,10 +239,10 @@ class _Table:
 
 
 def _by_pot(rows: FloatArray, costs: Costs, sizes: IntArray, threads: int, *, are_integers: bool = False) -> FloatArray:
-    """Return the cost of rows with several cells on both sides, by POT's solver. Threads share the large rows.
+    """Return the minimum cost of rows with several sources and sinks, by POT's solver. Threads share the large rows.
 
     Args:
-        sizes: sources times sinks of each row.
+        sizes: number of sources times number of sinks of each row.
         are_integers: whether rows and costs are integers.
     """
     values, large = np.empty(len(rows)), sizes >= _LARGE
@@ -252,7 +253,7 @@ def _by_pot(rows: FloatArray, costs: Costs, sizes: IntArray, threads: int, *, ar
 
 
 def _solve(rows: FloatArray, costs: Costs, threads: int, are_integers: bool) -> FloatArray:
-    """Solve problems with POT. The threads share either all of the problems or none."""
+    """Solve problems with POT, in one thread or in several threads that share the problems."""
     threads = _within_memory(rows, threads)
     # Import here: POT probes for every array library, which takes most of a second.
     from ot.lp.emd_wrap import check_result, emd_c
@@ -294,10 +295,10 @@ def _solve(rows: FloatArray, costs: Costs, threads: int, are_integers: bool) -> 
 
 
 def _within_memory(rows: FloatArray, threads: int) -> int:
-    """Return the number of threads for which the working memory fits.
+    """Return the number of threads, reduced if their working memory would exceed the available memory.
 
     Raises:
-        NotEnoughMemoryError: if a single row does not fit.
+        NotEnoughMemoryError: if a single row needs more than the available memory.
     """
     from_cells, to_cells = (rows > 0).sum(axis=-1), (rows < 0).sum(axis=-1)
     required = _BYTES_PER_PAIR * (from_cells * to_cells).astype(float)

@@ -1,9 +1,9 @@
 """Solve integer transport problems exactly with compiled code, for many problems (extra `speed`).
 
 The method is the network simplex on a tree of routes (Ahuja, Magnanti and Orlin, Network Flows, 1993, chapter 11). It
-starts from routes chosen by Russell's rule (Operations Research 17, 1969), which leave few steps. All numbers are
-integers, and supplies are scaled so that every route of a tree is used. Each step therefore lowers the cost, the method
-terminates, and the plan is optimal.
+starts from routes chosen by Russell's rule (Operations Research 17, 1969), so that few steps remain. All numbers are
+integers, and supplies are scaled so that every route of a tree carries flow. Each step therefore lowers the cost, the
+method terminates, and the plan is optimal.
 
 Numba compiles the code at the first call, which takes a few seconds, and caches it for later processes.
 """
@@ -21,10 +21,10 @@ from spotball_core.typing import FloatArray, IntArray
 _Function = TypeVar("_Function", bound=Callable[..., object])
 
 _CLOSED = 2**60
-"""Added to the rank of a cell without remaining supply; larger than any cost."""
+"""Rank (see `_start`) of a cell without remaining supply or demand; larger than any cost."""
 
 _FAR = 2**62
-"""Larger than any rank, cost or amount."""
+"""A number larger than any rank, cost or amount."""
 
 _BLOCK = 8
 """Number of sources whose routes are compared to choose the next route.
@@ -45,19 +45,19 @@ class _Tree(NamedTuple):
     """The amount that moves between a cell and its parent."""
     price: IntArray
     child: IntArray
-    """A cell's first child; -1 if there is none. `after` and `before` are its neighbors among its siblings."""
+    """A cell's first child; -1 if there is none. `after` and `before` are a cell's next and previous sibling."""
     after: IntArray
     before: IntArray
 
 
 def _inner(function: _Function) -> _Function:
-    """Compile a function that only compiled functions of this file call."""
+    """Compile a function without caching it, because only compiled functions of this module call it."""
     compiled: _Function = njit(nogil=True)(function)
     return compiled
 
 
 def _kept(function: _Function) -> _Function:
-    """Compile a function, and cache the result for later processes if a folder is writable."""
+    """Compile a function, and cache the result for later processes if the cache folder is writable."""
     try:
         compiled: _Function = njit(nogil=True, cache=True)(function)
     except RuntimeError:
@@ -80,11 +80,12 @@ def _hang(cell: int, parent: int, tree: _Tree) -> None:
 def _start(cost: IntArray, turned: IntArray, left: IntArray, order: IntArray, tree: _Tree) -> None:
     """Fill the tree by Russell's rule, and use up `left`, the remaining amount of each cell.
 
-    The rule compares costs minus the largest cost of the source and of the sink. The next route is the best route for
-    both its source and its sink. It empties one of the two cells, which then becomes a child of the other cell.
+    The rule compares a route's cost minus the largest costs of its source and of its sink; the negative of a cell's
+    largest cost is called its rank. The next route is the best route for both its source and its sink. Its flow empties
+    one of the two cells, which then becomes a child of the other cell.
 
     Args:
-        turned: the costs with the sinks first.
+        turned: the transposed costs, shape (n_sinks, n_sources).
         order: an output array for the cells in the order in which they are emptied.
     """
     n_sources, n_sinks = cost.shape

@@ -1,9 +1,9 @@
 """Solve integer transport problems exactly in plain Python, for batches too small to justify loading a solver.
 
 The method is successive shortest paths: a source's remaining supply moves along the cheapest path until no supply is
-left. Prices of the cells, kept from path to path, make all costs nonnegative, so Dijkstra's algorithm finds each path.
-All numbers are integers: nothing is rounded, and the plan is optimal. (Ahuja, Magnanti and Orlin, Network Flows, 1993,
-section 9.7; the initial prices follow Jonker and Volgenant, Computing 38, 1987.)
+left. Prices of the cells, carried over from path to path, make all costs nonnegative, so Dijkstra's algorithm finds
+each path. All numbers are integers: nothing is rounded, and the plan is optimal. (Ahuja, Magnanti and Orlin, Network
+Flows, 1993, section 9.7; the initial prices follow Jonker and Volgenant, Computing 38, 1987.)
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def least_costs(rows: IntArray, costs: IntArray) -> IntArray:
 
 
 def _least_cost(supply: list[int], demand: list[int], cost: list[list[int]]) -> int:
-    """Return the minimum cost of one problem; `supply` and `demand` are emptied.
+    """Return the minimum cost of one problem, and set `supply` and `demand` to 0 in place.
 
     A cost is never less than the sum of the prices of its source and sink; it is equal if the route carries flow.
     """
@@ -121,7 +121,7 @@ def _shortest_path(
 def _arcs(
     start: int, end: int, from_source: list[int], from_sink: dict[int, int]
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Return the arcs that gain flow and the arcs that lose flow if the path from `start` to `end` is used."""
+    """Return the arcs (source, sink) that gain flow and those that lose flow on the path from `start` to `end`."""
     gaining, back = [(from_source[end], end)], []
     while gaining[-1][0] != start:
         source = gaining[-1][0]

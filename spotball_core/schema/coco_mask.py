@@ -60,7 +60,11 @@ def _checked(mask: dict[str, Any]) -> tuple[int, list[int]]:
 
 
 def _decoded(text: str) -> list[int]:
-    """Decode COCO's text format for counts: 5 bits per character, lowest first; differences from the third on."""
+    """Decode COCO's text format for counts.
+
+    Each character has 5 bits of a number, the lowest first. From the fourth count on, the number is the difference from
+    the count two places before.
+    """
     counts: list[int] = []
     value = shift = 0
     for sign in text:
@@ -80,7 +84,7 @@ def _decoded(text: str) -> list[int]:
 
 
 def _runs(counts: list[int]) -> Iterator[tuple[int, int]]:
-    """Yield the first pixel, and the pixel after the last, of each run inside."""
+    """Yield the first pixel, and the pixel after the last, of each run inside the mask."""
     at = 0
     for place, count in enumerate(counts):
         if place % 2 and count:

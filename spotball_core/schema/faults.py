@@ -1,4 +1,4 @@
-"""Convert the errors that pydantic reports for a file's records to problems of the file."""
+"""Convert pydantic's errors about the records of a file to `Problem`s that name the file, line and field."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _KINDS = {
     **dict.fromkeys(("list_type", "tuple_type", "set_type", "frozen_set_type"), "a list"),
     **dict.fromkeys(("dict_type", "model_type", "model_attributes_type", "dataclass_type"), "an object"),
 }
-"""The kind of value that pydantic's types of errors expect. Pydantic's own words name types of Python."""
+"""The expected kind of value in words, for each of these pydantic error types. Pydantic's words name Python types."""
 
 _STATEMENT = re.compile(r"\b(is|are|has|have|lies|add|end|make|sum|exclude)\b")
-"""Marks a validator's message that states what is wrong instead of what was expected."""
+"""Matches a validator's message that states what is wrong instead of what was expected."""
 
 
 def problems_of_record(
@@ -40,16 +40,16 @@ def problems_of_record(
     whole: str = "line",
     counts_from_1: bool = False,
 ) -> list[Problem]:
-    """Return a problem for each error of a record.
+    """Return a `Problem` for each of pydantic's errors about a record.
 
     Args:
         error: the error that pydantic raised.
-        file: the file.
+        file: the name of the file.
         line: the line of the record, from 1.
         model: the type of the record, whose field names are suggested for unknown keys.
         where: the field that holds the record, such as `run`.
-        whole: the field of a problem that concerns the whole record.
-        counts_from_1: whether positions in lists are shown from 1.
+        whole: the name to give as the field if a problem concerns the whole record.
+        counts_from_1: whether positions in lists count from 1 instead of 0.
     """
     return [
         _problem(detail, file, line, model, where, whole, counts_from_1)
@@ -58,7 +58,7 @@ def problems_of_record(
 
 
 def expected_of(detail: ErrorDetails) -> str:
-    """Return the expectation of a pydantic error, as words that follow "expected".
+    """Return what a pydantic error says was expected, as words that follow "expected".
 
     Examples:
         >>> expected_of({"type": "greater_than", "msg": "Input should be greater than 0", "loc": (), "input": 0})
@@ -121,7 +121,7 @@ def _fix(detail: ErrorDetails, model: type[BaseModel] | None, parts: list[str]) 
 
 
 def _keys_at(model: type[BaseModel] | None, place: tuple[int | str, ...]) -> list[str]:
-    """The keys of the record that contains this location; empty if the record is ambiguous."""
+    """Return the keys of the record that contains this location; empty if its type is not known."""
     for part in place[:-1]:
         field = None if model is None else model.model_fields.get(str(part))
         if not isinstance(part, int):

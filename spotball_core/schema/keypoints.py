@@ -39,7 +39,7 @@ SKELETON: Final = (
 """Pairs of keypoints that are connected by a line in a drawn skeleton: COCO's limbs, as 0-based indices."""
 
 BOX_MARGIN: Final = 0.25
-"""Maximum distance of a player's keypoints from the player's box, as a share of the box's longer side."""
+"""Maximum distance of a player's nearest keypoint from the player's box, as a share of the box's longer side."""
 
 Keypoint = tuple[float, float, float]
 """x and y in pixels, and the confidence in [0, 1]."""

@@ -7,7 +7,7 @@ from spotball_core.schema.report import MetricValue
 
 
 class Mixture(Record):
-    """A group's guesses as a mixture of parts: the estimated share of guesses that came from each part.
+    """A group's guesses as a mixture of heuristics (parts): the estimated share of guesses that came from each part.
 
     Attributes:
         group: the group's name.
@@ -17,8 +17,9 @@ class Mixture(Record):
         n_images: number of images used.
         n_answers: number of parsed answers to them.
         weights: the weight of each part, with intervals from a bootstrap over images. The weights sum to 1.
-        explained: the share of the gain in log likelihood over the uniform distribution that each other part accounts
-            for: its Shapley value, which is the gain from adding the part, averaged over all orders of adding parts.
+        explained: for each part except the uniform distribution, its share of the gain in log likelihood over the
+            uniform distribution: its Shapley value, which is the gain from adding the part, averaged over all orders of
+            adding parts.
             The shares sum to 1, or are all 0 if there is no gain.
         log_likelihood: log likelihood of the fitted mixture, in nats.
         log_likelihood_uniform: log likelihood of the uniform distribution alone.

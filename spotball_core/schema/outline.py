@@ -23,8 +23,8 @@ def polygons_of(value: Any) -> tuple[Polygon, ...]:
     """Return the polygons of an outline in any of the supported file formats.
 
     Raises:
-        ValueError: for any other value, a polygon with fewer than 3 points, a number that is not finite, or too many
-            points.
+        ValueError: if the value is not in a supported format, a polygon has fewer than 3 points or all points on one
+            line, a number is not finite, or there are more than `MOST_POINTS` points.
 
     Examples:
         >>> polygons_of([[0, 0], [10, 0], [10, 30]])

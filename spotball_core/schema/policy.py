@@ -1,4 +1,4 @@
-"""Define the policy: all choices that affect the numbers."""
+"""Define the scoring policy: all choices that affect the numbers."""
 
 from __future__ import annotations
 
@@ -44,9 +44,10 @@ class ScorePolicy(Record):
         controls: whether images with a visible ball are included. "out" excludes them. "paper" includes them in the
             metrics that were published with them (`Metric.published_with_controls`); other metrics exclude them, and
             images that the reference did not answer.
-        prior: the images whose ground truth the center measures compare with: "scored", or "all" images of the sport.
+        prior: the images whose ground truth center_ratio and symmetric_center_bias compare guesses with: the "scored"
+            images, or "all" images of the sport.
         tau: a guess is near a player if the distance is at most this share of the image's diagonal (eq. 5).
-        theta: a cell overlaps a player if at least this share of its area is covered (eq. 6).
+        theta: a cell overlaps a player if the player covers at least this share of its area (eq. 6).
         window: the first and last row and column of the center window (eq. 7). None means the window from the paper,
             rows 2-4 and columns 3-7, which is only defined for a 6 x 10 grid.
         wasserstein_unit: pixels, cells, or shares of the image's diagonal.

@@ -26,7 +26,7 @@ A change that would break readers of the files gets a new version; the old schem
 
 @dataclass(frozen=True)
 class FileFormat:
-    """A file format.
+    """A file format whose JSON Schema is published.
 
     Attributes:
         about: which files have the format, and which part of a file one instance describes.

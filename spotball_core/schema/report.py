@@ -17,7 +17,7 @@ Interval = tuple[float, float]
 
 
 class MetricValue(Record):
-    """One metric of one group.
+    """One metric's value for one group of responses, or the reason why there is no value.
 
     Attributes:
         value: the metric's value; None if it is undefined, with the reason in `reason`.

@@ -105,7 +105,7 @@ class GroundTruth(Record):
 
     @classmethod
     def from_box(cls, box: tuple[float, float, float, float], grid: Grid, *, min_share: float = 0.0) -> GroundTruth:
-        """Return the ground truth for the ball's box in pixels: the cells it covers by more than `min_share`."""
+        """Return the ground truth for the ball's box in pixels: the cells of which it covers more than `min_share`."""
         return cls.from_labels(tuple(grid.cells_in(box, min_share=min_share)), grid)
 
     @property

@@ -1,1 +1,1 @@
-"""Score counts: groups, estimates with confidence intervals, the noise ceiling, and the score report."""
+"""Score counts: form groups, estimate metrics with intervals, compute the noise ceiling, and write the score report."""

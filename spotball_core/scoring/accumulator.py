@@ -45,7 +45,7 @@ class Accumulator:
     answers.
 
     Args:
-        scenes: the scenes that are answered. All have the same number of rows and columns.
+        scenes: the scenes that are answered. All grids must have the same numbers of rows and columns.
         respondent: the respondent's name in the report.
         kind: human, model or baseline.
         prompt: the prompt that was used.

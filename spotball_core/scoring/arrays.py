@@ -30,7 +30,7 @@ def score_arrays(
     grid: Grid | None = None,
     sample_weight: ArrayValues | None = None,
 ) -> dict[str, float]:
-    """Compute metrics over many images, aggregated as `score` does it (`Metric.over`).
+    """Compute metrics over many images, aggregated in the same way as in `score` (`Metric.over`).
 
     Args:
         y_true: the ball's cells: true or 1 on these cells, shape (n_images, n_cells); or one label per image.
@@ -128,7 +128,8 @@ def scorer(metric: str, *, grid: Grid | None = None) -> Scorer:
         grid: the grid (default: the grid from the paper).
 
     Raises:
-        OptionError: for an unknown metric, or one that cannot be a scorer.
+        OptionError: for an unknown metric, a metric for which neither higher nor lower is better, or a metric that does
+            not use the ground truth or needs other data as well.
 
     Examples:
         >>> class Always:

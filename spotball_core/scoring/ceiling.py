@@ -35,8 +35,8 @@ class CeilingPart:
 
     Attributes:
         ceiling: the record, without scores.
-        scenes: positions of its images.
-        uniform: each image's sums for the matched distance of uniform guessing, shape (n_images, 7).
+        scenes: indices of its scenes.
+        uniform: what each image adds to the matched distance of uniform guessing, shape (n_images, 7).
     """
 
     ceiling: Ceiling
@@ -54,7 +54,7 @@ def noise_ceiling(scoring: Scoring, *, splits: int = SPLITS, seed: int = 0) -> t
         scoring: the scored groups, with a reference and with participants (`load_counts(..., participants=True)`). Its
             policy sets the number of resamples for the intervals.
         splits: number of random splits of the participants into two halves. If their number is odd, each split omits
-            one.
+            one participant.
         seed: seed of the splits, the draws and the intervals.
 
     Returns:
@@ -166,7 +166,7 @@ def _ceiling(given: tuple[Scoring, list[int], int, int], sport: str) -> CeilingP
 
 
 def _score(group_sums: FloatArray, uniform: FloatArray, resamples: int, seed: int) -> MetricValue:
-    """Return a group's score from 0 (uniform guessing) to 1 (answers like people), from both matched sums."""
+    """Return a group's score from 0 (uniform guessing) to 1 (answers like people), from the sums of both distances."""
     enters = (group_sums[:, -1] > 0) & (uniform[:, -1] > 0)
     if not enters.any():
         return MetricValue(value=None, reason="too few responses per image for matching")
@@ -200,7 +200,7 @@ class _Crowd:
         self.mass: FloatArray = people.mass.sum(axis=0)
 
     def distances(self, first: FloatArray, second: FloatArray | None = None) -> FloatArray:
-        """Return Wasserstein distances, shape (n, n_images), between two arrays or from one array to all answers."""
+        """Return Wasserstein distances, shape (n, n_images), from `first` to `second` (default: all answers)."""
         second = np.broadcast_to(self.mass, first.shape) if second is None else second
         out = np.empty(first.shape[:-1])
         for number in np.unique(self.grid_of):
@@ -209,7 +209,7 @@ class _Crowd:
         return out
 
     def uniform_sums(self) -> FloatArray:
-        """Return each image's sums for the matched distance of uniform guessing, shape (n_images, 7)."""
+        """Return what each image adds to the matched distance of uniform guessing, shape (n_images, 7)."""
         out = np.zeros((len(self.mass), COLUMNS))
         uniform = np.full_like(self.mass, 1 / self.mass.shape[-1])
         for number in np.unique(self.grid_of):
@@ -234,21 +234,24 @@ class _Crowd:
         return ratio(np.where(known, values, 0.0).sum(axis=0), known.sum(axis=0))
 
     def sampling_floor(self, answers: FloatArray) -> FloatArray:
-        """Return each image's expected distance for answers sampled from people, in equal number; shape (n_images,)."""
+        """Return each image's expected distance for answers sampled from people's answers, shape (n_images,).
+
+        For each image, as many answers are sampled as `answers` contains.
+        """
         drawn = np.stack([self._drawn(place, mass) for place, mass in enumerate(answers)], axis=1)
         floors = self.distances(drawn).mean(axis=0)
         # Probabilities without a number of answers are not sampled: their floor is 0.
         return np.where((answers == np.floor(answers)).all(axis=-1), floors, 0.0)
 
     def _drawn(self, place: int, mass: FloatArray) -> FloatArray:
-        """Draw as many answers as a mass holds from all people's answers to an image; shape (DRAWS, n_cells)."""
+        """Draw as many answers as `mass` contains from people's answers to an image, shape (DRAWS, n_cells)."""
         n = int(mass.sum())
         generator = generator_for(self.seed, "floor", *self.keys[place], str(n))
         shares = self.mass[place] / self.mass[place].sum()
         return generator.multinomial(n, shares, size=DRAWS).astype(float)
 
     def accuracies(self, truth: BoolArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return each image's leave-one-out accuracy (NaN without ground truth), people's hits, and their answers."""
+        """Return each image's leave-one-out accuracy (NaN without truth), and people's numbers of hits and answers."""
         others = self.mass - self.people.mass
         modes = (others == others.max(axis=-1, keepdims=True)) & (others > 0)
         hit = ratio((modes & truth).sum(axis=-1), modes.sum(axis=-1))

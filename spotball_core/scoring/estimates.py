@@ -48,7 +48,7 @@ class SceneArrays:
 
     @property
     def grid_name(self) -> str:
-        """Return the grid's name for signatures."""
+        """Return the name of the grid to use in signatures; its size is "mixed" if images differ."""
         if len(self.grids) == 1:
             return str(self.grids[0])
         return f"{self.grids[0].rows}x{self.grids[0].cols}@mixed"
@@ -58,13 +58,13 @@ class SceneArrays:
         return self._digests[0]
 
     def digest_of(self, places: Iterable[int]) -> str:
-        """Return the SHA-256 of the scene data of some scenes, independent of their order and of other scenes."""
+        """Return the SHA-256 of the data of the scenes at these indices, independent of their order."""
         of_scenes = self._digests[1]
         return hashlib.sha256("\n".join(sorted(of_scenes[place] for place in places)).encode()).hexdigest()
 
     @cached_property
     def _digests(self) -> tuple[str, list[str]]:
-        """Compute the SHA-256 of all scenes together, and of each scene."""
+        """Compute one SHA-256 of all scenes, and one of each scene."""
         texts = [scene.model_dump_json(exclude={"path", "player_keypoints"}) for scene in self.scenes]
         digest = hashlib.sha256("\n".join(sorted(texts)).encode()).hexdigest()
         return digest, [hashlib.sha256(text.encode()).hexdigest() for text in texts]
@@ -80,7 +80,7 @@ class Answers:
         reference: the reference's counts on the same images; None without a reference.
         is_reference: whether the group is the reference or a part of it.
         compared: which images the reference answered, shape (n_images,).
-        people: mass and unparsed answers per participant (on an additional first axis).
+        people: mass and unparsed answers per participant (on an additional first axis); None to resample images.
     """
 
     mass: FloatArray
@@ -93,14 +93,14 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """A metric's values in the bootstrap resamples and without each of the resampled units, and what each image adds.
+    """A metric's value in each bootstrap resample and with each unit omitted, and what each image adds to it.
 
     Groups with the same number of units are resampled identically. If two groups have the same images, the difference
     between their values in a resample is therefore a resampled difference.
 
     Attributes:
         resampled: value in each resample, shape (n_resamples,).
-        left_out: value without each unit, shape (n_units,).
+        left_out: value with each unit omitted in turn, shape (n_units,).
         sums: what each image adds to the metric (`Statistic.sums`), shape (n_images, k); None for a mean over sports.
     """
 
@@ -125,7 +125,7 @@ class Estimator:
         return self.estimates([metric])[metric.key]
 
     def estimates(self, metrics: Iterable[Metric]) -> dict[str, MetricValue]:
-        """Return several metrics' values by key. Resampling them together costs little more than resampling one."""
+        """Return several metrics' values by key. Resampling all at once costs little more than resampling one."""
         return self.estimates_with_draws(metrics)[0]
 
     def estimates_with_draws(self, metrics: Iterable[Metric]) -> tuple[dict[str, MetricValue], dict[str, Draws]]:
@@ -254,8 +254,8 @@ class Estimator:
             metric: the metric.
             mass: shape (..., n_images, n_cells).
             unparsed: shape (..., n_images).
-            draws: number of random halves of the answers that a matched metric draws.
-            shared: cache of draws that several metrics use.
+            draws: number of random splits of the answers into halves that a matched metric draws.
+            shared: cache of draws that several metrics use; None if each metric makes its own draws.
 
         Raises:
             OptionError: if the policy's choices leave the metric undefined for these images.
@@ -324,7 +324,7 @@ class Estimator:
         return {key: np.concatenate(parts) for key, parts in values.items()}
 
     def _without(self, metrics: dict[str, Metric], statistics: dict[str, Statistic]) -> dict[str, FloatArray]:
-        """Return each metric's value without each of the bootstrap's units, shape (n_units,)."""
+        """Return each metric's value with each of the bootstrap's units omitted in turn, shape (n_units,)."""
         if self.answers.people is None:
             return {key: statistic.leave_one_out() for key, statistic in statistics.items()}
         mass, unparsed = self.answers.people
@@ -332,5 +332,5 @@ class Estimator:
         return {key: self.statistic(metric, rest, blanks, draws=1).total() for key, metric in metrics.items()}
 
     def _weights(self, n: int, width: int) -> Iterator[FloatArray]:
-        """Yield weights for the policy's resamples of n units, in blocks of about `_BLOCK` numbers at a given width."""
+        """Yield weights for the policy's resamples of n units, in blocks; each resample needs `width` numbers."""
         return weight_blocks(n, self.policy.bootstrap, self.policy.seed, block=max(1, _BLOCK // width))

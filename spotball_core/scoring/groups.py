@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 COSTLY_GAP = 0.1
-"""A warning is given if the images that one group lacks exclude more than this share of the other groups' images."""
+"""The report warns if the images that one group lacks exclude more than this share of the other groups' images."""
 
 UNEVEN = 1.1
-"""A warning is given if the numbers of responses per image differ between groups by more than this factor."""
+"""The report warns if the numbers of responses per image differ between groups by more than this factor."""
 
 Part = Literal["sport", "respondent", "prompt"]
 PARTS: tuple[Part, ...] = ("sport", "respondent", "prompt")
@@ -39,7 +39,7 @@ PARTS: tuple[Part, ...] = ("sport", "respondent", "prompt")
 
 @dataclass(frozen=True)
 class Group:
-    """A group's name, and the positions of the scenes that it answered."""
+    """A group of responses: the parts of its name, its kind and number, and the indices of the scenes it answered."""
 
     sport: str | None
     respondent: str | None
@@ -58,7 +58,7 @@ class Scoring:
     """Groups of responses, the images that each is scored on, and their arrays: the start of every analysis.
 
     Attributes:
-        arrays: the scenes.
+        arrays: the scenes as arrays.
         groups: the scored groups: people first, then models, then baselines.
         policy: the choices that affect the numbers.
     """
@@ -73,7 +73,7 @@ class Scoring:
         self._scored = {group.number: self._images(group) for group in self.groups}
 
     def _located(self) -> pl.DataFrame:
-        """Return the counts' table with each row's scene position and group number."""
+        """Return the counts' table with the index of each row's scene."""
         import polars as pl
 
         places = pl.DataFrame(
@@ -169,7 +169,7 @@ class Scoring:
         return warnings
 
     def _left_out_in_turn(self, groups: list[Group]) -> Iterator[tuple[str, set[int], str]]:
-        """Yield each respondent or group, the images that are shared without it, and advice to the user."""
+        """Yield the reference's or a group's name, the images that are shared without it, and advice to the user."""
         reference = self.policy.reference
         scored = [group for group in groups if reference is None or group.respondent != reference]
         if reference is not None and scored:
@@ -190,9 +190,9 @@ class Scoring:
         """Compute every metric of every group and return the report.
 
         Args:
-            ceilings: noise ceilings of the sports, if computed.
-            scores: the groups' scores, if already known.
-            image_sets: the result of `image_sets`, if already known.
+            ceilings: noise ceilings of the sports, if they were requested.
+            scores: the groups' scores, in the order of `groups` (default: compute them).
+            image_sets: the result of `image_sets` (default: compute it).
         """
         signature = self.signature()
         groups = tuple(self.score(group)[0] for group in self.groups) if scores is None else tuple(scores)
@@ -212,7 +212,7 @@ class Scoring:
         )
 
     def score(self, group: Group) -> tuple[GroupScore, dict[str, Draws]]:
-        """Compute every metric of a group. Return the score, and by metric key the resamples behind the intervals."""
+        """Compute every metric of a group. Return the score, and the bootstrap resamples by metric key."""
         estimator = self.estimator(group)
         mass, unparsed = estimator.answers.mass, estimator.answers.unparsed
         metrics, draws = estimator.estimates_with_draws(METRICS.values())
@@ -300,7 +300,7 @@ class Scoring:
         return self._dense(self._of_reference, scenes)[0]
 
     def people(self, group: Group, scenes: Sequence[int]) -> tuple[FloatArray, FloatArray] | None:
-        """Return a group's answers per participant: mass (n_participants, n_images, n_cells), and unparsed answers.
+        """Return each participant's answers: mass (n_participants, n_images, n_cells), and unparsed answers.
 
         Return None if the counts do not separate participants, or some answers lack a participant.
         """
@@ -331,7 +331,7 @@ class Scoring:
         return dense(rows, self.places(rows, scenes), len(scenes), self.counts.n_cells)
 
     def places(self, rows: pl.DataFrame, scenes: Sequence[int]) -> IntArray:
-        """Return the index of each row's scene among some scenes, shape (n_rows,); -1 for other scenes."""
+        """Return the index of each row's scene in `scenes`, shape (n_rows,); -1 if the scene is not among them."""
         places = np.full(len(self.arrays.keys), -1)
         places[np.asarray(scenes, dtype=int)] = np.arange(len(scenes))
         of_rows: IntArray = places[rows["_scene"].to_numpy()]

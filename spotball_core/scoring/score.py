@@ -50,10 +50,11 @@ def score(
     Args:
         responses: dataset folders, response files, counts, a data frame, or records.
         scenes: the scenes that the responses refer to, or a file of them. A dataset folder contains its scenes.
-        policy: a named policy, which the arguments from `reference` to `seed` refine, or a ScorePolicy, which makes all
-            these choices itself. None keeps the policy's choice.
+        policy: a named policy, whose choices the arguments from `reference` to `seed` replace, or a ScorePolicy, which
+            already contains all these choices. An argument that is None keeps the policy's choice.
         reference: the respondent that others are compared with, usually "human".
-        images: "shared" or "all". Default: "shared" under `standard` with a reference, else "all".
+        images: "shared" to score each sport's groups on the images that all of them answered, or "all". Default:
+            "shared" under `standard` with a reference, else "all".
         by: the fields that define a group. Default: sport, respondent and prompt.
         wasserstein_unit: pixels (default), cells, or shares of the image's diagonal.
         cluster: the unit of the bootstrap: images (default) or participants.
@@ -65,7 +66,7 @@ def score(
         strict: raise InputError for signs that a file was misread, instead of listing them in the report's warnings.
 
     Raises:
-        InputError: for unusable files.
+        InputError: for files that cannot be read or contain invalid rows.
         OptionError: for unusable options, such as a reference without responses, or an argument that differs from the
             ScorePolicy.
     """
@@ -103,7 +104,7 @@ def score(
 
 
 def _refined(policy: ScorePolicy | str, choices: dict[str, object]) -> ScorePolicy:
-    """Return a named policy with these choices, or a ScorePolicy that already has them."""
+    """Return the named policy with these choices, or the given ScorePolicy, which must not differ from them."""
     if isinstance(policy, ScorePolicy):
         for name, choice in choices.items():
             if choice != (has := getattr(policy, name)):
@@ -133,7 +134,7 @@ def load_counts(
     pool: bool = False,
     strict: bool = False,
 ) -> tuple[Counts, Sequence[Scene]]:
-    """Return counts and scenes for any input that `score` accepts, by participant if requested."""
+    """Return counts and scenes for any input that `score` accepts; the counts are by participant if requested."""
     from spotball_core.counting.responses import common_grid, read_counts
     from spotball_core.io.dataset import read_dataset, response_files
     from spotball_core.io.scenes import read_scenes
@@ -179,7 +180,7 @@ def load_counts(
 def _counted(
     files: Sequence[Path], scenes: Sequence[Scene], participants: bool, engine: Engine | None, pool: bool
 ) -> Counts:
-    """Return the counts of response files and counts files together."""
+    """Return the merged counts of response files and counts files."""
     from spotball_core.counting.counts_file import merged, read_counts_file
     from spotball_core.counting.misread import warnings_of_counts
     from spotball_core.counting.parse_record import read_parse_policies

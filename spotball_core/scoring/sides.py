@@ -1,6 +1,6 @@
 """Select the answers for an analysis: convert names to groups, and groups to arrays.
 
-A name is a respondent (`gemini`: all its prompts together) or a respondent with a prompt (`gemini/cot`).
+A name is a respondent (`gemini`: all its prompts pooled) or a respondent with a prompt (`gemini/cot`).
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class People:
-    """Answers per participant.
+    """The answers of each participant.
 
     Attributes:
-        ids: the participants.
+        ids: the participants' IDs.
         mass: counts of cells, shape (n_participants, n_images, n_cells).
         unparsed: unparsed responses, shape (n_participants, n_images).
     """
@@ -88,12 +88,12 @@ def groups_named(scoring: Scoring, name: str) -> list[Group]:
 
 
 def answers(scoring: Scoring, rows: pl.DataFrame, scenes: Sequence[int]) -> tuple[FloatArray, FloatArray]:
-    """Return rows of the scoring's table as mass (n_images, n_cells) and unparsed answers (n_images,)."""
+    """Return the mass (n_images, n_cells) and the unparsed answers (n_images,) in rows of the scoring's table."""
     return dense(rows, scoring.places(rows, scenes), len(scenes), scoring.counts.n_cells)
 
 
 def people(scoring: Scoring, rows: pl.DataFrame, scenes: Sequence[int]) -> People | None:
-    """Return rows of the scoring's table by participant.
+    """Return the answers in rows of the scoring's table, separately for each participant.
 
     Return None if fewer than two participants answered, or some answers lack a participant.
     """

@@ -1,4 +1,4 @@
-"""Write the summary that `spotball score` prints first: one sentence, and a table over sports for narrow terminals."""
+"""Write the summary that `spotball score` prints first: one sentence, and a narrow table of means over sports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spotball_core.text.first_screen import first_screen
 from spotball_core.text.numbers import interval, number, plural, told, unit_of
 
 COLUMNS = {"accuracy": "accuracy", "euclidean_error": "error", "wasserstein_matched": "Wasserstein"}
-"""The table's metrics and column heads. Wasserstein distances are matched, so numbers of responses may differ."""
+"""The table's metrics and column heads. Matched Wasserstein distances do not depend on numbers of responses."""
 
 MORE = (
     "Add --full to see every metric of every sport, or --metrics NAME,... or --sport NAME to see some of them. Add "
@@ -118,7 +118,7 @@ def headline(report: ScoreReport, rows: Sequence[SummaryRow]) -> str:
 
 
 def to_summary(report: ScoreReport, *, to_terminal: bool = False) -> str:
-    """Return the headline, the table over sports, the warnings, a pointer to the full tables, and the signature.
+    """Return the headline, the table of means, the warnings, a pointer to the full tables, and the signature.
 
     Args:
         report: a report with at least one group.

@@ -52,7 +52,7 @@ def to_latex(report: ScoreReport) -> str:
 def to_csv(report: ScoreReport) -> str:
     """Return the report as CSV in full precision, with the signature in each line.
 
-    There is one line per group and metric, then one per figure of a noise ceiling (`ceiling.*`), if there are any.
+    There is one line per group and metric, then one per number of each noise ceiling (`ceiling.*`), if there are any.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -84,7 +84,7 @@ def to_csv(report: ScoreReport) -> str:
 def _sections(report: ScoreReport) -> Iterator[Titled]:
     """Yield the title, the number of name columns, the heads and the rows of each table.
 
-    The tables are: who answered, one per family of metrics, and the noise ceiling if there is one.
+    The tables are: the numbers of answers, one table per family of metrics, and the noise ceiling if there is one.
     """
     n_names = len(report.policy.by)
     names = [_name(group, report) for group in report.groups]
@@ -114,7 +114,7 @@ def _sections(report: ScoreReport) -> Iterator[Titled]:
 
 
 def _ceilings(report: ScoreReport) -> Iterator[Titled]:
-    """Return the table of the noise ceiling: distances between people, and from the groups to people."""
+    """Yield the tables of the noise ceiling: agreement between people, and the groups' closeness to people."""
     unit, digits = report.policy.wasserstein_unit, 1 if report.policy.wasserstein_unit == "px" else 3
     heads = [
         "sport",
@@ -152,7 +152,7 @@ def _ceilings(report: ScoreReport) -> Iterator[Titled]:
 
 
 def _has(group: GroupScore, key: str) -> bool:
-    """Return whether a metric was computed and has a value."""
+    """Return whether a metric was computed for a group and has a value."""
     return key in group.metrics and group.metrics[key].value is not None
 
 

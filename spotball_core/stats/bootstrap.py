@@ -110,10 +110,12 @@ def bootstrap_interval(
 
     The interval is for the statistic's mean over samples of the same size. It has three corrections:
 
-    - Resampling bias. Resamples repeat units, so an entropy of resamples is below that of the sample, especially with
+    - Resampling bias: resamples repeat units, so an entropy of resamples is below that of the sample, especially with
       few units. The resamples' values are shifted back by the jackknife estimate of this bias.
-    - Skewness, as in Efron (1987): from the resamples' median and each unit's influence on the value.
-    - Few units. Quantiles are those of Student's t, widened by sqrt(n / (n - 1)) (Hesterberg, 2015, "expanded").
+    - Skewness: the interval's ends are moved according to the resamples' median and each unit's influence on the value
+      (Efron, 1987).
+    - Small samples: with few units, an interval from normal quantiles is too narrow. Quantiles of Student's t are used,
+      widened by sqrt(n / (n - 1)) (Hesterberg, 2015, "expanded").
 
     If all resamples equal a value at a bound (for example, no image had a hit), resampling says nothing about unseen
     cases. The other end is then the most extreme mean at which all n units would still be at the bound with a
@@ -122,7 +124,8 @@ def bootstrap_interval(
     Args:
         value: the statistic of the sample.
         drawn: the statistic of each resample; undefined values (NaN) are excluded.
-        left_out: the statistic without each of the n units. If empty, skewness comes from the resamples alone.
+        left_out: the statistic with each of the n units omitted in turn. If empty, only skewness is corrected, from the
+            resamples' median.
         bounds: the lowest and highest possible value; None for no bound.
         confidence: confidence level, in (0, 1).
 
@@ -171,7 +174,7 @@ def bootstrap_interval(
 
 
 def _acceleration(left_out: FloatArray) -> float:
-    """Return the slope of the standard error over the value (Efron, 1987, eq. 7.3); 0 if it is undefined."""
+    """Return how fast the standard error changes with the value (Efron, 1987, eq. 7.3); 0 if it is undefined."""
     change = left_out.mean() - left_out if len(left_out) else left_out
     largest = np.abs(change).max(initial=0.0)
     if largest == 0:
@@ -182,7 +185,7 @@ def _acceleration(left_out: FloatArray) -> float:
 
 
 def expanded(z: float, n: int) -> float:
-    """Convert a normal quantile to Student's t with n - 1 degrees of freedom, and widen it for n units."""
+    """Convert a normal quantile to Student's t for n units, times sqrt(n / (n - 1)); unchanged if n is below 3."""
     if n < 3:
         return z
     freedom = n - 1

@@ -13,18 +13,18 @@ from spotball_core.random import generator_for
 from spotball_core.typing import FloatArray
 
 _BLOCK = 2_000_000
-"""Maximum number of values in memory."""
+"""Maximum number of values in memory at once."""
 
 _CACHED = 1_000_000
-"""Maximum number of values of the cached ways, which have 8 bytes each."""
+"""Maximum number of values in a cached array of random ways, which has 8 bytes per value."""
 
 ROUNDING = 1e-12
-"""Statistics that differ by less than this share of their parts count as ties, because the rest is rounding."""
+"""Differences a - b that are equal up to this share of |a| + |b| count as ties, because rounding separates them."""
 
 
 @dataclass(frozen=True)
 class Swaps:
-    """The ways to swap the labels of two respondents on some of n images.
+    """The ways to swap the labels of two respondents, each on a subset of n images.
 
     If there are at most `permutations` ways (2^n), each is used once; otherwise `permutations` random ways are drawn.
 
@@ -53,7 +53,7 @@ class Swaps:
 
     @property
     def exact(self) -> bool:
-        """Whether all ways are used."""
+        """Whether all ways to swap labels are used, instead of random ways."""
         return self.n < 63 and 2**self.n <= self.permutations
 
     def __len__(self) -> int:

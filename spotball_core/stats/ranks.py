@@ -31,10 +31,10 @@ def rank_intervals(
 
     Args:
         values: shape (n,).
-        drawn: the values in each bootstrap resample, shape (n, n_resamples). Values on the same units must be resampled
-            together; resamples with an undefined value (NaN) are excluded.
+        drawn: the values in each bootstrap resample, shape (n, n_resamples). Values that use the same units must come
+            from the same resamples of units. Resamples with an undefined value (NaN) are excluded.
         highest_first: whether the highest value is the best.
-        n_units: number of resampled units, such as images; used to correct for few units.
+        n_units: number of resampled units, such as images; the intervals are wider if there are few.
         confidence: the joint confidence that all intervals contain the true ranks, in (0, 1).
 
     Returns:

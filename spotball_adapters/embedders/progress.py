@@ -1,4 +1,4 @@
-"""Progress of an embedding job, as one sentence."""
+"""Count and display the progress of an embedding job."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class EmbeddingProgress:
     """Counts of an embedding job.
 
     Attributes:
-        done: texts that are embedded and stored.
-        total: texts to embed.
-        faults: failed attempts.
+        done: number of texts that are embedded and stored.
+        total: number of texts to embed.
+        faults: number of failed attempts.
     """
 
     done: int = 0

@@ -26,7 +26,7 @@ If memory cannot hold that many replies at a time, they are generated in smaller
 """
 
 MAX_OUTPUT_TOKENS = 1024
-"""Maximum reply length in tokens if the settings do not set it. Models default to 20 tokens or to no limit."""
+"""Maximum reply length in tokens if the settings do not set it. Most models default to 20 tokens or no limit."""
 
 _MODULES = {"torch": "torch", "transformers": "transformers", "pillow": "PIL"}
 

@@ -38,7 +38,7 @@ Turn = tuple[Ask[Scene], tuple[Message, ...]]
 
 @dataclass(frozen=True)
 class Exported:
-    """The result of an export.
+    """The result of exporting a batch.
 
     Attributes:
         folder: the batch's folder, or None if no reply is missing.

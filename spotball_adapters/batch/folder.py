@@ -148,7 +148,7 @@ def read_asked(batch: Path) -> Iterator[BatchRequest]:
 
 
 def custom_id(batch: int, number: int, ask: Ask[Scene]) -> str:
-    """Return the ID of a request: at most 64 ASCII characters, as services require, whatever the image's name is.
+    """Return the ID of a request: at most 64 ASCII characters, as services require, for any image name.
 
     The hexadecimal digits at the end distinguish requests with the same number in different folders.
 

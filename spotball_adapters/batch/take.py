@@ -26,7 +26,7 @@ _MOST_PROBLEMS = 10_000
 
 @dataclass(frozen=True)
 class ImportedReplies:
-    """The result of an import.
+    """The result of importing replies.
 
     Attributes:
         stored: number of new replies.

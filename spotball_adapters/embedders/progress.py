@@ -12,7 +12,7 @@ from spotball_core.service.progress import progress_display
 
 @dataclass(slots=True)
 class EmbeddingProgress:
-    """Counts of an embedding job.
+    """Numbers of embedded texts and failed attempts in an embedding job.
 
     Attributes:
         done: number of texts that are embedded and stored.

@@ -79,8 +79,8 @@ class EmbedderAccess:
     Attributes:
         model: the model's name, or None for the embedder's default.
         base_url: the server's address, or None for the embedder's default.
-        task_type: the purpose of the vectors, in the model's terms, for models that distinguish purposes, or None for
-            the model's default.
+        task_type: the purpose of the vectors, as a name that the model accepts, or None for the model's default. Only
+            some models distinguish purposes.
         concurrency: maximum number of simultaneous batches.
         timeout: maximum duration of one batch in seconds.
     """

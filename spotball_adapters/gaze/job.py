@@ -57,7 +57,7 @@ class GazeJob(RunJob[Photo]):
         return self._photos(cache) if self.looks else None
 
     def size(self, item: Photo) -> tuple[int, int]:
-        """Return width and height of a photo as sent, in pixels."""
+        """Return width and height of the image that is sent for a photo, in pixels."""
         return self._photos(None).size(item)
 
     def about(self) -> Mapping[str, Any]:

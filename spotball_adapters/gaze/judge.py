@@ -36,7 +36,7 @@ _PLACEHOLDER = re.compile(r"\{(options|letters|reply)\}")
 
 @dataclass(frozen=True, slots=True)
 class Unresolved:
-    """A reply that no template matched, as an item of the judge's run."""
+    """An item of the judge's run: a reply in which templates recognize no choice."""
 
     reply: GazeReply
 

@@ -24,7 +24,7 @@ TRIALS = "trials.csv"
 
 @dataclass(frozen=True)
 class MatchedReplies:
-    """The result of matching.
+    """The result of matching a run's replies to options.
 
     Attributes:
         replies: number of replies.

@@ -92,7 +92,7 @@ _JOINED = re.compile(
     re.I,
 )
 _BEFORE = 120
-"""Number of characters before a mention in which cues are searched, and after it in which the sentence's end is."""
+"""Number of characters to search: before a mention for a cue, and after the mention for the end of the sentence."""
 
 
 def _letters(text: str, options: tuple[str, ...]) -> list[OptionMention]:
@@ -148,7 +148,7 @@ def _names(text: str, options: tuple[str, ...]) -> Iterator[OptionMention]:
 
 
 def _together(text: str, mentioned: list[OptionMention]) -> list[OptionMention]:
-    """Mark options enumerated with an answer as answers, too, so that "at the keys or the bottle" chooses neither."""
+    """Mark all options of an enumeration as answers if one is: "at the keys or the bottle" chooses neither."""
     for number, (mention, next_) in enumerate(pairwise(mentioned)):
         joined = mention.option != next_.option and _JOINED.fullmatch(text, mention.end, next_.start)
         if joined and mentioned[number].answers and not next_.denied:
@@ -190,7 +190,7 @@ def _names_all(rest: str, options: tuple[str, ...]) -> bool:
 
 @lru_cache(maxsize=1024)
 def _known_names(options: tuple[str, ...]) -> tuple[dict[str, int], re.Pattern[str] | None]:
-    """Return each folded name's index, and a pattern that finds names (longest first) or None without names.
+    """Return each folded name's index, and a pattern that finds the names, longest first, or None if there are none.
 
     Names that several options share are excluded.
     """

@@ -33,7 +33,7 @@ _ORIENTATION = 0x0112
 
 @dataclass(frozen=True, slots=True)
 class Photo:
-    """A stimulus as an item of a run."""
+    """An item of a gaze run: the photo of a stimulus."""
 
     stimulus: Stimulus
 
@@ -95,7 +95,7 @@ class Photos:
         return data_file(self._folder, stimulus.image)
 
     def size(self, photo: Photo) -> tuple[int, int]:
-        """Return width and height of a photo as sent, in pixels."""
+        """Return width and height of the image that is sent for a photo, in pixels."""
         path = self.path(photo)
         side = min(max(_header(path, content_of(path)).size), self._side)
         return side, side

@@ -44,7 +44,7 @@ class GazeReply:
 
     @property
     def trial_key(self) -> TrialKey:
-        """Return the key of the trial."""
+        """Return the key that identifies the trial: stimulus, prompt and sample."""
         return self.stimulus_id, self.prompt, self.sample
 
 

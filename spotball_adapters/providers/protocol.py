@@ -124,7 +124,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The result of one request.
+    """The answer to one request: the replies, and what the provider reports about them.
 
     Attributes:
         replies: at least one reply, in the order of the requested samples. If a server returns too few replies, the

@@ -37,7 +37,7 @@ def check_response_fields(settings: Settings) -> None:
     """Raise an error for a seed, and for fields in `extra_body` that have their own option or are not supported.
 
     Raises:
-        OptionError: if the seed or such a field is set. The message names it.
+        OptionError: if the seed or such a field is set. The message names the setting or the field.
 
     Examples:
         >>> check_response_fields(Settings(extra_body={"input": "?"}))

@@ -123,7 +123,7 @@ _NO_IMAGES = ("image input is not supported", "missing data required for image i
 
 
 def cannot_read_images(message: str) -> bool:
-    """Return whether a server reports that its model cannot read images. The status of such errors looks temporary.
+    """Return whether a server reports that its model cannot read images. Such errors have a temporary status.
 
     Examples:
         >>> cannot_read_images("image input is not supported - hint: you may need to provide the mmproj")

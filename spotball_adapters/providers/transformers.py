@@ -145,7 +145,10 @@ def provider(access: Access) -> Provider:
 
 
 def _seed(request: Request, sample: int) -> int | None:
-    """Return the seed of one sample, or None if no seed is set. It also depends on the image and the messages."""
+    """Return the seed of one sample, or None if the settings have no seed.
+
+    The seed depends on the image, so replies to different images are independent.
+    """
     if request.settings.seed is None:
         return None
     turns = [(message.role, message.text, message.picture) for message in request.messages]

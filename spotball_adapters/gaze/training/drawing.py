@@ -154,7 +154,7 @@ def head_of(stimulus: Stimulus, wobble: tuple[float, float] = (0.0, 0.0)) -> Dir
 
 
 def draw(stimulus: Stimulus, look: PhotoLook, size: int) -> DrawnPhoto:
-    """Draw a picture of a stimulus.
+    """Draw a picture of a stimulus, and return it with the positions of the objects and the head.
 
     Args:
         stimulus: a stimulus whose objects are in THINGS.

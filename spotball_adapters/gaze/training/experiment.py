@@ -77,7 +77,7 @@ class TrainingSource:
 
 @dataclass(frozen=True)
 class Task:
-    """One run of an experiment.
+    """One run of an experiment, with everything that the run needs.
 
     Attributes:
         name: name of the run and of its respondent.

@@ -148,7 +148,7 @@ def _names(text: str, options: tuple[str, ...]) -> Iterator[OptionMention]:
 
 
 def _together(text: str, mentioned: list[OptionMention]) -> list[OptionMention]:
-    """Mark all options of an enumeration as answers if one is: "at the keys or the bottle" chooses neither."""
+    """Mark options enumerated after an answer as answers, too: "at the keys or the bottle" chooses neither."""
     for number, (mention, next_) in enumerate(pairwise(mentioned)):
         joined = mention.option != next_.option and _JOINED.fullmatch(text, mention.end, next_.start)
         if joined and mentioned[number].answers and not next_.denied:

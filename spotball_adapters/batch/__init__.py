@@ -1,1 +1,1 @@
-"""Batches: write requests to files, and import the replies from files, independent of how they are sent."""
+"""Write requests to files in batches, and import the replies from files. Sending the requests is up to the user."""

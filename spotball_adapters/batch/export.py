@@ -1,4 +1,4 @@
-"""Export a batch: one request for each missing reply that can be requested now."""
+"""Export a batch: the requests for all missing replies that can be requested now."""
 
 from __future__ import annotations
 
@@ -38,12 +38,13 @@ Turn = tuple[Ask[Scene], tuple[Message, ...]]
 
 @dataclass(frozen=True)
 class Exported:
-    """The result of an export.
+    """The result of exporting a batch.
 
     Attributes:
-        folder: the batch's folder, or None if nothing is missing.
+        folder: the batch's folder, or None if no reply is missing.
         manifest: the batch's manifest.
-        unanswered: requests of earlier batches that have no replies yet. This batch repeats them.
+        unanswered: number of requests of earlier batches that still lack a reply. This batch requests these replies
+            again.
     """
 
     folder: Path | None
@@ -53,14 +54,14 @@ class Exported:
 
 @dataclass(frozen=True)
 class Job:
-    """Settings of an export in batches.
+    """What to export: the scenes, the prompts, the model and its sampling settings.
 
     Attributes:
         dataset: the dataset's folder.
         scenes: all scenes of the dataset.
-        selected: the scenes to ask about, in order.
+        selected: the scenes to ask about, in the order of their requests.
         prompts: each prompt with its number of samples.
-        model: the service's name of the model, or None if the sender of the requests chooses it.
+        model: the model's name at the service, or None if it is chosen when the requests are sent.
     """
 
     dataset: Path
@@ -79,18 +80,18 @@ def export(
     at_once: int | None = None,
     on_progress: OnProgress = ignore_progress,
 ) -> Exported:
-    """Write the next batch of a run.
+    """Write the next batch of a run into the run's folder.
 
     Args:
         out: the run's folder.
         form: the format of the requests.
-        at_once: maximum number of replies per request; by default as in `AT_ONCE`.
-        on_progress: called with the number of drawn images and their total.
+        at_once: maximum number of replies per request; by default the format's number in `AT_ONCE`.
+        on_progress: called with the number of images drawn so far and the number of images to draw.
 
     Raises:
-        OptionError: if OpenAI's format is used without a model; if the folder holds something else, or answers given
-            under other settings or to other images; or if another process uses it.
-        InputError: if an image cannot be used.
+        OptionError: if OpenAI's format is used without a model; if the folder contains something other than a run in
+            batches, or a run with other settings or images; or if another process uses the folder.
+        InputError: if an image is missing or invalid.
     """
     from spotball_core.version import version
 
@@ -147,7 +148,7 @@ def export(
 
 
 def _due(plan: SamplePlan[Scene], store: ReplyStore, at_once: int) -> tuple[list[Turn], int]:
-    """Return the turns that can be requested now, and the number of final questions that wait for other answers."""
+    """Return the requests that can be sent now, and the number of final questions that must wait for other answers."""
     due: list[Turn] = []
     waiting = 0
     for chain in plan.chains(at_once):
@@ -176,14 +177,14 @@ def _request(path: Path, ask: Ask[Scene], messages: tuple[Message, ...], setting
 
 
 def _drawn(job: Job, out: Path, keys: set[tuple[str, str]], on_progress: OnProgress) -> dict[tuple[str, str], str]:
-    """Draw each missing image into the run's folder, and return the images' digests."""
+    """Draw the images of the scenes with these keys into the run's folder, and return their digests by scene key."""
     scenes = [scene for scene in job.selected if scene.key in keys]
     drawing = counted(scenes, len(scenes), on_progress)
     return {scene.key: kept(scene, job.dataset, out / PICTURES).stem for scene in drawing}
 
 
 def _unanswered(out: Path, plan: SamplePlan[Scene]) -> int:
-    """Return the number of requests of earlier batches without a reply."""
+    """Return the number of requests of earlier batches that still lack a reply."""
     lacking = 0
     for batch in batches(out):
         for request in read_asked(batch):

@@ -1,9 +1,9 @@
-"""Contents of the folder of a run in batches: a run's store, images, and one folder per batch.
+"""Read, check and name the files of a run in batches. The run's folder contains:
 
 RUN/run.sqlite            every imported reply; see spotball_adapters.runs.store
 RUN/scenes.jsonl          the scenes of the requests
 RUN/pictures/             the images with their grids, each named by the SHA-256 of its file
-RUN/batch-1/              requests*.jsonl, the requests; asked.jsonl, the subject of each request; manifest.json
+RUN/batch-1/              requests*.jsonl, the requests; asked.jsonl, what each request asks; manifest.json
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from spotball_core.service.json_file import parse_json
 PICTURES, ASKED, MANIFEST = "pictures", "asked.jsonl", "manifest.json"
 
 FormName = Literal["messages", "openai"]
-"""Request formats: this package's format, or that of OpenAI's batches."""
+"""Request formats: this package's format, or the format of OpenAI's Batch API."""
 
 _RESTORE = "Restore the file, or export the batch again"
 
@@ -49,7 +49,7 @@ class AskedPrompt(Record):
 
     @classmethod
     def of(cls, prompt: Prompt, samples: int) -> AskedPrompt:
-        """Return the record of a prompt."""
+        """Return the record of a prompt with this number of samples."""
         return cls(
             version=prompt.version,
             digest=prompt.digest,
@@ -60,17 +60,17 @@ class AskedPrompt(Record):
 
 
 class Manifest(Record):
-    """Description of a batch.
+    """The contents of a batch and the settings of its run.
 
     Attributes:
-        spotball_core: the package's version.
+        spotball_core: the version of spotball-core that wrote the batch.
         identity: the values that all answers of the run must share, as in the run's store but without the respondent.
         settings: the sampling settings.
         prompts: the prompts by name.
         requests: the number of requests.
         replies: the number of requested replies.
-        waiting: final questions that need other answers first and belong to a later batch.
-        files: the files with the requests.
+        waiting: the number of final questions that belong to a later batch, because they need other answers first.
+        files: the names of the files with the requests.
     """
 
     schema_version: Literal[1] = 1
@@ -87,7 +87,7 @@ class Manifest(Record):
 
 
 class BatchRequest(Record):
-    """The subject of a request: a step of a prompt about an image, for some samples, and the image's file."""
+    """What a request asks: one step (question) of a prompt about an image, for the given samples."""
 
     custom_id: str
     sport: Identifier
@@ -99,13 +99,13 @@ class BatchRequest(Record):
 
 
 def batches(run: Path) -> list[Path]:
-    """Return the folders of the batches, in order."""
+    """Return the folders of a run's batches, in the order of their numbers."""
     numbered = [(int(match[1]), path) for path in run.iterdir() if (match := _BATCH.fullmatch(path.name))]
     return [path for _, path in sorted(numbered)]
 
 
 def next_batch(run: Path) -> tuple[int, Path]:
-    """Return the number and the folder of the next batch."""
+    """Return the number and the folder of a run's next batch."""
     number = 1 + max((int(path.name.removeprefix("batch-")) for path in batches(run)), default=0)
     return number, run / f"batch-{number}"
 
@@ -114,7 +114,7 @@ def read_manifest(batch: Path) -> Manifest:
     """Read the manifest of a batch.
 
     Raises:
-        InputError: if the file was changed or damaged.
+        InputError: if the file is not a valid manifest.
     """
     path = batch / MANIFEST
     try:
@@ -129,10 +129,10 @@ def read_manifest(batch: Path) -> Manifest:
 
 
 def read_asked(batch: Path) -> Iterator[BatchRequest]:
-    """Read the subjects of a batch's requests.
+    """Yield what each request of a batch asks, from its file asked.jsonl.
 
     Raises:
-        InputError: if a line was changed or damaged.
+        InputError: if a line is invalid.
     """
     path = batch / ASKED
     with path.open("rb") as lines:
@@ -148,7 +148,7 @@ def read_asked(batch: Path) -> Iterator[BatchRequest]:
 
 
 def custom_id(batch: int, number: int, ask: Ask[Scene]) -> str:
-    """Return the id of a request: ASCII and at most 64 characters, as services require, for any image name.
+    """Return the ID of a request: at most 64 ASCII characters, as services require, for any image name.
 
     The hexadecimal digits at the end distinguish requests with the same number in different folders.
 
@@ -165,7 +165,7 @@ def custom_id(batch: int, number: int, ask: Ask[Scene]) -> str:
 def identity(
     scenes: tuple[Scene, ...], plan: SamplePlan[Scene], settings: Settings, model: str | None
 ) -> dict[str, Any]:
-    """Return the values that all answers of a run must share. The first import adds the respondent."""
+    """Return the values that all answers of a run must share, by name. The first import adds the respondent."""
     prompts = {
         f"{PROMPT}{prompt.name}": {
             "version": prompt.version,
@@ -183,7 +183,7 @@ def check_same(run: Path, run_identity: dict[str, Any]) -> None:
     """Check that the run's earlier batches have the same identity as the new one.
 
     Raises:
-        OptionError: if a value differs. The message names the values.
+        OptionError: if a value differs. The message lists the old and new values.
     """
     for batch in batches(run):
         earlier = {**LATER_SETTINGS, **read_manifest(batch).identity}

@@ -1,4 +1,4 @@
-"""Write requests as lines of JSON, in each supported format."""
+"""Write requests as lines of JSON, in this package's format or in OpenAI's."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from spotball_adapters.providers.chat_completions import chat_body
 from spotball_adapters.providers.protocol import Request
 
 AT_ONCE: dict[FormName, int] = {"messages": 1, "openai": 128}
-"""Default number of replies per request. Not every service returns several."""
+"""Default maximum number of replies per request, by format. Not every service can return several."""
 
 MOST_LINES, MOST_BYTES = 50_000, 200_000_000
-"""OpenAI's limits per file."""
+"""OpenAI's limits per file of requests: number of lines and number of bytes."""
 
 
 def line(form: FormName, custom_id: str, model: str | None, request: Request, picture: str) -> str:
     """Return a request as a line of JSON.
 
     Args:
-        model: the service's name of the model.
+        model: the model's name at the service, or None if it is chosen when the requests are sent.
         picture: path of the image, relative to the run's folder.
     """
     if form == "openai":
@@ -60,7 +60,7 @@ class Parts:
         self._close: Callable[[], None] = lambda: None
 
     def write(self, text: str) -> None:
-        """Add a line."""
+        """Write a line. If the current file would become too large, start the next one."""
         data = text.encode()
         if not self._names or self._lines == self._most_lines or self._bytes + len(data) > self._most_bytes:
             self._next()
@@ -69,7 +69,7 @@ class Parts:
         self._bytes += len(data)
 
     def close(self) -> tuple[str, ...]:
-        """Close the files, and return their names."""
+        """Close the last file, and return the names of all files."""
         self._close()
         if len(self._names) == 1:
             (self._folder / self._names[0]).rename(self._folder / "requests.jsonl")

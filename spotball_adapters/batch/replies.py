@@ -1,4 +1,4 @@
-"""Read files of replies, one line per request, in this package's format or in that of OpenAI's batches."""
+"""Read files of replies, one line per request, in this package's format or in the format of OpenAI's Batch API."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class Said(Record):
 
 
 class ReplyLine(Record):
-    """A line in this package's format.
+    """A line in this package's format. It has exactly one of the keys `text`, `replies` and `error`.
 
     Attributes:
-        custom_id: the id of the request.
-        text: the text of the reply, if one was requested.
+        custom_id: the ID of the request.
+        text: the text of the reply, if one reply was requested.
         finish: why the reply ended; by default it was complete.
-        replies: the replies in the order of the request's samples, if several were requested.
-        error: why the reply is missing. The request remains to be sent again.
+        replies: the replies in the order of the request's samples, if several replies were requested.
+        error: why the reply is missing. The next exported batch requests it again.
         model: the model version that the service reports.
     """
 
@@ -70,10 +70,10 @@ class Received:
 
 
 def read_received(path: Path) -> Iterator[Received | Problem]:
-    """Yield each line of a file of replies, or the problem with it.
+    """Yield the contents of each line in a file of replies, or the problem with the line. Empty lines are skipped.
 
     Raises:
-        InputError: if the file cannot be read.
+        InputError: if the file is missing, unreadable or not UTF-8.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")

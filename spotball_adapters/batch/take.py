@@ -1,4 +1,4 @@
-"""Import replies into a run, all or none, and write the run's responses."""
+"""Import replies into a run (all replies, or none if there is a problem), and write the run's responses."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from spotball_core.schema.scene import Scene
 from spotball_core.service.sqlite_file import now
 
 _MOST_PROBLEMS = 10_000
-"""Reading stops after this many problems, because such a file is probably of another kind."""
+"""Reading stops after this many problems, because such a file probably does not contain replies."""
 
 
 @dataclass(frozen=True)
 class ImportedReplies:
-    """The result of an import.
+    """The result of importing replies.
 
     Attributes:
-        stored: replies that are new.
-        already_stored: replies that were already stored with the same text.
-        short: requested replies that the service did not return with the others.
-        failed: requests without a reply, counted by error message.
+        stored: number of new replies.
+        already_stored: number of replies that were already stored with the same text.
+        short: number of requested replies that are missing, although the service returned others to the same request.
+        failed: number of requests without a reply, by error message.
         unanswered: number of requests that still lack a reply, by batch.
-        waiting: final questions that can be exported once the others are answered, according to the last batch.
-        reading: all parsed replies of the run.
+        waiting: number of final questions in the last batch's manifest that wait for the answers to other questions.
+        reading: all replies of the run, parsed.
         path: the file of responses, or None before the first reply.
     """
 
@@ -57,18 +57,19 @@ def take(
     format: str = "jsonl",
     policy: ParsePolicy | None = None,
 ) -> ImportedReplies:
-    """Store the replies in some files, and write the run's responses.
+    """Store the replies from the given files in the run, and write the run's responses.
 
     Args:
-        run: a folder with batches.
+        run: the run's folder, which contains its batches.
+        files: files of replies.
         respondent: the respondent's name in all responses of the run; by default the model's name.
-        format: format of the responses.
+        format: the format of the file of responses, such as `jsonl`.
         policy: how to parse replies; see `responses.read_replies`.
 
     Raises:
-        OptionError: if the folder holds no batch, or if the respondent is unknown.
-        InputError: for invalid lines, unknown requests, replies that are repeated or differ from the stored ones, and
-            too many replies to a request. Nothing is stored then.
+        OptionError: if the folder contains no batch, or if no respondent is given and the batch does not name a model.
+        InputError: if a line is invalid, a request is unknown or answered twice or with too many replies, or a reply
+            differs from the stored reply. Then no reply is stored.
     """
     folders = batches(run) if run.is_dir() else []
     if not folders:
@@ -105,8 +106,8 @@ def take(
 def _received(
     files: Sequence[Path], requests: Mapping[str, BatchRequest]
 ) -> tuple[dict[str, Received], dict[str, str]]:
-    """Return the answers by request, and the error messages of requests without one. Raise InputError with all
-    problems.
+    """Return the answers by the request's ID, and the error messages of requests without an answer. Raise InputError
+    with all problems if there are any.
     """
     answers: dict[str, Received] = {}
     failed: dict[str, str] = {}
@@ -140,7 +141,7 @@ def _received(
 def _asks(
     requests: Mapping[str, BatchRequest], manifests: Sequence[Manifest], scenes: Sequence[Scene]
 ) -> Iterator[Ask[Scene]]:
-    """Yield the subject of each request, in the order of `requests`."""
+    """Yield what each request asks, in the order of `requests`."""
     by_key = {scene.key: scene for scene in scenes}
     prompts = {
         name: Prompt(name, prompt.version, prompt.text, prompt.questions)

@@ -1,1 +1,1 @@
-"""Embedders: one small protocol, a module for each way to embed texts, and a cache of vectors."""
+"""Embedders turn texts into vectors: an interface, one module per API or library, and a cache of vectors."""

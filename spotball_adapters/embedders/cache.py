@@ -1,7 +1,7 @@
 """Cache of embedding vectors: an SQLite file that many runs and processes can share.
 
-The key of a vector is the SHA-256 of its text, together with the embedder, the model and the settings that affect
-vectors. The file contains neither the texts nor any API key.
+The key of a vector consists of the SHA-256 of its text, the embedder, the model and the settings that affect vectors.
+The file contains neither the texts nor any API key.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from spotball_core.service.sqlite_store import SqliteStore
 from spotball_core.typing import BoolArray
 
 CACHE = "reasoning.sqlite"
-"""The file's name in a dataset's folder."""
+"""The name of the cache file in a dataset's folder."""
 
 SCHEMA = Schema(
     version=1,
@@ -56,11 +56,11 @@ _NUMBERS = np.dtype("<f4")
 
 
 class Cache(SqliteStore):
-    """Vectors of one embedder. A context manager that closes the file.
+    """Read and store the vectors of one embedder. As a context manager, it closes the file at exit.
 
     Raises:
         DamagedStoreError: if the file is empty, damaged or not a cache.
-        StoreError: if it cannot be opened or created, or if a later version wrote it.
+        StoreError: if the file cannot be opened or created, or if a later version of this package wrote it.
     """
 
     def __init__(self, path: Path, embedder: Embedder) -> None:
@@ -72,11 +72,11 @@ class Cache(SqliteStore):
         """Return which texts are cached, and their vectors.
 
         Args:
-            keys: keys of n texts.
+            keys: the SHA-256 of each of n texts.
 
         Returns:
-            Shape (n,), and shape (n, d) with NaN for missing vectors. d is 0 while the cache has no vectors of this
-                model.
+            Whether each text is cached, shape (n,), and the vectors, shape (n, d), with NaN for missing vectors. d is 0
+                while the cache has no vectors of this model.
 
         Raises:
             StoreError: if a vector is damaged.
@@ -84,10 +84,10 @@ class Cache(SqliteStore):
         return _get(self, self._model_key, keys)
 
     def put(self, keys: Sequence[bytes], batch: Batch) -> None:
-        """Store vectors, all or none. Vectors that another process has stored meanwhile are kept.
+        """Store the vectors of texts, all or none. Vectors that are already stored are not replaced.
 
         Raises:
-            StoreError: if they cannot be stored, or if earlier vectors of the model have another length.
+            StoreError: if the vectors cannot be stored, or if earlier vectors of the model have another length.
         """
         dimension = batch.vectors.shape[1]
         with self.transaction() as connection:
@@ -110,11 +110,11 @@ class Cache(SqliteStore):
 
 
 def peek(path: Path, embedder: Embedder, keys: Sequence[bytes]) -> BoolArray:
-    """Return which texts are cached, without creating the file.
+    """Return whether each text is cached, without creating the file.
 
     Raises:
         DamagedStoreError: if the file is empty, damaged or not a cache.
-        StoreError: if it cannot be read.
+        StoreError: if the file cannot be read.
     """
     if not path.exists():
         return np.zeros(len(keys), dtype=bool)
@@ -127,7 +127,7 @@ def _model_key(embedder: Embedder) -> tuple[str, str, str]:
 
 
 def _model(store: SqliteStore, model_key: tuple[str, str, str]) -> tuple[int, int] | None:
-    """Return the number of a model and the length of its vectors."""
+    """Return a model's ID in the cache and the length of its vectors, or None if the cache does not have the model."""
     rows = store.rows(
         "SELECT model, dimension FROM models WHERE embedder = ? AND name = ? AND identity = ?", *model_key
     )

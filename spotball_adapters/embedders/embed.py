@@ -1,4 +1,4 @@
-"""Embed many texts: each different text once, in batches that are cached as they arrive."""
+"""Embed many texts in batches. Repeated texts are embedded once, and each batch is cached when it arrives."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class EmbedOptions(RetryPolicy):
     """Settings for embedding and for retries.
 
     Attributes:
-        longest: maximum bytes of a text that are sent. Longer texts are cut off and counted.
+        longest: maximum length of a text in bytes. Longer texts are cut off and counted.
         concurrency: maximum number of simultaneous batches.
         requests_per_minute: maximum request rate, or None for no limit.
     """
@@ -57,7 +57,7 @@ class Outlook:
 
     Attributes:
         n_different: number of different texts.
-        n_cached: number of different texts in the cache.
+        n_cached: number of different texts that are already in the cache.
         n_cut: number of texts that would be cut off.
         n_bytes: bytes to send for the texts that are not in the cache.
     """
@@ -73,7 +73,7 @@ OnEmbedded = Callable[[int, int, int], None]
 
 
 def outlook(texts: Sequence[str], embedder: Embedder, cache: Path, *, longest: int = LONGEST) -> Outlook:
-    """Return a forecast of the texts that embedding would send. Nothing is embedded or written.
+    """Return how many texts and bytes embedding would send. Nothing is embedded or written.
 
     Raises:
         StoreError: if the cache cannot be read, is damaged, or is not a cache.
@@ -98,7 +98,7 @@ async def embed_texts(
     on_progress: OnEmbedded = lambda done, total, faults: None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Embedded:
-    """Return the vectors of texts. Texts that are not in the cache are embedded and cached batch by batch.
+    """Return the vectors of the texts. Texts that are not in the cache are embedded and cached batch by batch.
 
     Args:
         texts: n texts in any order. Texts may repeat.
@@ -107,7 +107,7 @@ async def embed_texts(
 
     Raises:
         TransientError: if a batch failed on every attempt. Vectors of earlier batches stay in the cache.
-        PermanentError: if a retry would not help.
+        PermanentError: if a batch failed and a retry would not help.
         StoreError: if vectors cannot be read or stored.
     """
     sent = [as_sent(text, options.longest) for text in texts]
@@ -132,7 +132,7 @@ async def embed_texts(
 
 
 def _different(sent: Sequence[PreparedText]) -> dict[bytes, PreparedText]:
-    """Return each different text once, by its key. Empty texts are excluded."""
+    """Return the different texts by key, each once. Empty texts are excluded."""
     return {text.key: text for text in sent if text.text}
 
 

@@ -1,6 +1,6 @@
-"""Embedder `gemini`: embeddings of Google's models, through either SDK. The API key is read from GEMINI_API_KEY.
+"""Embedder `gemini`: Google's embedding models, through either Google SDK. The API key is read from GEMINI_API_KEY.
 
-The default `models/embedding-001` is the model of the paper, which Google has since shut down. Name a newer model.
+The default model `models/embedding-001` is the model of the paper. Google has shut it down, so name a newer model.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from spotball_adapters.providers.protocol import TransientError
 from spotball_core.errors import OptionError, unknown_name
 
 MODEL = "models/embedding-001"
-"""The model of the paper."""
+"""The default model, which the paper used."""
 
 MAX_BATCH = 100
 """Maximum number of texts per request."""
@@ -30,7 +30,7 @@ TASK_TYPES = (
     "question_answering",
     "fact_verification",
 )
-"""Purposes of vectors, with the names that the SDK of the paper uses."""
+"""Accepted task types (purposes of the vectors), with the names that the SDK of the paper uses."""
 
 
 class GeminiEmbedder:
@@ -62,7 +62,7 @@ class GeminiEmbedder:
         return self._sdk.versions()
 
     async def embed(self, texts: Sequence[str]) -> Batch:
-        """Return the vectors of the texts, from one request."""
+        """Send one request for all texts, and return their vectors."""
         embeddings = await self._sdk.embed(self.model, texts, self._task_type)
         try:
             vectors = vectors_of(embeddings, len(texts))
@@ -76,5 +76,5 @@ class GeminiEmbedder:
 
 
 def embedder(access: EmbedderAccess) -> Embedder:
-    """Return the embedder (entry point)."""
+    """Create the embedder. The entry point `gemini` refers to this function."""
     return GeminiEmbedder(access)

@@ -1,6 +1,6 @@
-"""Embedder `openai`: embeddings of OpenAI and compatible servers.
+"""Embedder `openai`: embedding models of OpenAI and compatible servers.
 
-The API key is read from OPENAI_API_KEY for all of them.
+The API key is read from OPENAI_API_KEY for all servers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ MODEL = "text-embedding-3-small"
 """The default model."""
 
 MAX_BATCH = 32
-"""Texts per request. Self-hosted servers accept this many, and it stays below OpenAI's limit of 300,000 tokens."""
+"""Maximum number of texts per request. Self-hosted servers accept this many, and 32 texts of the default maximum length
+stay below OpenAI's limit of 300,000 tokens per request.
+"""
 
 # Statuses with which servers reject too many texts.
 _TOO_MANY = frozenset({400, 413, 422})
@@ -57,7 +59,7 @@ class OpenAIEmbedder:
         return self._server.versions()
 
     async def embed(self, texts: Sequence[str]) -> Batch:
-        """Return the vectors of the texts, from one request or from as many as the server's limits require."""
+        """Return the vectors of the texts, with one request, or with several if the server rejects the batch's size."""
         if self._keyless:
             raise missing(KEY, self.name)
         try:
@@ -83,12 +85,12 @@ class OpenAIEmbedder:
 
 
 def embedder(access: EmbedderAccess) -> Embedder:
-    """Return the embedder (entry point)."""
+    """Create the embedder. The entry point `openai` refers to this function."""
     return OpenAIEmbedder(access)
 
 
 def _rows(body: Mapping[str, Any]) -> list[Any]:
-    """Return the embeddings in the order of the texts."""
+    """Return the embeddings in a response, in the order of the texts."""
     data = body.get("data")
     if not isinstance(data, list) or not all(isinstance(row, dict) for row in data):
         raise NoVectorsError("the embeddings are not a list")

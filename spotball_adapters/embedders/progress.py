@@ -1,4 +1,4 @@
-"""Progress of an embedding job, as one sentence."""
+"""Count and display the progress of an embedding job."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from spotball_core.service.progress import progress_display
 
 @dataclass(slots=True)
 class EmbeddingProgress:
-    """Counts of an embedding job.
+    """Numbers of embedded texts and failed attempts in an embedding job.
 
     Attributes:
-        done: texts that are embedded and stored.
-        total: texts to embed.
-        faults: failed attempts.
+        done: number of texts that are embedded and stored.
+        total: number of texts to embed.
+        faults: number of failed attempts.
     """
 
     done: int = 0

@@ -1,7 +1,7 @@
 """The embedder interface: an embedder returns one vector per text.
 
-An embedder embeds one batch and reports the result. `embedders.embed` decides what to embed, what to retry and what to
-store. Embedders raise the errors of providers: `TransientError` and `PermanentError`.
+An embedder embeds single batches and reports their results. The module `embedders.embed` decides what to embed, to
+retry and to store. Embedders raise the same errors as providers: `TransientError` and `PermanentError`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from spotball_adapters.providers.protocol import Access
 from spotball_core.typing import BoolArray
 
 ENTRY_POINTS = "spotball.embedders"
-"""The entry point group of embedders. Each entry maps a name to an `EmbedderFactory`."""
+"""The entry point group in which packages register embedders. Each entry maps a name to an `EmbedderFactory`."""
 
 Vectors = NDArray[np.float32]
 
@@ -29,7 +29,7 @@ class Batch:
     Attributes:
         vectors: shape (n, d), unchanged from the model.
         cut: shape (n,); True for texts that are longer than the model's limit, so that only their beginning was read.
-            All False if the embedder does not know.
+            All False if the embedder cannot tell.
     """
 
     vectors: Vectors
@@ -74,13 +74,13 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EmbedderAccess:
-    """Address and settings of an embedding model.
+    """What an embedder needs to reach a model: the model's name, the server's address, and settings.
 
     Attributes:
         model: the model's name, or None for the embedder's default.
         base_url: the server's address, or None for the embedder's default.
-        task_type: the purpose of the vectors, in the model's terms, for models that distinguish purposes, or None for
-            the model's default.
+        task_type: the purpose of the vectors, as a name that the model accepts, or None for the model's default. Only
+            some models distinguish purposes.
         concurrency: maximum number of simultaneous batches.
         timeout: maximum duration of one batch in seconds.
     """
@@ -92,7 +92,7 @@ class EmbedderAccess:
     timeout: float = 120.0
 
     def server(self, model: str) -> Access:
-        """Return the same settings as `Access`, for code that connects to servers."""
+        """Return an `Access` to this model with the same address and limits, for code that connects to servers."""
         return Access(model, base_url=self.base_url, concurrency=self.concurrency, timeout=self.timeout)
 
 

@@ -27,7 +27,8 @@ class ReasoningJob:
 
     Attributes:
         rationales: responses with their texts.
-        scenes: the scenes of the responses. Texts about controls are not embedded, because the analysis excludes them.
+        scenes: the scenes of the responses. Texts about controls (scenes with a visible ball) are not embedded, because
+            the analysis excludes them.
         cache: the file that stores the vectors.
     """
 
@@ -40,7 +41,7 @@ class ReasoningJob:
 
     @cached_property
     def used(self) -> IntArray:
-        """Return the indices of the texts about images that are not controls, in ascending order."""
+        """Return the indices of the rationales to embed, ascending: those about scenes that are not controls."""
         controls = {scene.key for scene in self.scenes if scene.control}
         rows = self.rationales.rows.select("sport", "image", "text").drop_nulls("text").unique()
         places = {text for sport, image, text in rows.iter_rows() if (sport, image) not in controls}
@@ -48,20 +49,20 @@ class ReasoningJob:
 
     @property
     def texts(self) -> list[str]:
-        """Return the texts to embed: the used texts, then those of the templates."""
+        """Return the texts to embed: the rationales with the indices `used`, then the templates."""
         return [*(self.rationales.texts[place] for place in self.used), *self.templates.texts]
 
     def outlook(self) -> Outlook:
-        """Return a forecast of the texts that embedding would send."""
+        """Return how many texts and bytes embedding would send."""
         return outlook(self.texts, self.embedder, self.cache, longest=self.options.longest)
 
     def run(
         self, *, bootstrap: int, labelings: int, seed: int, on_progress: OnEmbedded, tell: Callable[[str], None]
     ) -> ReasoningReport:
-        """Embed the texts that are not cached, and analyze them.
+        """Embed the texts that are not cached, and analyze all texts.
 
         Args:
-            bootstrap: number of resamples of the images.
+            bootstrap: number of bootstrap resamples of the images.
             labelings: number of random labelings of the templates.
             seed: random seed.
             on_progress: called with the progress of the embedding.
@@ -69,9 +70,9 @@ class ReasoningJob:
 
         Raises:
             TransientError: if a batch failed on every attempt.
-            PermanentError: if a retry would not help.
+            PermanentError: if a batch failed and a retry would not help.
             StoreError: if the cache cannot be read or written.
-            OptionError: if there is nothing to analyze.
+            OptionError: if no rationale can be analyzed, or if a template has no direction.
         """
         embedded = asyncio.run(self._embed(on_progress, tell))
         n = len(self.used)

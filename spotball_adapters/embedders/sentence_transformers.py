@@ -24,10 +24,10 @@ MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 """The default model: small, and fast on a CPU."""
 
 MAX_BATCH = 128
-"""Texts per call. Vectors are cached after each call."""
+"""Maximum number of texts per call of `embed`. Vectors are cached after each call."""
 
 _AT_ONCE = 32
-"""Texts that pass through the model together."""
+"""Number of texts per forward pass of the model."""
 
 _PACKAGES = ("sentence-transformers", "torch", "transformers")
 
@@ -39,7 +39,7 @@ class SentenceTransformersEmbedder:
     the model. A model in a folder is identified by the content of its files, not by the folder's name.
 
     Raises:
-        MissingExtraError: if the library is not installed.
+        MissingExtraError: if sentence-transformers is not installed.
         OptionError: if a base URL or a task type is given, or if the folder does not exist.
     """
 
@@ -66,7 +66,7 @@ class SentenceTransformersEmbedder:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=self.name)
 
     def versions(self) -> Mapping[str, str]:
-        """Return the versions of the libraries."""
+        """Return the versions of the libraries, by package name."""
         return {package: version(package) for package in _PACKAGES}
 
     async def embed(self, texts: Sequence[str]) -> Batch:
@@ -78,7 +78,7 @@ class SentenceTransformersEmbedder:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._embed, list(texts))
 
     async def close(self) -> None:
-        """Free the model."""
+        """Free the model's memory."""
         await asyncio.to_thread(self._thread.shutdown, cancel_futures=True)
         self._loaded = None
         gc.collect()
@@ -99,7 +99,7 @@ class SentenceTransformersEmbedder:
         return Batch(np.asarray(vectors, dtype=np.float32), self._cut(texts))
 
     def _cut(self, texts: list[str]) -> Any:
-        """Return which texts have more tokens than the model reads."""
+        """Return whether each text has more tokens than the model reads, as a boolean array."""
         most, tokenizer = self._loaded.max_seq_length, self._loaded.tokenizer
         if most is None:
             return np.zeros(len(texts), dtype=bool)
@@ -108,7 +108,7 @@ class SentenceTransformersEmbedder:
 
 
 def embedder(access: EmbedderAccess) -> Embedder:
-    """Return the embedder (entry point)."""
+    """Create the embedder. The entry point `sentence-transformers` refers to this function."""
     return SentenceTransformersEmbedder(access)
 
 

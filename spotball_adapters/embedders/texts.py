@@ -10,17 +10,17 @@ from spotball_adapters.runs.writer import storable
 LONGEST = 8000
 """The default maximum length of a text in bytes: about 1,300 English words.
 
-A byte-level tokenizer makes at most 8,000 tokens of it, fewer than the 8,192 that OpenAI's models read.
+A byte-level tokenizer splits 8,000 bytes into at most 8,000 tokens. OpenAI's models read up to 8,192 tokens.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedText:
-    """A text as it is sent.
+    """A text in the form in which it is sent to the embedder.
 
     Attributes:
         text: the text without surrounding blanks; empty if nothing is left to send.
-        cut: whether this is only the beginning of a longer text.
+        cut: whether `text` is only the beginning of a longer text.
     """
 
     text: str
@@ -33,12 +33,13 @@ class PreparedText:
 
 
 def as_sent(text: str, longest: int = LONGEST) -> PreparedText:
-    """Return a text in the form that is sent: invalid characters are replaced, and long texts end after a whole word.
+    """Return a text in the form that is sent: with invalid characters replaced, and cut off if it is too long.
 
-    Lone surrogates become U+FFFD, and NUL becomes a blank. A single word that is too long ends after a whole character.
+    Lone surrogates become U+FFFD, and NUL becomes a blank. Long texts are cut off after a whole word, or after a whole
+    character if the first word is too long.
 
     Args:
-        longest: maximum bytes of UTF-8, at least 4 (one character).
+        longest: maximum length in bytes of UTF-8; at least 4, the length of the longest character.
 
     Examples:
         >>> as_sent(" He looks up.\\x00")

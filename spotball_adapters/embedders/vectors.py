@@ -14,13 +14,13 @@ class NoVectorsError(ValueError):
 
 
 def vectors_of(rows: Any, n: int) -> Vectors:
-    """Return lists of numbers as an array of vectors.
+    """Convert lists of numbers to an array with one vector per row.
 
     Returns:
-        Shape (n, d).
+        The vectors, shape (n, d).
 
     Raises:
-        NoVectorsError: if there are not n rows of equal length with finite numbers.
+        NoVectorsError: if `rows` does not consist of n lists of equal length with finite numbers.
 
     Examples:
         >>> vectors_of([[1, 0.5]], 1).tolist()

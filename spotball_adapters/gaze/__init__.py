@@ -1,1 +1,1 @@
-"""The gaze task: prompts, photos, matching of replies to objects, and models of gaze."""
+"""Ask models where the person in a photo looks: prompts, photos, matching of replies to objects, and gaze models."""

@@ -1,7 +1,8 @@
 """GazeLLE: a gaze-target decoder on a frozen image encoder, implemented from the paper (arXiv 2412.09586).
 
-The patch features of a DINOv2 encoder are projected to the decoder's width. Positions are added, and the patches of the
-head also get a learned vector. A few transformer blocks process them, and the output is a heatmap of the gaze target.
+The patch features of a DINOv2 encoder are projected to the decoder's width. Position encodings are added to all
+patches, and a learned vector is added to the patches of the head. A few transformer blocks process the patches, and the
+output is a heatmap of the gaze target.
 The names and shapes of the weights match the published checkpoints, which contain only the decoder.
 """
 
@@ -23,10 +24,10 @@ Box = tuple[float, float, float, float]
 
 HEADS = 8
 OUT = 64
-"""Cells per side of a heatmap."""
+"""Number of cells per side of a heatmap."""
 
 MEAN, SD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-"""Mean and standard deviation of the encoder's images, per channel."""
+"""Mean and standard deviation with which the encoder's input images are normalized, per color channel."""
 
 
 class Attention(nn.Module):
@@ -46,7 +47,7 @@ class Attention(nn.Module):
 
 
 class Mlp(nn.Module):
-    """Two layers with a GELU between them."""
+    """Two linear layers with a GELU activation between them."""
 
     def __init__(self, dim: int) -> None:
         super().__init__()
@@ -61,7 +62,7 @@ class Block(nn.Module):
     """A pre-norm transformer block.
 
     Args:
-        drop: probability that a branch is skipped for an image during training.
+        drop: probability that the attention or the MLP is skipped for an image during training.
     """
 
     def __init__(self, dim: int, drop: float = 0.1) -> None:
@@ -83,14 +84,15 @@ class Block(nn.Module):
 
 
 class GazeLLE(nn.Module):
-    """The decoder with its encoder.
+    """The GazeLLE model: a trainable decoder on a frozen encoder.
 
     Args:
         encoder: a DINOv2 model of the transformers library. It is not trained.
-        grid: rows and columns of patches.
+        grid: number of rows and columns of patches.
         dim: the decoder's width.
-        layers: number of its blocks.
-        inout: whether it also predicts if the gaze target is inside the image.
+        layers: number of transformer blocks in the decoder.
+        inout: whether the decoder has weights that predict whether the gaze target is inside the image. `forward` does
+            not return this prediction.
     """
 
     def __init__(
@@ -132,7 +134,7 @@ class GazeLLE(nn.Module):
             faces: the box of each person's head, or None if unknown.
 
         Returns:
-            Heatmaps from 0 to 1, shape (batch, 64, 64).
+            Heatmaps with values from 0 to 1, shape (batch, 64, 64).
         """
         with torch.no_grad():
             patches = self.backbone(pixel_values=images).last_hidden_state[:, -self.grid[0] * self.grid[1] :]
@@ -149,7 +151,7 @@ class GazeLLE(nn.Module):
         return functional.interpolate(heatmaps, (OUT, OUT), mode="bilinear", antialias=True)[:, 0]
 
     def _head_map(self, face: Box | None) -> Tensor:
-        """Return an array of shape (rows, columns) with ones at the head."""
+        """Return an array of shape (rows, columns): 1 in the patches of the head, 0 elsewhere."""
         head_map = torch.zeros(self.grid)
         if face is not None:
             rows, columns = self.grid
@@ -175,8 +177,8 @@ def positions(dim: int, rows: int, columns: int) -> Tensor:
 
 
 def prepared(image: Any, size: tuple[int, int]) -> Tensor:
-    """Return a PIL image in RGB as encoder input of the given size, shape (3, height, width). The aspect ratio is not
-    kept.
+    """Convert a PIL image in RGB to encoder input of the given height and width, shape (3, height, width). The aspect
+    ratio is not kept.
     """
     data = torch.frombuffer(bytearray(image.tobytes()), dtype=torch.uint8)
     pixels = data.reshape(image.height, image.width, 3).permute(2, 0, 1) / 255
@@ -192,14 +194,14 @@ def peak(heatmap: Tensor) -> tuple[float, float]:
 
 
 def load_gazelle(checkpoint: Path, backbone: str) -> GazeLLE:
-    """Load a model from a checkpoint of its decoder, on the CPU.
+    """Load a GazeLLE model onto the CPU, from a checkpoint of its decoder.
 
     Args:
         checkpoint: a state dict saved by PyTorch. Other pickled objects are rejected.
         backbone: folder of a DINOv2 model of the transformers library, or its name on the Hugging Face Hub.
 
     Raises:
-        InputError: if one of them is invalid, or if they do not match.
+        InputError: if the checkpoint or the encoder is invalid, or if they do not match.
     """
     from transformers import AutoModel
 
@@ -222,7 +224,7 @@ def assembled(weights: Mapping[str, Tensor], encoder: Any, name: str) -> GazeLLE
     """Build a model from the decoder's weights, whose shapes determine its size.
 
     Raises:
-        InputError: if they are not weights of this decoder, or if they belong to another encoder.
+        InputError: if the weights are not those of a GazeLLE decoder, or if they require another encoder.
     """
     needed = ("linear.weight", "pos_embed", "head_token.weight")
     if not isinstance(weights, Mapping) or any(key not in weights for key in needed):

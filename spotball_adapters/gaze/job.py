@@ -1,4 +1,4 @@
-"""The job of `spotball gaze ask`: where the person in each photo looks, with each prompt."""
+"""The job of `spotball gaze ask`: ask with each prompt where the person in each photo looks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ORDER_SEED, ORDER = "order_seed", "order"
 
 @dataclass(frozen=True)
 class GazeJob(RunJob[Photo]):
-    """A job about photos.
+    """A run of gaze prompts about photos.
 
     Attributes:
         stimuli: all stimuli, including those that are not asked about.
@@ -57,11 +57,11 @@ class GazeJob(RunJob[Photo]):
         return self._photos(cache) if self.looks else None
 
     def size(self, item: Photo) -> tuple[int, int]:
-        """Return width and height of a photo as sent, in pixels."""
+        """Return width and height of the image that is sent for a photo, in pixels."""
         return self._photos(None).size(item)
 
     def about(self) -> Mapping[str, Any]:
-        """Return the stimuli's digest, the photos' size, and the derivation of the options' orders."""
+        """Return what identifies the trials: the stimuli's digest, the photos' size, and how options are ordered."""
         stimuli = sorted(stimulus.model_dump_json() for stimulus in self.stimuli)
         return {
             "stimuli": hashlib.sha256("\n".join(stimuli).encode()).hexdigest(),
@@ -71,7 +71,7 @@ class GazeJob(RunJob[Photo]):
         }
 
     def keep(self, out: Path) -> None:
-        """Write the stimuli."""
+        """Write the stimuli into the run's folder `out`."""
         write_stimuli(self.stimuli, out / STIMULI)
 
     def _photos(self, cache: Path | None) -> Photos:

@@ -1,4 +1,4 @@
-"""Let a model decide which option a reply chooses, where templates cannot. The judge sees no photo.
+"""Let a model, the judge, decide which option a reply chooses if templates cannot. The judge does not see the photo.
 
 The runner queries the judge in a nested run inside the run's folder. Its answers are stored there and not requested
 again.
@@ -26,23 +26,23 @@ from spotball_adapters.runs.store import STORE, ReplyStore
 from spotball_core.errors import OptionError
 
 JUDGE = "judge"
-"""The judge's subfolder in the run, and the name of its prompt."""
+"""Name of the judge's subfolder in the run's folder, and of the judge's prompt."""
 
 NONE = "none of these"
-"""The judge's last option."""
+"""The judge's last option, for replies that choose none of the listed objects."""
 
 _PLACEHOLDER = re.compile(r"\{(options|letters|reply)\}")
 
 
 @dataclass(frozen=True, slots=True)
 class Unresolved:
-    """A reply that no template matched, as an item of the judge's run."""
+    """An item of the judge's run: a reply in which templates recognize no choice."""
 
     reply: GazeReply
 
     @property
     def key(self) -> tuple[str, str]:
-        """Return the task and the trial."""
+        """Return the name of the judge's task, and the trial's key as JSON."""
         return JUDGE, json.dumps(self.reply.trial_key)
 
 
@@ -51,7 +51,7 @@ class JudgePrompt(Wording):
     """The judge's prompt about a reply."""
 
     def last(self, item: Unresolved, sample: int, answers: Sequence[str] = ()) -> tuple[Message, ...]:
-        """Return the only message."""
+        """Return the prompt's only message, with the options and the reply to judge."""
         options = _offered(item.reply)
         filled = {"options": lines(options), "letters": ", ".join(letters(options)), "reply": item.reply.text}
         return (Message("user", _PLACEHOLDER.sub(lambda match: filled[match[1]], self.text)),)
@@ -59,7 +59,7 @@ class JudgePrompt(Wording):
 
 @dataclass(frozen=True)
 class JudgeJob(RunJob[Unresolved]):
-    """A job of a judge about replies."""
+    """A nested run in which the judge decides about replies."""
 
     kept_file: ClassVar[str] = STORE
     without_pictures: ClassVar[tuple[str, ...]] = ()
@@ -72,23 +72,23 @@ class JudgeJob(RunJob[Unresolved]):
         return 0, 0
 
     def about(self) -> Mapping[str, Any]:
-        """Return nothing: the set of judged replies changes as other replies are matched."""
+        """Return an empty mapping, because the set of replies to judge changes as other replies are matched."""
         return {}
 
     def keep(self, out: Path) -> None:
-        """Do nothing: the replies are already in the enclosing run."""
+        """Do nothing, because the replies are already in the enclosing run."""
 
 
 def judge_job(
     run: Path, unresolved: Sequence[GazeReply], provider: Provider, base_url: str | None, settings: Settings
 ) -> JudgeJob:
-    """Return the job of a judge that decides once about each reply.
+    """Return a job that asks the judge once about each unresolved reply.
 
     Args:
-        run: the folder of the run.
+        run: the folder of the gaze run.
 
     Raises:
-        OptionError: if the run already has another judge.
+        OptionError: if the run already has a judge with another model or other settings.
     """
     items = tuple(Unresolved(reply) for reply in unresolved)
     job = JudgeJob(items, ((judge_prompt(), 1),), provider, base_url, settings, provider.model)
@@ -105,7 +105,7 @@ def judge_job(
 
 
 def read_judged(run: Path, replies: Sequence[GazeReply]) -> dict[TrialKey, str | None]:
-    """Return the option that the judge chose for each reply it saw, or None if it chose none."""
+    """Return the judge's choice for each reply that it judged: an option, or None if it chose none."""
     if not (run / JUDGE / STORE).exists():
         return {}
     with ReplyStore(run / JUDGE) as store:

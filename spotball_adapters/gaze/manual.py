@@ -1,6 +1,6 @@
 """Manual matching: a CSV file of the unmatched replies, to fill in and read back.
 
-The file is in the run's folder. Rows whose `choice` is filled in are kept and used from then on.
+The file is in the run's folder. Rows whose `choice` is filled in are kept, and every later matching uses them.
 """
 
 from __future__ import annotations
@@ -19,26 +19,28 @@ from spotball_core.service.files import replacing
 from spotball_core.service.safe_text import csv_cells
 
 MANUAL = "manual.csv"
-"""Name of the file in the run's folder."""
+"""Name of the file for manual matching in the run's folder."""
 
 NO_CHOICE = "none"
-"""The choice for replies whose option cannot be recognized."""
+"""The value of `choice` that a person enters if no option can be recognized in the reply."""
 
 COLUMNS = ("stimulus_id", "prompt_id", "sample", "options", "reply", "problem", "choice")
 
 Decisions = Mapping[TrialKey, str | None]
-"""Manual choices by trial: an option, or None for none."""
+"""Manual choices by trial: an option, or None if no option can be recognized."""
 
 
 def read_decisions(path: Path, replies: Mapping[TrialKey, GazeReply]) -> dict[TrialKey, str | None]:
-    """Read the filled-in choices: an option's name or letter, or `none`.
+    """Return the filled-in choices by trial: an option, or None if the file says `none`.
+
+    A choice is filled in as an option's name or letter, or `none`.
 
     Args:
         replies: the replies of the run.
 
     Raises:
         InputError: if the file is invalid, a trial is unknown or repeated, or a choice is not an option. The error
-            names file, line, field, the value found and the value expected.
+            names the file, the line, the field, the value found and the value expected.
     """
     rows = Rows(path)
     rows.need(("stimulus_id", "prompt_id", "sample", "choice"))
@@ -73,10 +75,10 @@ def read_decisions(path: Path, replies: Mapping[TrialKey, GazeReply]) -> dict[Tr
 
 
 def write_queue(resolved: Sequence[tuple[GazeReply, Match]], decided: Decisions, path: Path) -> int:
-    """Write the decided and the undecided replies, or delete the file if it would be empty.
+    """Write the unmatched and the manually matched replies, or delete the file if there are none.
 
     Returns:
-        The number of undecided replies.
+        The number of replies without a choice.
     """
     rows = [*_rows(resolved, decided)]
     if not rows:
@@ -106,7 +108,7 @@ def _rows(resolved: Sequence[tuple[GazeReply, Match]], decided: Decisions) -> It
 
 
 def _option(filled_in: str, options: Sequence[str]) -> str | None:
-    """Return the option with this name or letter."""
+    """Return the option with this name or letter, or None."""
     for option in options:
         if option.casefold() == filled_in.casefold():
             return option

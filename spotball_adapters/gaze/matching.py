@@ -1,4 +1,7 @@
-"""Convert replies to trials: by templates, by the judge, or by manual choices. Unmatched replies count as wrong."""
+"""Match replies to options by templates, the judge or manual choices, and write the trials.
+
+Unmatched replies count as wrong.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +24,14 @@ TRIALS = "trials.csv"
 
 @dataclass(frozen=True)
 class MatchedReplies:
-    """The result of matching.
+    """The result of matching a run's replies to options.
 
     Attributes:
         replies: number of replies.
         how: number of matched replies per method.
         problems: number of unmatched replies per reason.
-        queued: number of replies left for manual matching.
-        trials: the file of trials, or None without replies.
+        queued: number of replies that remain for manual matching.
+        trials: the file of trials, or None if the run has no replies.
     """
 
     replies: int
@@ -39,7 +42,7 @@ class MatchedReplies:
 
 
 def unresolved(replies: Sequence[GazeReply]) -> list[GazeReply]:
-    """Return the replies that contain text but match no template."""
+    """Return the replies that contain text but in which templates recognize no choice."""
     return [
         reply
         for reply in replies
@@ -48,15 +51,16 @@ def unresolved(replies: Sequence[GazeReply]) -> list[GazeReply]:
 
 
 def write_matches(store: ReplyStore, *, filled_in: Path | None = None) -> MatchedReplies:
-    """Match all replies of a run with the current information, and write replies, trials and the queue for manual
-    matching.
+    """Match all replies of a run by templates, the judge's answers and manual choices.
+
+    Write the matched replies, the trials, and the file for manual matching into the run's folder.
 
     Args:
         store: the store of the run.
-        filled_in: a filled-in copy of the run's queue.
+        filled_in: a filled-in copy of the run's file for manual matching, or None.
 
     Raises:
-        InputError: if the queue contains choices that are not options.
+        InputError: if a file for manual matching is invalid, for example contains choices that are not options.
         OptionError: if the run is not a gaze run.
     """
     run, identity = store.folder, store.identity()

@@ -1,4 +1,4 @@
-"""Find where a reply mentions an option, by letter or name, and whether it is an answer, a denial or neither."""
+"""Find where a reply mentions options, by letter or name, and whether a mention is an answer, a denial or neither."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class OptionMention:
         start: offset of the first character.
         end: offset after the last character.
         option: index of the option, from 0.
-        answers: whether it is in a position where an answer is given.
-        denied: whether it is denied, asked about, or only describes what is close to the target.
+        answers: whether the mention is in the position of an answer, such as after "the answer is".
+        denied: whether the reply denies the option, asks about it, or only says that it is close to the target.
     """
 
     start: int
@@ -34,11 +34,11 @@ class OptionMention:
 
 
 def mentions(text: str, options: tuple[str, ...], *, unfinished: bool = False) -> list[OptionMention]:
-    """Return the mentions of options in a text, in order. The time is proportional to the text's length.
+    """Return the mentions of options in a text, sorted by position. The time is proportional to the text's length.
 
     Args:
-        text: text in plain characters.
-        options: the options, from A.
+        text: a text with plain characters, as `plain` returns it.
+        options: the options in the order of their letters, from A.
         unfinished: whether the text was cut off, so that its end may be the start of another word.
     """
     mentioned = [*_letters(text, options), *_names(text, options)]
@@ -92,7 +92,7 @@ _JOINED = re.compile(
     re.I,
 )
 _BEFORE = 120
-"""Number of characters to search for a cue before a mention, and for the end of the sentence after a mention."""
+"""Number of characters to search: before a mention for a cue, and after the mention for the end of the sentence."""
 
 
 def _letters(text: str, options: tuple[str, ...]) -> list[OptionMention]:
@@ -148,7 +148,7 @@ def _names(text: str, options: tuple[str, ...]) -> Iterator[OptionMention]:
 
 
 def _together(text: str, mentioned: list[OptionMention]) -> list[OptionMention]:
-    """Give enumerated mentions the same status: "at the keys or the bottle" chooses neither."""
+    """Mark options enumerated after an answer as answers, too: "at the keys or the bottle" chooses neither."""
     for number, (mention, next_) in enumerate(pairwise(mentioned)):
         joined = mention.option != next_.option and _JOINED.fullmatch(text, mention.end, next_.start)
         if joined and mentioned[number].answers and not next_.denied:
@@ -162,7 +162,7 @@ def _leads(before: str) -> bool:
 
 
 def _denied(text: str, start: int, end: int) -> bool:
-    """Return whether the text at an offset is denied, asked about, or only describes what is close to the target."""
+    """Return whether the mention from `start` to `end` is denied, asked about, or said to be close to the target."""
     before = text[max(0, start - _BEFORE) : start]
     clause = before
     for boundary in _CLAUSE.finditer(before):
@@ -173,7 +173,7 @@ def _denied(text: str, start: int, end: int) -> bool:
 
 
 def _start(text: str) -> int:
-    """Return the offset of the first letter or digit."""
+    """Return the offset of the first letter or digit, or the text's length if there is none."""
     first = re.search(r"[^\W_]", text)
     return first.start() if first else len(text)
 
@@ -190,7 +190,10 @@ def _names_all(rest: str, options: tuple[str, ...]) -> bool:
 
 @lru_cache(maxsize=1024)
 def _known_names(options: tuple[str, ...]) -> tuple[dict[str, int], re.Pattern[str] | None]:
-    """Return each name's index, and the pattern that finds names (longest first). Identical names are excluded."""
+    """Return each folded name's index, and a pattern that finds the names, longest first, or None if there are none.
+
+    Names that several options share are excluded.
+    """
     folded = [_folded(plain(option)) for option in options]
     numbers = {name: number for number, name in enumerate(folded) if folded.count(name) == 1 and name.strip()}
     if not numbers:
@@ -202,7 +205,7 @@ def _known_names(options: tuple[str, ...]) -> tuple[dict[str, int], re.Pattern[s
 
 
 def _folded(name: str) -> str:
-    """Return a name without differences in case, blanks, underscores and hyphens.
+    """Return a form of the name that ignores differences in case, blanks, underscores and hyphens.
 
     Examples:
         >>> _folded("Remote_Control")

@@ -1,6 +1,6 @@
 """Provider `observer`: simulated observers. Its models are eye, head, compromise, coin, shift and guess.
 
-They are the observers of `spotball_core.gaze.power.observers`, with the same weights and noise. They use no photos.
+They are the observers of `spotball_core.gaze.power.observers`, with the same weights and noise. Photos are not used.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from spotball_core.errors import OptionError
 from spotball_core.gaze.power.observers import CUES, Observer, simulate
 
 DRAWS = 256
-"""Simulated choices per photo. The question determines which of them a trial gets."""
+"""Number of simulated choices per photo. A hash of the question and the sample's number selects the choice of a trial.
+"""
 
 _OPTION = re.compile(r"^([A-Z])\. (.+)$", re.M)
 
 
 class ObserverProvider(DrawingProvider):
-    """Answer as one simulated observer, with the letter of the chosen object.
+    """Answer requests as one simulated observer, with the letter of the chosen object.
 
     Raises:
-        OptionError: if the model is not an observer, if a base URL is given, or if the run has no stimuli.
+        OptionError: if the model is not an observer's name, if a base URL is given, or if the run has no stimuli.
     """
 
     name = "observer"
@@ -41,7 +42,7 @@ class ObserverProvider(DrawingProvider):
         self._drawn: dict[int, dict[str, list[str]]] = {}
 
     async def ask(self, request: Request) -> Answer:
-        """Return the letter of the chosen object, for each sample."""
+        """Return an answer with the letter of the chosen object for each sample."""
         stimulus_id = request.scene.key[1]
         choices = self._choices(request.settings.seed or 0).get(stimulus_id)
         question = request.messages[-1].text
@@ -61,7 +62,7 @@ class ObserverProvider(DrawingProvider):
         return Answer(tuple(replies), model=None, input_tokens=0, output_tokens=0)
 
     def _choices(self, seed: int) -> Mapping[str, list[str]]:
-        """Return the simulated choices of objects, for each stimulus."""
+        """Return the simulated choices (names of objects) by stimulus ID."""
         if seed not in self._drawn:
             frame = simulate(self._observer, self._stimuli, prompts=DRAWS, seed=seed).frame
             places = frame["choice"].to_numpy().reshape(-1, DRAWS)
@@ -73,5 +74,5 @@ class ObserverProvider(DrawingProvider):
 
 
 def provider(access: Access) -> Provider:
-    """Return the provider (entry point)."""
+    """Create the provider. The entry point `observer` refers to this function."""
     return ObserverProvider(access)

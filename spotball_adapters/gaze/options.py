@@ -1,4 +1,4 @@
-"""The options of a question: the letter of each object, in a random order per trial."""
+"""List the objects of a photo as options with letters, in a random order per trial."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from string import ascii_uppercase
 
 ORDER_VERSION = 1
-"""Version of the method that derives orders from the seed. Stored replies need the same version to map their letters.
+"""Version of the method that derives orders from the seed. Letters in stored replies can be mapped to objects only with
+the version that listed the options.
 """
 
 
 def letters(options: Sequence[str]) -> str:
-    """Return the letters of options, from A.
+    """Return the options' letters from A, as one string.
 
     Examples:
         >>> letters(("keys", "remote control"))
@@ -23,14 +24,15 @@ def letters(options: Sequence[str]) -> str:
 
 
 def shuffled(objects: Sequence[str], *, seed: int, stimulus_id: str, prompt: str, sample: int) -> tuple[str, ...]:
-    """Return the order in which a trial lists the objects. Orders are equally likely and independent between trials.
+    """Return the objects in the order in which a trial lists them. All orders are equally likely, and independent
+    between trials.
 
     Objects are sorted by a hash of the seed, the trial and their name, which does not depend on any library's version.
 
     Args:
-        objects: different objects. Their order has no effect.
+        objects: names of different objects. Their order has no effect.
         seed: seed of all orders of a run.
-        stimulus_id: the photo.
+        stimulus_id: ID of the photo's stimulus.
         prompt: the prompt's name.
         sample: the sample's number, from 1.
 
@@ -46,7 +48,7 @@ def shuffled(objects: Sequence[str], *, seed: int, stimulus_id: str, prompt: str
 
 
 def lines(options: Sequence[str]) -> str:
-    """Return the options as text, one per line.
+    """Return the options with their letters as text, one per line.
 
     Examples:
         >>> print(lines(("keys", "bottle")))

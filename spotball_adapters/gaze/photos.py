@@ -1,4 +1,4 @@
-"""Photos as sent to models: square, of one size, padded with black, as in the study."""
+"""Prepare photos for models as in the study: square, padded with black, and limited in size."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _ORIENTATION = 0x0112
 
 @dataclass(frozen=True, slots=True)
 class Photo:
-    """A stimulus as an item of a run."""
+    """An item of a gaze run: the photo of a stimulus."""
 
     stimulus: Stimulus
 
     @property
     def key(self) -> tuple[str, str]:
-        """Return the task and the stimulus' id."""
+        """Return the task's name and the stimulus' ID."""
         return TASK, self.stimulus.stimulus_id
 
 
@@ -52,7 +52,7 @@ class _Kept:
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """A file's size (width and height after rotation), and its media type if the file can be sent unchanged."""
+    """An image's size (width and height after rotation), and its media type, or None if the file must be converted."""
 
     size: tuple[int, int]
     media_type: str | None
@@ -64,7 +64,7 @@ class Photos:
     Args:
         folder: the folder that the stimuli's paths are relative to. Paths must stay inside it.
         side: maximum side length in pixels.
-        cache: folder that stores the fitted photos; None stores none.
+        cache: folder that stores the fitted photos, or None to keep them in memory only.
     """
 
     def __init__(self, folder: Path, side: int, cache: Path | None) -> None:
@@ -74,7 +74,7 @@ class Photos:
         self._lock = threading.Lock()
 
     def of(self, photo: Photo) -> Picture:
-        """Return a photo as it is sent. Several threads may call this method.
+        """Return the image that is sent for a photo. Several threads may call this method.
 
         Raises:
             InputError: if the file does not exist, or is not an opaque image with 8 bits per channel in gray or RGB.
@@ -88,14 +88,14 @@ class Photos:
             return Picture(data, stored.media_type, stored.side, stored.side)
 
     def path(self, photo: Photo) -> Path:
-        """Return the file of a photo. Raise InputError if it does not exist."""
+        """Return the file of a photo. Raise InputError if the stimulus names no file or the file does not exist."""
         stimulus = photo.stimulus
         if stimulus.image is None:
             raise unusable(self._folder, f"the stimulus {stimulus.stimulus_id} without an image path", "an image path")
         return data_file(self._folder, stimulus.image)
 
     def size(self, photo: Photo) -> tuple[int, int]:
-        """Return width and height of a photo as sent, in pixels."""
+        """Return width and height of the image that is sent for a photo, in pixels."""
         path = self.path(photo)
         side = min(max(_header(path, content_of(path)).size), self._side)
         return side, side
@@ -115,7 +115,7 @@ class Photos:
 
 
 def fitted(image: Image, side: int) -> Image:
-    """Return an image centered in a black square of this side length, downscaled if necessary."""
+    """Return an image centered in a black square with `side` pixels per side, downscaled if necessary."""
     from PIL import Image as Images
 
     scale = min(1.0, side / max(image.size))

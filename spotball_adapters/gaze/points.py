@@ -1,4 +1,7 @@
-"""Methods that predict a point, such as GazeLLE and Moondream. Their choice is the object nearest to the point."""
+"""Convert gaze points that a method such as GazeLLE or Moondream predicts to trials, and read and write points.
+
+The choice in a trial is the object nearest to the predicted point.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +21,12 @@ from spotball_core.service.json_file import parse_json
 from spotball_core.service.safe_text import csv_cells
 
 PROMPT = "point"
-"""The prompt's name in trials of these methods, which use no prompt."""
+"""The prompt's name in trials of methods that predict points. These methods do not use a prompt."""
 
 COLUMNS = ("stimulus_id", "x", "y", "sample")
 
 _Row = tuple[int, str, object, object, object]
-"""A line's number, and its values of `COLUMNS`."""
+"""A line's number, and its values in the columns `COLUMNS`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,7 @@ class Predicted:
     """A predicted point for a photo.
 
     Attributes:
-        stimulus_id: the photo.
+        stimulus_id: ID of the photo's stimulus.
         point: the point as fractions of the image's width and height, or None if nothing was predicted.
         sample: the number of the sample, from 1, or None if there is only one.
     """
@@ -42,10 +45,10 @@ class Predicted:
 
 
 def nearest(point: Point, points: Sequence[Point]) -> int | None:
-    """Return the index of the point nearest to `point`, or None if two are equally near.
+    """Return the index of the point nearest to `point`, or None if several points are equally near.
 
-    Distances are computed from fractions of width and height, as if the image were square, which the study's photos
-    are.
+    Distances are computed from fractions of width and height, as if the image were square. The study's photos are
+    square.
 
     Examples:
         >>> nearest((0.3, 0.5), [(0.1, 0.5), (0.4, 0.5), (0.9, 0.5)])
@@ -59,10 +62,12 @@ def nearest(point: Point, points: Sequence[Point]) -> int | None:
 
 
 def point_trials(predicted: Iterable[Predicted], stimuli: Sequence[Stimulus], respondent: str) -> list[Trial]:
-    """Return the trials of a method that predicts points. Each chooses the nearest object, or none without a point.
+    """Return the trials of a method that predicts points.
+
+    The choice in a trial is the object nearest to the point, or None if there is no point or no single nearest object.
 
     Raises:
-        OptionError: if a stimulus is unknown, or if the point of one of its objects is unknown.
+        OptionError: if `stimuli` lacks a stimulus with a prediction, or if the position of an object is missing.
     """
     by_id = {stimulus.stimulus_id: stimulus for stimulus in stimuli}
     trials = []
@@ -88,7 +93,7 @@ def point_trials(predicted: Iterable[Predicted], stimuli: Sequence[Stimulus], re
 
 
 def points_of(stimulus: Stimulus) -> list[Point]:
-    """Return each object's point. Raise OptionError if one is unknown."""
+    """Return the position of each object in the image. Raise OptionError if a position is missing."""
     points = stimulus.points or (None,) * len(stimulus.objects)
     known_points = [point for point in points if point is not None]
     if len(known_points) < len(stimulus.objects):
@@ -101,13 +106,14 @@ def points_of(stimulus: Stimulus) -> list[Point]:
 
 
 def read_points(path: Path) -> list[Predicted]:
-    """Read points from CSV, or from JSON Lines with the extension `.jsonl`.
+    """Read predicted points from a CSV file, or from a JSON Lines file with the extension `.jsonl`.
 
     The columns are `stimulus_id`, `x`, `y` and optionally `sample`. `x` and `y` are fractions of the image from 0 to 1,
     from its upper left corner. Leave both empty if nothing was predicted.
 
     Raises:
-        InputError: with all problems: file, line, field, value found and value expected.
+        InputError: if the file is invalid. The error lists all problems with line, field, value found and value
+            expected.
     """
     problems: list[Problem] = []
     predictions: list[Predicted] = []
@@ -142,7 +148,7 @@ def read_points(path: Path) -> list[Predicted]:
 
 
 def write_points(predicted: Iterable[Predicted], path: Path) -> None:
-    """Write points as CSV. The file is written completely or not at all."""
+    """Write predicted points as CSV, without sample numbers. The file is written completely or not at all."""
     with replacing(path) as beside, beside.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS[:3])
@@ -152,10 +158,12 @@ def write_points(predicted: Iterable[Predicted], path: Path) -> None:
 
 
 def read_faces(path: Path) -> Mapping[str, tuple[float, float, float, float]]:
-    """Read boxes of faces from CSV: `stimulus_id`, and `x1`, `y1`, `x2`, `y2` as fractions of the image.
+    """Read boxes of faces from a CSV file, and return them by stimulus ID.
+
+    The columns are `stimulus_id`, and `x1`, `y1`, `x2`, `y2` as fractions of the image's width and height.
 
     Raises:
-        InputError: with all problems.
+        InputError: if a column is missing, a box is invalid, or a stimulus has two boxes. The error lists all problems.
     """
     rows = Rows(path)
     names = ("x1", "y1", "x2", "y2")
@@ -185,7 +193,7 @@ def write_faces(faces: Mapping[str, tuple[float, float, float, float]], path: Pa
 
 
 def _number(value: object) -> float | None:
-    """Return a number, or NaN if the value is not a number, None if it is missing."""
+    """Return the value as a number, NaN if it is not a number, or None if it is missing."""
     if value is None:
         return None
     try:

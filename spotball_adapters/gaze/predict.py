@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 BATCH = 16
-"""Photos per batch."""
+"""Number of photos per batch."""
 
 
 def predict(
     model: GazeLLE, stimuli: Sequence[Stimulus], images: Path, faces: Mapping[str, Box], device: str
 ) -> Iterator[Predicted]:
-    """Yield the gaze point of the person in each photo.
+    """Yield the predicted gaze point of the person in each photo.
 
     Args:
         images: folder that the photos' paths are relative to.
-        faces: boxes of heads by stimulus. The model gets no head position for stimuli without one.
+        faces: boxes of heads by stimulus ID. For stimuli without a box, the model gets no head position.
         device: the PyTorch device.
 
     Raises:
-        InputError: if a photo cannot be used.
+        InputError: if a photo is missing or invalid.
     """
     model.to(device)
     photos = Photos(images, SIZE, None)
@@ -46,7 +46,7 @@ def predict(
 
 
 def loaded(path: Path, size: tuple[int, int]) -> Tensor:
-    """Return a photo's file as model input, shape (3, height, width). Raise InputError if the image cannot be used."""
+    """Return a photo as model input, shape (3, height, width). Raise InputError if the file is not a valid image."""
     return prepared(read_image(path, content_of(path)), size)
 
 

@@ -22,7 +22,7 @@ from spotball_core.errors import InputError, OptionError, Problem, unknown_name
 from spotball_core.service.toml_file import read_toml
 
 SETS = ("main", "pilot", "pre-pilot")
-"""Names of the built-in sets. A prompt of a set is named by the set and its number, such as `pilot-3`."""
+"""Names of the built-in sets of prompts. A prompt's name consists of the set and a number, such as `pilot-3`."""
 
 _PLACEHOLDER = re.compile(r"\{(options|letters|in_order)\}")
 _WORD_IN_BRACES = re.compile(r"\{++\s*+\w++\s*+\}++")
@@ -34,7 +34,7 @@ class Wording:
     """A prompt that consists of one message.
 
     Attributes:
-        name: the name in a run.
+        name: the prompt's name in a run.
         version: the version of the text.
         text: the text, with placeholders in braces.
     """
@@ -50,11 +50,11 @@ class Wording:
 
     @property
     def questions(self) -> tuple[str, ...]:
-        """Return an empty tuple, because the prompt has one message."""
+        """Return an empty tuple, because the prompt asks no questions before its only message."""
         return ()
 
     def question(self, index: int) -> tuple[Message, ...]:
-        """Raise an error, because the prompt has no questions."""
+        """Raise IndexError, because the prompt asks no questions before its only message."""
         raise IndexError(f"prompt {self.name!r} has no question {index}")
 
 
@@ -69,7 +69,7 @@ class GazePrompt(Wording):
         seed: seed of the orders in which options are listed.
 
     Raises:
-        OptionError: if the name or version is empty, if the text has no options, or if it has an unknown placeholder.
+        OptionError: if the name or version is empty, or if the text lacks `{options}` or has an unknown placeholder.
     """
 
     hints: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ class GazePrompt(Wording):
             raise OptionError(f"prompt {self.name!r}: {'; '.join(messages)}")
 
     def options(self, photo: Photo, sample: int) -> tuple[str, ...]:
-        """Return the objects in the order in which the options list them."""
+        """Return the objects in the order in which the trial with this photo and sample lists them as options."""
         stimulus = photo.stimulus
         return shuffled(
             stimulus.objects, seed=self.seed, stimulus_id=stimulus.stimulus_id, prompt=self.name, sample=sample
@@ -111,7 +111,7 @@ class GazePrompt(Wording):
 
 
 def load_prompts(named: str, *, seed: int = 0) -> tuple[GazePrompt, ...]:
-    """Load prompts by a comma-separated list of sets, single prompts such as `pilot-3`, and paths of TOML files.
+    """Load the prompts in a comma-separated list of sets, single prompts such as `pilot-3`, and paths of TOML files.
 
     A file has `name`, `version`, `text` and optionally `hints`. Its name must differ from the built-in names, so that
     its results cannot be confused with results of built-in prompts.
@@ -138,7 +138,7 @@ def load_prompts(named: str, *, seed: int = 0) -> tuple[GazePrompt, ...]:
 
 @cache
 def built_in(name: str) -> tuple[GazePrompt, ...]:
-    """Return the prompts of a set."""
+    """Return the prompts of a built-in set."""
     text = files("spotball_adapters").joinpath("gaze", "prompt_texts", f"{name}.toml").read_text(encoding="utf-8")
     fields = tomllib.loads(text)
     return tuple(
@@ -197,7 +197,7 @@ def _problems(fields: dict[str, Any]) -> list[Fault]:
 
 
 def _faults(name: str, version: str, text: str) -> list[Fault]:
-    """Yield the problems with a prompt."""
+    """Return the problems with a prompt."""
     faults = [
         (field, repr(value), "a non-empty text without spaces at its start or end")
         for field, value in (("name", name), ("version", version))

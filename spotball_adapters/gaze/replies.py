@@ -1,4 +1,4 @@
-"""Replies of a gaze run, with the options as listed and the matched choice."""
+"""Read the replies of a gaze run with the options that each trial listed, and write them with the matched choices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from spotball_core.gaze.data.stimuli import Stimulus, read_stimuli
 from spotball_core.service.files import replacing
 
 REPLIES = "replies.jsonl"
-"""The file with a run's matched replies."""
+"""The file with a run's replies and their matches."""
 
 TrialKey = tuple[str, str, int]
 """Identifies a trial: stimulus, prompt and sample."""
@@ -30,8 +30,8 @@ class GazeReply:
     """The reply in one trial.
 
     Attributes:
-        options: the objects in the order of the options, from A.
-        text: the unchanged text.
+        options: the objects in the order in which the trial listed them, from A.
+        text: the reply's unchanged text.
         finish: why the reply ended.
     """
 
@@ -44,15 +44,15 @@ class GazeReply:
 
     @property
     def trial_key(self) -> TrialKey:
-        """Return the key of the trial."""
+        """Return the key that identifies the trial: stimulus, prompt and sample."""
         return self.stimulus_id, self.prompt, self.sample
 
 
 def read_replies(store: ReplyStore) -> tuple[tuple[Stimulus, ...], list[GazeReply]]:
-    """Return a run's stimuli, and all its replies by prompt and stimulus.
+    """Return a run's stimuli, and all its replies: prompt after prompt, sorted by stimulus.
 
     Raises:
-        OptionError: if the run is a Spot the Ball run, or if its options' order has an unknown version.
+        OptionError: if the run is a Spot the Ball run, or if another version of the method ordered its options.
     """
     identity = store.identity()
     if ORDER not in identity:

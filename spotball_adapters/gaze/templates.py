@@ -1,9 +1,9 @@
-"""Match a reply to an option by letter or name, using templates. Nothing is guessed.
+"""Match a reply to an option by letter or name, using templates. If the choice is unclear, the reply stays unmatched.
 
 An answer is a letter or a name in the position of an answer: at the start, on its own line, after "the answer is", or
-after "she is looking at". Without one, if a reply mentions exactly one option, that option is used. An option is
-ignored if the reply denies it, asks about it, or only says that it is near the target. If a letter and a name differ,
-neither is used.
+after "she is looking at". If a reply has no such answer but mentions exactly one option, that option is used. An option
+is ignored if the reply denies it, asks about it, or only says that it is near the target. If the letter and the name in
+a reply belong to different options, neither is used.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from spotball_adapters.providers.protocol import Finish
 from spotball_adapters.replies.plain_text import plain, without_thinking
 
 How = Literal["letter", "name", "judge", "manual"]
-"""Method by which a reply was matched: its letter, the name, a judge model, or a person."""
+"""How a reply was matched: by an option's letter, by its name, by a judge model, or by a person."""
 
 Problem = Literal[
     "empty",
@@ -53,8 +53,8 @@ class Match:
 
     Attributes:
         choice: the option, or None if the reply is unmatched.
-        how: how it was matched.
-        problem: why it is unmatched, a key of `PROBLEMS`, or None if it is matched.
+        how: how the reply was matched, or None if it is unmatched.
+        problem: why the reply is unmatched, as a key of `PROBLEMS`, or None if it is matched.
     """
 
     choice: str | None
@@ -63,7 +63,7 @@ class Match:
 
 
 def match(text: str, options: Sequence[str], *, finish: Finish = "stop") -> Match:
-    """Return the option that a reply chooses.
+    """Return the option that a reply chooses, or the reason why the reply is unmatched.
 
     Args:
         text: the unchanged text. Reasoning in `<think>` or similar tags is ignored.

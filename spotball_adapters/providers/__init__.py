@@ -1,1 +1,1 @@
-"""Providers: one small protocol, and a module for each way to reach a model."""
+"""Providers send requests to models: an interface, and one module per API, SDK or local library."""

@@ -26,7 +26,7 @@ from spotball_adapters.providers.server_messages import count, word, writable
 HOME = "https://api.anthropic.com"
 KEY = "ANTHROPIC_API_KEY"
 VERSION = "2023-06-01"
-"""The version of the API that the header `anthropic-version` names."""
+"""The API version to send in the header `anthropic-version`."""
 
 MAX_OUTPUT_TOKENS = 4096
 """The `max_tokens` that is sent if the user sets no limit. The API requires the field; all Claude models accept this
@@ -62,12 +62,12 @@ class Anthropic:
         self._server = Server(access, home=HOME, key=key, headers=headers)
 
     def check(self, settings: Settings) -> None:
-        """Refuse a seed, which the API does not have, and what is out of range."""
+        """Raise OptionError for settings that the API does not support, such as a seed, and for values out of range."""
         refuse(settings, "seed", why="Anthropic's Messages API does not support a seed")
         check_ranges(settings, self.name, max_temperature=1.0)
 
     def image_tokens(self, width: int, height: int) -> int | None:
-        """Return the tokens by Anthropic's published rule, or None for images that the API may downscale."""
+        """Return the image's number of tokens by Anthropic's published rule, or None if the API may downscale it."""
         return anthropic_tokens(width, height)
 
     def versions(self) -> Mapping[str, str]:
@@ -75,12 +75,12 @@ class Anthropic:
         return {**self._server.versions(), "anthropic-version": VERSION}
 
     def ready(self) -> None:
-        """Check that the key is set."""
+        """Check that the API key is set."""
         if self._keyless:
             raise missing(KEY, self.name)
 
     async def ask(self, request: Request) -> Answer:
-        """Send one request for one sample."""
+        """Send one request for one sample, and return the answer."""
         self.ready()
         body = await self._server.post("/v1/messages", self._body(request))
         text = self._text(body.get("content"))
@@ -124,7 +124,7 @@ class Anthropic:
 
 
 def provider(access: Access) -> Provider:
-    """Return the provider (entry point)."""
+    """Create the provider. The entry point `anthropic` refers to this function."""
     return Anthropic(access)
 
 

@@ -1,7 +1,7 @@
 """Provider `baseline`: the baselines of `spotball_core` behind the provider interface.
 
-Its models are uniform, center, nearest-player, prior and oracle. Sample k of a scene is the cell that
-`spotball baselines` draws for it with the same seed. The image is not used.
+Its models are uniform, center, nearest-player, prior and oracle. With the same seed, the cells are those that
+`spotball baselines` samples. The image is not used.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from spotball_adapters.providers.protocol import Access, Answer, PermanentError,
 from spotball_core.baselines import BASELINES, baseline_responses
 
 MAX_SAMPLES = 1000
-"""The number of samples per request. It is large because baseline samples cost nothing."""
+"""The maximum number of samples per request. It is large because baseline samples cost nothing."""
 
 NO_ANSWER = "no answer"
-"""The `finish_said` of a scene that lacks the data a baseline needs."""
+"""The `finish_said` of replies about a scene that lacks the data that the baseline needs."""
 
 Key = tuple[str, str]
 
 
 class BaselineProvider(DrawingProvider):
-    """Answer as one baseline. It needs all scenes of the run, because `prior` is computed from them.
+    """Answer requests with samples of one baseline. All scenes of the run are needed, because `prior` depends on them.
 
     Raises:
         OptionError: if the model is not a baseline, or if a base URL is given.
@@ -38,7 +38,7 @@ class BaselineProvider(DrawingProvider):
         self._drawn: dict[tuple[int, int], dict[Key, list[str | None]]] = {}
 
     async def ask(self, request: Request) -> Answer:
-        """Return one reply per sample, in the format that the paper's prompts request."""
+        """Return an answer with one reply per sample, in the format that the paper's prompts request."""
         seed = request.settings.seed or 0
         cells = self._cells(seed, max(request.samples)).get(request.scene.key)
         if cells is None:
@@ -47,7 +47,7 @@ class BaselineProvider(DrawingProvider):
         return Answer(replies, model=None, input_tokens=0, output_tokens=0)
 
     def _cells(self, seed: int, samples: int) -> Mapping[Key, list[str | None]]:
-        """Return at least `samples` cells of each scene."""
+        """Return at least `samples` sampled cells per scene, by the scene's key."""
         # The first cells do not depend on the number drawn, so rounding up to a power of two avoids repeated draws.
         enough = 1 << (samples - 1).bit_length()
         if (seed, enough) not in self._drawn:
@@ -65,5 +65,5 @@ class BaselineProvider(DrawingProvider):
 
 
 def provider(access: Access) -> Provider:
-    """Return the provider (entry point)."""
+    """Create the provider. The entry point `baseline` refers to this function."""
     return BaselineProvider(access)

@@ -20,14 +20,14 @@ class MalformedReplyError(ValueError):
 
 
 class HostFailedError(ValueError):
-    """The response says that the model's host failed while it generated the reply."""
+    """The response reports that the server that runs the model failed while it generated the reply."""
 
 
 def chat_body(model: str, request: Request, *, length: str) -> dict[str, Any]:
     """Return the request body that asks for all samples of the request.
 
     Args:
-        length: the server's name for the maximum reply length.
+        length: the name of the body field that limits the reply length. It depends on the server.
     """
     settings = request.settings.given()
     body: dict[str, Any] = {
@@ -60,13 +60,13 @@ _LENGTHS = ("max_tokens", "max_completion_tokens")
 
 
 def check_body_fields(settings: Settings) -> None:
-    """Raise an error for fields in `extra_body` that have their own option.
+    """Raise an error for fields in `extra_body` that have their own command-line option, and for `stream`.
 
     Servers use different names for the maximum reply length, so `extra_body` may set it if `max_output_tokens` is not
     set.
 
     Raises:
-        OptionError: if a field must not be set. The message names the field.
+        OptionError: if `extra_body` sets such a field. The message names the field.
 
     Examples:
         >>> check_body_fields(Settings(extra_body={"top_k": 20}))
@@ -88,7 +88,7 @@ def chat_answer(body: Mapping[str, Any]) -> Answer:
 
     Raises:
         MalformedReplyError: if the body does not follow the protocol.
-        HostFailedError: if a choice reports that the host failed.
+        HostFailedError: if a choice reports that the server that runs the model failed.
     """
     choices = body.get("choices")
     if not isinstance(choices, list) or not choices or not all(isinstance(choice, dict) for choice in choices):

@@ -13,7 +13,7 @@ from spotball_core.errors import OptionError, unknown_name
 
 
 class DrawingProvider:
-    """A provider whose models are a fixed list of names.
+    """Base class of providers with a fixed list of model names.
 
     Raises:
         OptionError: if the model is not in the list, or if a base URL is given.
@@ -30,7 +30,7 @@ class DrawingProvider:
         self.model: str = access.model
 
     def check(self, settings: Settings) -> None:
-        """Raise an error for every setting except the seed."""
+        """Raise OptionError for every setting except the seed, and for a negative seed."""
         names = ("temperature", "top_p", "max_output_tokens")
         refuse(settings, *names, why=f"the provider {self.name} supports only --seed")
         check_ranges(settings, self.name, max_temperature=0.0)
@@ -44,4 +44,4 @@ class DrawingProvider:
         return {"numpy": np.__version__}
 
     async def close(self) -> None:
-        """Do nothing: no resources are held."""
+        """Do nothing, because the provider holds no resources."""

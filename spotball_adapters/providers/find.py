@@ -1,4 +1,4 @@
-"""Find a provider by its name, in this package or in others (entry point group `spotball.providers`)."""
+"""Find a provider by its name, in this or another installed package (entry point group `spotball.providers`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def names() -> tuple[str, ...]:
 
 
 def find(name: str, access: Access) -> Provider:
-    """Return the provider with this name, for one model.
+    """Return the provider with this name, for the model in `access`.
 
     Raises:
         OptionError: if the name is unknown, if two packages define it, or if the provider cannot be loaded or created.

@@ -60,13 +60,13 @@ class Gemini:
         self.max_samples = MAX_SAMPLES
 
     def check(self, settings: Settings) -> None:
-        """Raise an error for values out of range, and for a seed if the SDK cannot send one."""
+        """Raise OptionError for values out of range, for unsupported settings, and for a seed if the SDK has none."""
         if not self._sdk.takes_seed:
             refuse(settings, "seed", why="the package google-generativeai does not support a seed; google-genai does")
         check_ranges(settings, self.name, max_temperature=2.0)
 
     def image_tokens(self, width: int, height: int) -> int | None:
-        """Return the tokens by Google's published rule, or None where no rule applies."""
+        """Return the image's number of tokens by Google's published rule, or None if no rule applies."""
         return gemini_tokens(self.model, width, height)
 
     def versions(self) -> Mapping[str, str]:
@@ -74,11 +74,11 @@ class Gemini:
         return self._sdk.versions()
 
     def ready(self) -> None:
-        """Check that the key is set."""
+        """Check that the API key is set."""
         self._sdk.key()
 
     async def ask(self, request: Request) -> Answer:
-        """Send one request for all samples, or for as many as the model returns."""
+        """Send one request for all samples, and return the answer, which may contain fewer replies."""
         n, requests = len(request.samples), 1
         try:
             response = await self._sdk.generate(self.model, request, n)
@@ -119,7 +119,7 @@ class Gemini:
 
 
 def provider(access: Access) -> Provider:
-    """Return the provider (entry point)."""
+    """Create the provider. The entry point `gemini` refers to this function."""
     return Gemini(access)
 
 

@@ -1,7 +1,7 @@
 """Interface to Google's SDKs for the provider and the embedder `gemini`, and the choice between installed SDKs.
 
-Google has two SDKs: `google-genai`, which it supports, and `google-generativeai`, which the paper used. Both read the
-key from GEMINI_API_KEY.
+Google has two SDKs: `google-genai`, which Google supports, and the older `google-generativeai`, which the paper used.
+With both, the API key is read from GEMINI_API_KEY.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SDKS: Mapping[str, str] = {
     "google.genai": "spotball_adapters.providers.google_genai",
     "google.generativeai": "spotball_adapters.providers.google_generativeai",
 }
-"""The module of each SDK and the module of this package that calls it, the preferred SDK first."""
+"""Each SDK's module, with the module of this package that calls the SDK. The preferred SDK comes first."""
 
 _USAGE = ("promptTokenCount", "candidatesTokenCount", "totalTokenCount")
 
@@ -37,8 +37,8 @@ class Candidate:
     """One reply of a model.
 
     Attributes:
-        text: the text of all parts.
-        finish_reason: the API's name of the reason; empty if the API gave none.
+        text: the text of all parts of the reply, concatenated.
+        finish_reason: the API's name for the reason why the reply ended; empty if the API gave none.
     """
 
     text: str
@@ -51,11 +51,11 @@ class Generated:
 
     Attributes:
         candidates: the replies, in the order of their indices.
-        block_reason: why the prompt was blocked; empty if it was not.
+        block_reason: why the prompt was blocked; empty if it was not blocked.
         model: the model's version; empty if the server does not name it.
-        prompt_tokens: tokens of the whole request.
-        candidate_tokens: tokens of all candidates, without reasoning.
-        total_tokens: tokens of prompt, candidates and reasoning; 0 if the server reports no usage.
+        prompt_tokens: number of tokens in the request.
+        candidate_tokens: number of tokens in all candidates, without reasoning.
+        total_tokens: number of tokens in prompt, candidates and reasoning; 0 if the server reports no usage.
     """
 
     candidates: tuple[Candidate, ...]
@@ -67,11 +67,11 @@ class Generated:
 
 
 class GeminiSdk(ABC):
-    """A Google SDK with its own client.
+    """Interface of a Google SDK. Each instance has its own client.
 
     Attributes:
         takes_seed: whether the SDK can send a seed.
-        endpoint: the address of the server, or None for Google's.
+        endpoint: the address of the server, or None for Google's server.
         certificates: the environment variable that names a file of trusted certificates.
 
     Raises:
@@ -90,18 +90,18 @@ class GeminiSdk(ABC):
         self._sdk_client: Any = None
 
     def key(self) -> str:
-        """Return the key.
+        """Return the API key.
 
         Raises:
-            PermanentError: if it is not set.
+            PermanentError: if the key is not set.
         """
         if self._key is None:
             raise missing(KEY, "gemini")
         return self._key
 
     def _not_reached(self, error: Exception) -> PermanentError | TransientError:
-        """Return the error for a server that could not be reached. It has no cause, because the cause holds the request
-        and the key.
+        """Return the error for a server that could not be reached. The error has no cause, because the cause would
+        contain the request and the key.
         """
         if advice := tls_advice(error, self.certificates):
             return PermanentError(self._responses.clean(f"gemini: {advice}"))
@@ -113,17 +113,17 @@ class GeminiSdk(ABC):
 
     @abstractmethod
     async def generate(self, model: str, request: Request, n: int) -> Generated:
-        """Send one request for `n` candidates.
+        """Send one request for `n` candidates, and return the response.
 
         Raises:
             TransientError: if a retry may succeed.
             RefusedError: if the server rejects only this request.
-            PermanentError: for any other failure.
+            PermanentError: if every further request would fail as well.
         """
 
     @abstractmethod
     async def embed(self, model: str, texts: Sequence[str], task_type: str | None) -> Any:
-        """Return the vectors of the texts, unchecked. The errors are those of `generate`."""
+        """Return the vectors of the texts without checking them. The method raises the same errors as `generate`."""
 
     @abstractmethod
     async def close(self) -> None:
@@ -131,7 +131,7 @@ class GeminiSdk(ABC):
 
 
 def open_sdk(access: Access) -> GeminiSdk:
-    """Return the preferred SDK among those installed. The SDK is imported at the first request.
+    """Return the preferred SDK among those installed. The SDK's package is imported at the first request.
 
     Raises:
         OptionError: if the address is invalid.
@@ -154,9 +154,9 @@ def is_installed(name: str) -> bool:
 
 
 def readable(body: dict[str, Any]) -> bytes:
-    """Return the response body without parts that the SDKs cannot read.
+    """Return the response body as JSON that the SDKs can read.
 
-    These are lone surrogates, and invalid token counts.
+    Lone surrogates are replaced, and the usage is removed if it contains invalid token counts.
     """
     usage = body.get("usageMetadata")
     if not isinstance(usage, dict) or any(count(usage.get(name, 0)) is None for name in _USAGE):

@@ -24,13 +24,13 @@ Found = TypeVar("Found")
 HOME = "https://generativelanguage.googleapis.com"
 
 API_VERSION = "v1beta"
-"""The API version that the SDK of the paper uses. The default depends on the SDK's version."""
+"""The API version to request: the one that the SDK of the paper uses. The default depends on the SDK's version."""
 
 _ROLES = {"user": "user", "assistant": "model"}
 
 
 class Sdk(GeminiSdk):
-    """`google-genai` over REST, with an HTTP client of this module."""
+    """Call `google-genai` over REST, with the HTTP client that this module defines."""
 
     takes_seed = True
     certificates = "SSL_CERT_FILE"
@@ -44,7 +44,7 @@ class Sdk(GeminiSdk):
         return {name: version(name) for name in ("google-genai", "httpx")}
 
     async def generate(self, model: str, request: Request, n: int) -> Generated:
-        """Send one request for `n` candidates."""
+        """Send one request for `n` candidates, and return the response."""
         models = self._client().aio.models
         from google.genai.types import AutomaticFunctionCallingConfig, GenerateContentConfig
 
@@ -64,7 +64,7 @@ class Sdk(GeminiSdk):
         return await self._call(call)
 
     async def embed(self, model: str, texts: Sequence[str], task_type: str | None) -> Any:
-        """Return the vectors of the texts, from one request."""
+        """Send one request for all texts, and return their vectors without checking them."""
         models = self._client().aio.models
         from google.genai.types import Content, EmbedContentConfig, Part
 
@@ -87,7 +87,7 @@ class Sdk(GeminiSdk):
             self._sdk_client.close()
 
     def _client(self) -> Any:
-        """Return the SDK's client. It is created on first use, because importing the SDK takes seconds."""
+        """Return the SDK's client. The first call creates the client, because importing the SDK takes seconds."""
         key = self.key()
         if self._sdk_client is None:
             from google.genai import Client
@@ -116,7 +116,7 @@ class Sdk(GeminiSdk):
 
 
 class _Client(httpx.AsyncClient):
-    """An HTTP client that gives the SDK only successful JSON objects. Failures are read as in all other providers."""
+    """An HTTP client that passes only successful JSON objects to the SDK, and raises the usual errors for failures."""
 
     def __init__(self, access: Access, responses: Responses) -> None:
         limits = httpx.Limits(max_connections=access.concurrency, max_keepalive_connections=access.concurrency)

@@ -1,6 +1,6 @@
 """Calls to `google-generativeai`, the Google SDK of the paper: the client, the requests, and the conversion of errors.
 
-Google no longer supports this SDK. `google_genai` calls its supported successor.
+Google no longer supports this SDK. The module `google_genai` calls its supported successor.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ROLES = {"user": "user", "assistant": "model"}
 
 
 class Sdk(GeminiSdk):
-    """`google-generativeai` over REST, with a client of this module."""
+    """Call `google-generativeai` over REST, with a client that this module configures."""
 
     takes_seed = False
     certificates = "REQUESTS_CA_BUNDLE"
@@ -42,7 +42,7 @@ class Sdk(GeminiSdk):
         return {name: version(name) for name in ("google-generativeai", "google-ai-generativelanguage")}
 
     async def generate(self, model: str, request: Request, n: int) -> Generated:
-        """Send one request for `n` candidates."""
+        """Send one request for `n` candidates, and return the response."""
         client = self._client()
         from google.generativeai import GenerativeModel
 
@@ -61,7 +61,7 @@ class Sdk(GeminiSdk):
         return _generated(response._result)
 
     async def embed(self, model: str, texts: Sequence[str], task_type: str | None) -> Any:
-        """Return the vectors of the texts, from one request."""
+        """Send one request for all texts, and return their vectors without checking them."""
         client = self._client()
         from google.generativeai import embed_content
 
@@ -82,14 +82,14 @@ class Sdk(GeminiSdk):
             self._sdk_client.transport.close()
 
     def _client(self) -> Any:
-        """Return the SDK's client. It is created on first use, because importing the SDK takes seconds."""
+        """Return the SDK's client. The first call creates the client, because importing the SDK takes seconds."""
         key = self.key()
         if self._sdk_client is None:
             self._sdk_client = _client(key, self.endpoint, self._access, self._responses)
         return self._sdk_client
 
     def _request_options(self) -> dict[str, Any]:
-        """Return the options of each request. The caller retries, not the SDK."""
+        """Return the SDK's options for a request. They turn off the SDK's retries, because the caller retries."""
         return {"retry": None, "timeout": self._access.timeout}
 
     async def _call(self, call: Callable[[], Found]) -> Found:
@@ -110,7 +110,7 @@ class Sdk(GeminiSdk):
 
 
 def _client(key: str, endpoint: str | None, access: Access, responses: Responses) -> Any:
-    """Return a client over REST that is configured by this module."""
+    """Return the SDK's REST client, with the HTTP adapter from `_adapter`."""
     with warnings.catch_warnings():
         # The documentation already says that Google no longer supports this SDK.
         for message in (
@@ -132,10 +132,10 @@ def _client(key: str, endpoint: str | None, access: Access, responses: Responses
 
 
 def _adapter(access: Access, responses: Responses) -> Any:
-    """Return the HTTP adapter, with as many connections as simultaneous requests.
+    """Return an HTTP adapter with as many connections as simultaneous requests.
 
-    The SDK receives only successful JSON objects, because it crashes on other content: it requires errors in exactly
-    Google's format. For the same reason, the adapter does not follow redirects.
+    The adapter passes only successful JSON objects to the SDK, because the SDK crashes on other content: it requires
+    errors in exactly Google's format. For the same reason, the adapter does not follow redirects.
     """
     from requests import Response
     from requests.adapters import HTTPAdapter
@@ -214,7 +214,7 @@ def _generated(response: GenerateContentResponse) -> Generated:
 
 
 def _name(message: Any, field: str) -> str:
-    """Return an enum's name; its number if the SDK is too old to know it, or an empty string if it is not set."""
+    """Return the name of a field's enum value, its number if the SDK does not know the name, or "" if it is not set."""
     # The underlying protobuf message is read, because the SDK's objects warn about unknown numbers.
     raw = type(message).pb(message)
     number = getattr(raw, field)

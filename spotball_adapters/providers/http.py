@@ -51,10 +51,10 @@ class Server:
         """Send `body` and return the server's answer, a JSON object.
 
         Raises:
-            TransientError: if the connection fails, the answer is late, the status is temporary, or the body is not a
-                JSON object.
-            RefusedRequestError: if the status rejects only this request, or if the answer is too large.
-            RejectedError: for any other status that is not a success.
+            TransientError: if the connection fails, the answer is late, the status is a temporary failure such as 429,
+                or the body is not a JSON object.
+            RefusedRequestError: if the server rejects only this request, or if the answer is too large.
+            RejectedError: if the server answers with any other error, or with a redirect.
             PermanentError: if TLS fails, for example because the certificate is not trusted.
         """
         address = str(self.url.copy_with(query=None)).rstrip("/") + path
@@ -81,16 +81,16 @@ class Server:
         await self._client.aclose()
 
     def malformed(self, detail: str) -> TransientError:
-        """Return the error for a body that does not follow the protocol."""
+        """Return the error for a response body that does not follow the protocol."""
         return self._responses.malformed(detail)
 
 
 async def received(response: httpx.Response, responses: Responses) -> HttpResponse:
-    """Read as much of the response body as needed, and return the response.
+    """Read the response body (of an error, only the start), and return the response.
 
     Raises:
-        TransientError: for a content encoding that was not accepted.
-        RefusedRequestError: if the body is larger than the limit.
+        TransientError: if the response has a content encoding that the client does not accept.
+        RefusedRequestError: if the body of a successful response is larger than the limit.
     """
     http_response = responses.start(response.status_code, response.headers)
     async for part in response.aiter_bytes():
@@ -109,10 +109,11 @@ def checked_url(url: str, *, versioned: bool = False) -> httpx.URL:
     """Return a server's address after checking that it contains no secret.
 
     Args:
-        versioned: whether the query may hold `api-version`. Nothing else is allowed.
+        versioned: whether the query may contain the parameter `api-version`. Other parameters are never allowed.
 
     Raises:
-        OptionError: if it is not an http or https address, or if it holds a user, a query or a fragment.
+        OptionError: if the address does not start with http or https, or if it contains a user name, a fragment, or a
+            query that is not allowed.
 
     Examples:
         >>> checked_url("https://me.openai.azure.com/openai?api-version=preview", versioned=True).host
@@ -140,7 +141,7 @@ def tls_advice(error: Exception, variable: str) -> str | None:
     """Return advice for a permanent TLS failure, or None for any other failure.
 
     Args:
-        error: a library's error. The TLS error is among its causes.
+        error: an error that an HTTP library raised. Its causes are searched for a TLS error.
         variable: the environment variable that names a file of trusted certificates.
     """
     fault = _tls_fault(error)
@@ -157,7 +158,7 @@ def tls_advice(error: Exception, variable: str) -> str | None:
 
 
 def _tls_fault(error: object) -> ssl.SSLError | None:
-    """Return the TLS error among an error's causes. Some libraries store causes in an error's arguments."""
+    """Return the TLS error among an error's causes, or None. Some libraries store causes in an error's arguments."""
     if not isinstance(error, Exception) or isinstance(error, ssl.SSLError):
         return error if isinstance(error, ssl.SSLError) else None
     causes = (error.__cause__, error.__context__, *error.args)

@@ -1,7 +1,7 @@
 """Estimate how many tokens an image costs, by the rules that model providers publish.
 
 A rule is included only if it is fully published and depends only on what is sent. In all other cases the functions
-return None, and the usage reported with each reply is the only source.
+return None, and the number of tokens is known only from the usage that servers report.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ _PER_PATCH = {"gpt-4.1-mini": 1.62, "gpt-4.1-nano": 2.46, "o4-mini": 1.72, "gpt-
 
 
 def openai_tokens(model: str, width: int, height: int) -> int | None:
-    """Return the tokens of an image for the OpenAI models that count patches of 32 x 32 pixels, or None for other
-    models.
+    """Return the number of tokens of an image for OpenAI models that count patches of 32 x 32 pixels, or None for
+    other models.
 
     An image of more than 1536 patches is downscaled until it has at most 1536, and so that at least one side is a whole
     number of patches. Models that count tiles are not covered: their cost depends on `detail`, which the server chooses
@@ -45,10 +45,10 @@ def openai_tokens(model: str, width: int, height: int) -> int | None:
 
 
 def anthropic_tokens(width: int, height: int) -> int | None:
-    """Return the tokens of an image for Claude: about one per 750 pixels (Anthropic, guide "Vision").
+    """Return the number of tokens of an image for Claude: about one per 750 pixels (Anthropic, guide "Vision").
 
-    Returns None for images with a side above 1568 pixels or above 1600 tokens: older models downscale them first, newer
-    models do not.
+    Returns None for images with a side above 1568 pixels or more than 1600 tokens, because older models downscale them
+    first and newer models do not.
 
     Examples:
         >>> anthropic_tokens(640, 360)
@@ -59,10 +59,11 @@ def anthropic_tokens(width: int, height: int) -> int | None:
 
 
 def gemini_tokens(model: str, width: int, height: int) -> int | None:
-    """Return the tokens of an image for Gemini 2: 258 up to 384 pixels per side (Google, guide "Understand tokens").
+    """Return the number of tokens of an image for Gemini 2: 258 if no side is longer than 384 pixels.
 
-    Returns None for larger images. Google publishes two rules for cutting them into tiles, and the rules disagree: an
-    image of 640 x 360 pixels is one tile by one rule and six by the other.
+    The source is Google's guide "Understand tokens". Returns None for other models and for larger images. Google
+    publishes two rules for cutting larger images into tiles, and the rules disagree: an image of 640 x 360 pixels is
+    one tile by one rule and six by the other.
 
     Examples:
         >>> gemini_tokens("gemini-2.0-flash-001", 384, 216)

@@ -1,4 +1,4 @@
-"""API keys: read them from the environment, and remove them from all messages."""
+"""Read API keys from environment variables, and remove them from messages."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import os
 from spotball_adapters.providers.protocol import PermanentError
 
 HIDDEN = "[key]"
-"""The text that replaces a key."""
+"""The text that replaces a key in messages."""
 
 
 def key_from(variable: str) -> str | None:
-    """Return a key from the environment, or None if it is empty or not set.
+    """Return the API key in an environment variable, or None if the variable is empty or not set.
 
     Raises:
         PermanentError: if the key contains a character that an HTTP header cannot hold.
@@ -24,12 +24,12 @@ def key_from(variable: str) -> str | None:
 
 
 def missing(variable: str, provider: str) -> PermanentError:
-    """Return the error for a key that is not set. It is raised at the first request, so a dry run needs no key."""
+    """Return the error for a key that is not set. Providers raise it before the first request, not in a dry run."""
     return PermanentError(f"{provider} needs a key. Set the environment variable {variable}")
 
 
 def hidden(text: str, key: str | None) -> str:
-    """Return the text with the key replaced.
+    """Return the text with each occurrence of the key replaced by `HIDDEN`.
 
     Examples:
         >>> hidden("no such key: sk-123", "sk-123")

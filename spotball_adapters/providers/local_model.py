@@ -26,7 +26,7 @@ def picked_device() -> str:
 
 
 def device_name(device: str) -> str:
-    """Return a device's name: the model of the GPU, or the name of the device itself."""
+    """Return a device's name: the GPU model for `cuda`, otherwise the name unchanged."""
     import torch
 
     return torch.cuda.get_device_name(device) if device == "cuda" else device
@@ -37,10 +37,10 @@ class LocalModel:
     """A loaded model with its processor.
 
     Attributes:
-        name: the folder or the Hugging Face Hub name that it was loaded from.
+        name: the folder or the Hugging Face Hub name that the model was loaded from.
         device: the device that holds the model.
         model: a model of the transformers library.
-        processor: turns messages and images into the model's inputs.
+        processor: the model's processor, which turns messages and images into model inputs.
     """
 
     name: str
@@ -85,14 +85,14 @@ class LocalModel:
         return inputs.to(device=self.device, dtype=self.model.dtype)
 
     def text(self, tokens: Sequence[int]) -> str:
-        """Return tokens as text, without special tokens."""
+        """Decode token IDs to text, without special tokens."""
         decoded: str = self.processor.tokenizer.decode(
             tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False
         )
         return decoded
 
     def release(self) -> None:
-        """Free the memory."""
+        """Free the memory of the model and the processor."""
         import torch
 
         self.model = self.processor = None
@@ -102,11 +102,11 @@ class LocalModel:
 
 
 def loaded(name: str) -> LocalModel:
-    """Load a model onto the fastest device, with 32-bit weights on a CPU and bfloat16 elsewhere.
+    """Load a model onto the fastest device, with 32-bit weights on a CPU and bfloat16 weights on other devices.
 
     Args:
-        name: a folder, or a name on the Hugging Face Hub. The library reads HF_TOKEN, HF_HOME and HF_HUB_OFFLINE from
-            the environment.
+        name: a folder, or a name on the Hugging Face Hub. The transformers library reads HF_TOKEN, HF_HOME and
+            HF_HUB_OFFLINE from the environment.
 
     Raises:
         PermanentError: if the model does not exist, cannot be downloaded, cannot chat about images, or does not fit

@@ -1,7 +1,7 @@
 """Sample many replies from one encoding of the prompt.
 
-The library's `generate` copies the prompt and its image once per reply before the model reads them. Here the model
-reads them once. Its attention cache (keys and values) is then copied, and all replies start from it.
+The method `generate` of transformers copies the prompt and its image once per reply before the model reads them. In
+this module the model reads them once. Its attention cache (keys and values) is then copied for each reply.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class SampledReply:
 
 
 def is_no_memory(error: RuntimeError) -> bool:
-    """Return whether a device ran out of memory. Only CUDA has an error class for it, so the message is checked."""
+    """Return whether the error's message says that a device ran out of memory. Only CUDA has its own error class."""
     return any(words in str(error).lower() for words in _NO_MEMORY)
 
 
@@ -49,7 +49,8 @@ def how_to_sample(model_config: Any, settings: Settings, most: int) -> Any:
         most: the maximum number of tokens per reply if the settings do not set it.
 
     Raises:
-        PermanentError: if the model's config makes a temperature meaningless.
+        PermanentError: if `temperature` or `top_p` is set, but `top_k` is 1 in the model's config, so that they have no
+            effect.
     """
     config = copy.deepcopy(model_config)
     config.num_beams = config.num_return_sequences = 1
@@ -80,7 +81,7 @@ def drawn(
     width: int,
     stopped: Callable[[], bool],
 ) -> tuple[list[SampledReply], int]:
-    """Sample one reply per seed. The prompt is read once.
+    """Sample one reply per seed. The model reads the prompt only once.
 
     Args:
         model: a model of the transformers library.
@@ -88,13 +89,14 @@ def drawn(
         config: the generation config.
         seeds: one seed per reply, each below 2**64, or None for a random seed.
         width: number of replies to generate at a time.
-        stopped: called before each token. Once it returns True, replies end where they are.
+        stopped: called for each token. Once it returns True, generation stops and the replies stay incomplete.
 
     Returns:
-        The replies in the order of the seeds, and the width that fitted into memory (halved until it did).
+        The replies in the order of the seeds, and the number of replies at a time that fitted into memory: `width`, or
+            less if memory was too small.
 
     Raises:
-        NoMemoryError: if memory is too small for one reply.
+        NoMemoryError: if memory is too small even for one reply at a time.
     """
     try:
         sampled: tuple[list[SampledReply], int] = model.generate(
@@ -169,7 +171,7 @@ def _sampled(
     criteria: Any,
     config: Any,
 ) -> list[list[int]]:
-    """Generate `rows` replies at once from the encoded prompt, with the library's own loop."""
+    """Generate `rows` replies at once from the encoded prompt, with transformers' own sampling loop."""
     import torch
 
     # transformers 5.24 renamed the output.
@@ -197,7 +199,7 @@ def _sampled(
 
 
 class _Choice:
-    """Logits processor that leaves one token per row, drawn with the row's own seed and independent of other rows."""
+    """Logits processor that samples one token per row with the row's own seed, and excludes all other tokens."""
 
     def __init__(self, seeds: Sequence[int | None], start: int, steps: int) -> None:
         import torch

@@ -1,7 +1,7 @@
 """Provider `openai`: chat completions and the Responses API, for OpenAI and compatible servers.
 
-With a base URL it reaches vLLM, Ollama, LM Studio, OpenRouter, Gemini's compatible endpoint and other servers that
-implement the protocol. The key is read from OPENAI_API_KEY for all of them. Your own server may not need one.
+With a base URL, it reaches vLLM, Ollama, LM Studio, OpenRouter, Gemini's compatible endpoint and other servers that
+implement the protocol. The API key is read from OPENAI_API_KEY for all servers. Your own server may not need a key.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ _GEMINI = "generativelanguage.googleapis.com"
 _FILTERS = frozenset({"content_filter", "content_policy_violation"})
 
 _REFUSES_SEVERAL, _FAILS_WITH_SEVERAL = frozenset({400, 422}), frozenset({500, 501})
-"""Statuses of servers that reject several samples (Groq, llama.cpp) or fail on them (llama.cpp)."""
+"""HTTP statuses of requests for several samples: rejected (Groq, llama.cpp), and failed (llama.cpp)."""
 
 _REFUSES_CHAT = frozenset({400, 404, 422})
-"""Statuses of servers that reject chat completions for a model."""
+"""HTTP statuses with which servers reject chat completions for a model."""
 
 
 class OpenAI:
@@ -86,7 +86,7 @@ class OpenAI:
         self._worked_with_one = 0
 
     def check(self, settings: Settings) -> None:
-        """Raise an error for values outside the protocol's range. A server may still reject values within it."""
+        """Raise OptionError for settings that the protocol does not allow. A server may reject further settings."""
         check_ranges(settings, self.name, max_temperature=2.0, has_request_fields=True)
         if self._uses_responses:
             check_response_fields(settings)
@@ -99,7 +99,7 @@ class OpenAI:
             )
 
     def image_tokens(self, width: int, height: int) -> int | None:
-        """Return the tokens by OpenAI's published rule, or None if no rule is certain for the model."""
+        """Return the image's number of tokens by OpenAI's published rule, or None for other models and servers."""
         return openai_tokens(self.model, width, height) if self._server.host == _OPENAI else None
 
     def versions(self) -> Mapping[str, str]:
@@ -107,18 +107,18 @@ class OpenAI:
         return self._server.versions()
 
     def ready(self) -> None:
-        """Check that the key is set, if one is needed."""
+        """Check that the API key is set, if the server needs one."""
         if self._keyless:
             raise missing(KEY, self.name)
 
     async def ask(self, request: Request) -> Answer:
-        """Send one request for all samples, or for as many as the server returns.
+        """Send one request for all samples, and return the answer, which may contain fewer replies.
 
-        If a server that has never returned several samples rejects a request for several, with any message, one is
-        requested.
+        If the server rejects a request for several samples, the provider requests one sample instead, provided that the
+        error is about the number of samples or the server has never returned several.
 
         Raises:
-            PermanentError: if the model requires the Responses API, which lacks a setting of the request.
+            PermanentError: if the model requires the Responses API, which does not support a setting of the request.
         """
         self.ready()
         if self._uses_responses:
@@ -224,7 +224,7 @@ class OpenAI:
 
 
 def authorization(base_url: str | None, key: str | None) -> dict[str, str]:
-    """Return the HTTP header with the key, in the form that the server expects.
+    """Return the HTTP header with the key, as the server expects it, or an empty dictionary without a key.
 
     Examples:
         >>> authorization("http://localhost:8000/v1", "sk-1")
@@ -246,5 +246,5 @@ def _names_responses(error: RejectedError) -> bool:
 
 
 def provider(access: Access) -> Provider:
-    """Return the provider (entry point)."""
+    """Create the provider. The entry point `openai` refers to this function."""
     return OpenAI(access)

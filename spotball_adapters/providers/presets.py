@@ -1,4 +1,4 @@
-"""Models and settings of the paper.
+"""The models that the paper tested, and the settings that it used.
 
 The paper sampled each of its four models at temperature 0.6: 50 samples per image with the prompts `base` and `cue`,
 and 20 with `cot`. The published Gemini script, however, sets no temperature.
@@ -17,12 +17,12 @@ SETTINGS = Settings(temperature=0.6)
 
 PROMPTS = ("base", "cue", "cot")
 SAMPLES = (50, 50, 20)
-"""Samples per image, for each of the prompts."""
+"""Number of samples per image for each prompt, in the order of `PROMPTS`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Settings for one model.
+    """The paper's settings for one model.
 
     Attributes:
         respondent: the model's name in the published results.
@@ -42,7 +42,7 @@ class Preset:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """Return the equivalent options of `spotball run`.
+        """Return the options of `spotball run` that set these values, as command-line arguments.
 
         Examples:
             >>> print(*PRESETS["gpt"].options[:4])
@@ -67,4 +67,4 @@ _ALL = (
 )
 
 PRESETS: Mapping[str, Preset] = MappingProxyType({preset.respondent: preset for preset in _ALL})
-"""The paper's models, by their names in the published results."""
+"""The settings of the paper's models, by the models' names in the published results."""

@@ -1,6 +1,6 @@
-"""The provider interface: a provider sends an image and a question to a model, and returns its replies.
+"""The provider interface: a provider sends an image and a question to a model, and returns the model's replies.
 
-A provider sends one request and reports the result. The runner decides about retries, concurrency and storage.
+A provider sends single requests and reports their results. The runner handles retries, concurrency and storage.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from spotball_core.gaze.data.stimuli import Stimulus
 
 ENTRY_POINTS = "spotball.providers"
-"""The entry point group of providers. Each entry maps a name to a `ProviderFactory`."""
+"""The entry point group in which packages register providers. Each entry maps a name to a `ProviderFactory`."""
 
 MAX_RESPONSE = 20_000_000
 """The default maximum size of a response, in bytes."""
@@ -25,11 +25,11 @@ Api = Literal["chat", "responses"]
 """The API of an OpenAI-compatible server: chat completions or the Responses API."""
 
 Finish = Literal["stop", "length", "filtered", "refused", "other"]
-"""End of a reply: complete, cut off at the length limit, filtered, declined by the model, or for another reason."""
+"""Why a reply ended: it was complete, reached the length limit, was filtered, the model declined, or another reason."""
 
 
 class RunItem(Protocol):
-    """The subject of a request: a scene or a photo."""
+    """The item that a request asks about: a scene in Spot the Ball, or a photo in a gaze run."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -65,9 +65,9 @@ class Settings:
         top_p: nucleus sampling: the probability mass of the tokens to sample from.
         max_output_tokens: maximum number of tokens per reply.
         seed: random seed.
-        reasoning_effort: how long a reasoning model reasons, in the server's words, such as low or high.
-        extra_body: further fields of each request's body, as JSON values by name. They are stored with the run, so they
-            must not contain secrets.
+        reasoning_effort: how long a reasoning model reasons: a value that the server accepts, such as low or high.
+        extra_body: additional fields of each request's body: a JSON value per field name. They are stored with the
+            run, so they must not contain secrets.
     """
 
     temperature: float | None = None
@@ -78,7 +78,7 @@ class Settings:
     extra_body: Mapping[str, Any] | None = field(default=None, hash=False)
 
     def given(self) -> dict[str, Any]:
-        """Return the settings that are set, by name.
+        """Return the settings that are not None, by name.
 
         Examples:
             >>> Settings(temperature=0.6).given()
@@ -93,7 +93,7 @@ class Request:
     """One question about one image, for one or more samples.
 
     Attributes:
-        scene: the item that the image shows; a `Scene` in Spot the Ball. It is not sent to models. Baselines use it.
+        scene: the item that the image shows; a `Scene` in Spot the Ball. Only baselines use it; models do not get it.
         picture: the image to send. Its data are empty if no message includes the image.
         messages: the conversation so far. The last message is the user's.
         settings: the sampling settings.
@@ -114,7 +114,7 @@ class Reply:
     Attributes:
         text: the unchanged text; empty if the model returned none.
         finish: why the reply ended.
-        finish_said: the reason in the provider's own words.
+        finish_said: the provider's own term for the reason, such as `end_turn`.
     """
 
     text: str
@@ -124,15 +124,15 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The result of one request.
+    """The answer to one request: the replies, and what the provider reports about them.
 
     Attributes:
         replies: at least one reply, in the order of the requested samples. If a server returns too few replies, the
             last samples are missing; the provider then lowers its `max_samples`, and the runner requests the missing
             samples again.
         model: the model version that the provider reports, or None if it reports none.
-        input_tokens: tokens of the whole request, or None if the provider does not count them.
-        output_tokens: tokens of all replies together, or None if the provider does not count them.
+        input_tokens: number of tokens in the request, or None if the provider does not report it.
+        output_tokens: total number of tokens in all replies, or None if the provider does not report it.
         requests: number of HTTP requests sent. It is 2 if the server rejected the first and answered a modified
             one, for example with fewer samples.
     """
@@ -167,7 +167,7 @@ class Provider(Protocol):
         ...
 
     def image_tokens(self, width: int, height: int) -> int | None:
-        """Return the number of tokens of an image with this size in pixels, or None if no rule is published."""
+        """Return the number of tokens that an image of this size (in pixels) costs, or None if it is not known."""
         ...
 
     def versions(self) -> Mapping[str, str]:
@@ -175,7 +175,7 @@ class Provider(Protocol):
         ...
 
     async def ask(self, request: Request) -> Answer:
-        """Send one request.
+        """Send one request, and return the answer.
 
         Raises:
             TransientError: if a retry may succeed.
@@ -191,7 +191,10 @@ class Provider(Protocol):
 
 @runtime_checkable
 class Ready(Protocol):
-    """Optional method of a provider. The runner calls it before it writes anything, unless no requests are left."""
+    """A provider with the optional method `ready`.
+
+    The runner calls this method before it writes anything, unless no requests are left.
+    """
 
     def ready(self) -> None:
         """Check that requests are possible, without sending one.
@@ -204,13 +207,13 @@ class Ready(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Address and settings of a model.
+    """What a provider needs to reach a model: the model's name, the server's address, and limits.
 
     Attributes:
         model: the model's name.
         base_url: the server's address, or None for the provider's default.
-        scenes: all scenes of a Spot the Ball run, for baselines, which answer from them.
-        stimuli: all stimuli of a gaze run, for baselines, which answer from them.
+        scenes: all scenes of a Spot the Ball run. Baselines compute their answers from them.
+        stimuli: all stimuli of a gaze run. Simulated observers compute their answers from them.
         concurrency: maximum number of simultaneous requests.
         timeout: maximum duration of one request in seconds.
         max_response: maximum size of one response in bytes.
@@ -245,7 +248,7 @@ class TransientError(ProviderError):
 
     Attributes:
         status: the HTTP status, or None if there was none.
-        retry_after: seconds to wait, if the server states them.
+        retry_after: seconds to wait before a retry, or None if the server does not state them.
     """
 
     def __init__(self, message: str, *, status: int | None = None, retry_after: float | None = None) -> None:
@@ -259,7 +262,7 @@ class PermanentError(ProviderError):
 
 
 class RefusedError(PermanentError):
-    """A failure that affects only this request, also if it is repeated: a content filter, an image that is too large.
+    """A failure that affects only this request, but every retry of it: a content filter, an image that is too large.
 
-    The runner first sends the other requests, then tries this one again.
+    The runner first sends the other requests, then retries this one.
     """

@@ -6,7 +6,7 @@ from spotball_adapters.providers.protocol import Settings
 from spotball_core.errors import OptionError
 
 _REQUEST_FIELDS = {"reasoning_effort": "--reasoning-effort", "extra_body": "--extra-body"}
-"""Settings that only chat completions support, and their command-line options."""
+"""Settings that only OpenAI-compatible servers support, and their command-line options."""
 
 
 def check_ranges(
@@ -18,7 +18,7 @@ def check_ranges(
         has_request_fields: whether the provider sends `reasoning_effort` and `extra_body`.
 
     Raises:
-        OptionError: if a setting is invalid. The message names the setting.
+        OptionError: if a setting is out of range or not supported. The message names the setting.
 
     Examples:
         >>> check_ranges(Settings(temperature=0.6, top_p=1), "openai", max_temperature=2)
@@ -43,10 +43,10 @@ def check_ranges(
 
 
 def refuse(settings: Settings, *names: str, why: str) -> None:
-    """Raise an error for settings that the provider would ignore.
+    """Raise an error if a setting with one of these names is set, because the provider would ignore it.
 
     Raises:
-        OptionError: if one is set. The message names the first of them.
+        OptionError: if at least one of the settings is set. The message names the first one that is set.
     """
     for name in names:
         if name in settings.given():

@@ -19,10 +19,10 @@ from spotball_adapters.providers.server_messages import (
 from spotball_core.service.json_file import parse_json
 
 ENCODINGS = ("gzip", "deflate")
-"""Accepted compression of responses. A chunk of at most 64 KB expands to at most about 68 MB."""
+"""Accepted content encodings of responses. With them, a chunk of 64 KB expands to at most about 68 MB."""
 
 _MOST_OF_ERROR = 100_000
-"""Maximum number of bytes that are read of an error response."""
+"""Maximum number of bytes that are read from an error response."""
 
 _PASSING = frozenset({408, 409, 425, 429})
 # Codes of permanent errors that come with a temporary status: the account has no money left.
@@ -35,7 +35,7 @@ class RejectedError(PermanentError):
     Attributes:
         status: the HTTP status.
         code: the server's error code; empty if it sends none.
-        field: the invalid part of the request; empty if the server does not name it.
+        field: the name of the request field that is invalid; empty if the server does not name it.
     """
 
     def __init__(self, message: str, *, status: int, code: str = "", field: str = "") -> None:
@@ -56,7 +56,7 @@ class RefusedRequestError(RejectedError, RefusedError):
 
 @dataclass(frozen=True, slots=True)
 class Responses:
-    """Reader of one server's responses.
+    """Read the responses of one server, and create errors that do not contain the key.
 
     Attributes:
         name: the server's name in errors.
@@ -69,10 +69,10 @@ class Responses:
     max_response: int
 
     def start(self, status: int, headers: Mapping[str, str]) -> HttpResponse:
-        """Start a response from its status and headers.
+        """Return a response with this status and these headers. Its body is added afterwards.
 
         Raises:
-            TransientError: if the content encoding was not among the accepted ones.
+            TransientError: if the headers name a content encoding that is not accepted.
         """
         encoding = headers.get("content-encoding", "identity").strip().lower()
         if encoding not in ("identity", *ENCODINGS):
@@ -80,7 +80,7 @@ class Responses:
         return HttpResponse(self, status, headers)
 
     def malformed(self, detail: str) -> TransientError:
-        """Return the error for a body that does not follow the protocol."""
+        """Return the error for a response body that does not follow the protocol."""
         return TransientError(self.clean(f"{self.name}: the response is malformed: {detail}"))
 
     def out_of_time(self, seconds: float) -> TransientError:
@@ -93,7 +93,7 @@ class Responses:
 
 
 class HttpResponse:
-    """One response. Add the parts of its body, then read it."""
+    """One HTTP response. Pass the parts of its body to `add`, then call `read`."""
 
     def __init__(self, responses: Responses, status: int, headers: Mapping[str, str]) -> None:
         self._responses = responses
@@ -106,10 +106,10 @@ class HttpResponse:
         self._content = bytearray()
 
     def add(self, part: bytes) -> bool:
-        """Add a decompressed part of the body, and return whether more is needed. Only the start of an error is read.
+        """Add a decompressed part of the body, and return whether to continue. Of an error, only the start is needed.
 
         Raises:
-            RefusedRequestError: if the body is larger than the limit.
+            RefusedRequestError: if the body of a successful response is larger than the limit.
         """
         self._content += part
         if len(self._content) <= self._most:
@@ -124,9 +124,9 @@ class HttpResponse:
         """Return the JSON object in the body.
 
         Raises:
-            TransientError: if the status is temporary, or the body is not a JSON object.
-            RefusedRequestError: if the status rejects only this request.
-            RejectedError: for any other status that is not a success.
+            TransientError: if the status is a temporary failure such as 429, or the body is not a JSON object.
+            RefusedRequestError: if the server rejects only this request.
+            RejectedError: if the response is any other error, or a redirect.
         """
         content = bytes(self._content)
         try:

@@ -1,7 +1,7 @@
 """Build request bodies for the Responses API, and read their responses. This module does not use HTTP.
 
-Some OpenAI models are not available through chat completions. The API returns one reply per request and does not
-support a seed.
+Some OpenAI models are not available through chat completions. The Responses API returns one reply per request and does
+not support a seed.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _INCOMPLETE: Mapping[str, Finish] = {"max_output_tokens": "length", "content_fil
 
 
 def check_response_fields(settings: Settings) -> None:
-    """Raise an error for a seed, and for fields in `extra_body` that have their own option.
+    """Raise an error for a seed, and for fields in `extra_body` that have their own option or are not supported.
 
     Raises:
-        OptionError: if one is set. The message names the setting or the field.
+        OptionError: if the seed or such a field is set. The message names the setting or the field.
 
     Examples:
         >>> check_response_fields(Settings(extra_body={"input": "?"}))
@@ -57,7 +57,7 @@ def check_response_fields(settings: Settings) -> None:
 def response_body(model: str, request: Request) -> dict[str, Any]:
     """Return the request body for one reply.
 
-    The body asks the server not to store the reply, which is also the default of chat completions.
+    The body asks the server not to store the reply. Chat completions are not stored by default.
     """
     settings = request.settings.given()
     body: dict[str, Any] = {

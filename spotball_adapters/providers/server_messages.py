@@ -1,4 +1,4 @@
-"""Clean up messages and values of servers for errors and for storage."""
+"""Extract error messages, token counts and waiting times from server responses, and clean them up."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 MAX_MESSAGE = 300
-"""Maximum number of characters of a server's message that an error repeats."""
+"""Maximum number of characters that an error message quotes from a server's message."""
 
 
 def shortened(text: str, most: int = MAX_MESSAGE) -> str:
@@ -34,11 +34,11 @@ def writable(text: str) -> str:
 
 
 MOST_TOKENS = 10**9
-"""The largest accepted token count of one request. Larger counts are wrong, and might not fit into a store."""
+"""The largest accepted token count of one request. Larger counts must be wrong, and may not fit into the database."""
 
 
 def count(value: object) -> int | None:
-    """Return a token count of a usage report, or None for any invalid value.
+    """Return the value if it is a valid token count, otherwise None.
 
     Examples:
         >>> count(7), count(None), count("7"), count(10**30)
@@ -48,7 +48,7 @@ def count(value: object) -> int | None:
 
 
 def word(value: object) -> str:
-    """Return a protocol word, such as a finish reason, or an empty string if the value is not text.
+    """Return the value if it is text, such as a finish reason, otherwise an empty string.
 
     Examples:
         >>> word("stop"), word(None), word({"type": "stop"})
@@ -64,9 +64,10 @@ def describe_error(error: Exception) -> str:
 
 
 def error_of(body: Any) -> tuple[str, str, str]:
-    """Return message, code and field of a server's error. Missing parts are empty.
+    """Return the message, the code and the invalid field of a server's error. Missing values are empty strings.
 
-    Servers of the same protocol format errors differently: an object, a plain text, a list of one object, or `detail`.
+    Servers of the same protocol format errors differently: as an object, as a string, as a list with one object, or
+    with the message in the key `detail`.
 
     Examples:
         >>> error_of({"error": {"message": "No such model", "code": "model_not_found", "param": None}})
@@ -90,7 +91,7 @@ def error_of(body: Any) -> tuple[str, str, str]:
 
 
 _EVERY_REQUEST = ("api key", "api_key", "credit", "billing", "quota")
-"""Words in messages about the account. Some services send them with the status of a rejected request."""
+"""Words in messages about the account. They concern every request, although the status may reject only one request."""
 
 _SETTINGS = frozenset({"model", "n", "temperature", "top_p", "seed", "max_tokens", "max_completion_tokens"})
 
@@ -101,7 +102,7 @@ def about_one_request(status: int, message: str, field: str) -> bool:
     Args:
         status: the HTTP status.
         message: the server's message.
-        field: the part of the request that the server names; empty if it names none.
+        field: the request field that the server names as invalid; empty if it names none.
 
     Examples:
         >>> about_one_request(400, "The image is too large", ""), about_one_request(401, "Unknown key", "")
@@ -118,11 +119,11 @@ def about_one_request(status: int, message: str, field: str) -> bool:
 
 
 _NO_IMAGES = ("image input is not supported", "missing data required for image input")
-"""Messages of llama.cpp and of Ollama."""
+"""Messages with which llama.cpp and Ollama report that a model cannot read images."""
 
 
 def cannot_read_images(message: str) -> bool:
-    """Return whether a server reports that its model cannot read images. Such errors come with a temporary status.
+    """Return whether a server reports that its model cannot read images. Such errors have a temporary status.
 
     Examples:
         >>> cannot_read_images("image input is not supported - hint: you may need to provide the mmproj")
@@ -132,7 +133,7 @@ def cannot_read_images(message: str) -> bool:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds to wait, from `retry-after-ms` or `retry-after`, or None if neither is readable.
+    """Return the seconds to wait, from the header `retry-after-ms` or `retry-after`, or None if neither is valid.
 
     Examples:
         >>> retry_after({"retry-after": "7"}), retry_after({"retry-after-ms": "250"}), retry_after({})
@@ -155,7 +156,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def retry_delay(body: Any) -> float | None:
-    """Return the seconds to wait, from `retryDelay` in the details of a Google error, or None.
+    """Return the seconds to wait, from `retryDelay` in the details of a Google error, or None if there is none.
 
     Examples:
         >>> retry_delay({"error": {"code": 429, "details": [{"@type": "RetryInfo", "retryDelay": "34s"}]}})

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from spotball_adapters.providers.local_model import LocalModel
 
 MAX_SAMPLES = 50
-"""Samples per request: the largest number per image in the published study, so each image is encoded once.
+"""Maximum number of samples per request: the most per image in the published study, so each image is encoded once.
 
 If memory cannot hold that many replies at a time, they are generated in smaller batches from the same encoding.
 """
 
 MAX_OUTPUT_TOKENS = 1024
-"""Maximum reply length in tokens if the settings do not set it. Models default to 20 tokens, or to as many as fit."""
+"""Maximum reply length in tokens if the settings do not set it. Most models default to 20 tokens or no limit."""
 
 _MODULES = {"torch": "torch", "transformers": "transformers", "pillow": "PIL"}
 
@@ -36,8 +36,8 @@ class Transformers:
 
     Requests are answered one at a time, in a thread; further requests wait. The first request loads the model. With a
     seed, a reply depends only on the seed, the image, the messages and the sample's number: samples differ from each
-    other and from image to image, and repeated requests return the same replies. A setting of None keeps the model's
-    own value: `generation_config.json` says whether and how it samples.
+    other and from image to image, and repeated requests return the same replies. A setting of None keeps the value in
+    the model's `generation_config.json`, which says whether and how the model samples.
 
     At temperature 0 the model always takes the most likely token. The reply is then generated once and used for all
     samples.
@@ -62,11 +62,11 @@ class Transformers:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=self.name)
 
     def check(self, settings: Settings) -> None:
-        """Raise an error for values that are out of range. All settings are supported."""
+        """Raise OptionError for values out of range, and for `reasoning_effort` and `extra_body`."""
         check_ranges(settings, self.name, max_temperature=100.0)
 
     def image_tokens(self, width: int, height: int) -> int | None:
-        """Return None: the number depends on the model, and local tokens cost nothing."""
+        """Return None, because the number depends on the model, and local tokens cost nothing."""
         return None
 
     def versions(self) -> Mapping[str, str]:
@@ -79,7 +79,8 @@ class Transformers:
         """Generate all replies of a request from one encoding of its image and messages.
 
         Raises:
-            PermanentError: if the model cannot be loaded, rejects the messages, or needs too much memory.
+            PermanentError: if the model cannot be loaded, rejects the messages, or needs too much memory, or if the
+                provider is closed before the replies are complete.
         """
         left = threading.Event()
         try:
@@ -88,7 +89,7 @@ class Transformers:
             left.set()
 
     async def close(self) -> None:
-        """Stop the generation in progress, and free the model."""
+        """Stop the generation in progress, and free the model's memory."""
         self._closed.set()
         await asyncio.to_thread(self._thread.shutdown, cancel_futures=True)
         if self._local is not None:
@@ -139,12 +140,15 @@ class Transformers:
 
 
 def provider(access: Access) -> Provider:
-    """Return the provider (entry point)."""
+    """Create the provider. The entry point `transformers` refers to this function."""
     return Transformers(access)
 
 
 def _seed(request: Request, sample: int) -> int | None:
-    """Return a sample's own seed. It depends on the image, so that replies to different images are independent."""
+    """Return the seed of one sample, or None if the settings have no seed.
+
+    The seed depends on the image, so replies to different images are independent.
+    """
     if request.settings.seed is None:
         return None
     turns = [(message.role, message.text, message.picture) for message in request.messages]

@@ -1,8 +1,8 @@
-"""Draw synthetic pictures of a person who looks at one of several objects on a table. They are not photorealistic.
+"""Draw synthetic pictures of a person who looks at an object on a table. The pictures are not photorealistic.
 
 The head is an ellipsoid with hair, ears, brows, nose and mouth that turn with it. Each iris turns separately, so head
-and eyes can point in different directions. The head is about twice as large as a real one, so that the eyes are visible
-in a small picture.
+and eyes can point in different directions. The head is about twice as large as a real head, so that the eyes are
+visible in a small picture.
 """
 
 from __future__ import annotations
@@ -36,10 +36,12 @@ Color = tuple[int, int, int]
 Box = tuple[float, float, float, float]
 
 NOD: Final = 0.6
-"""The head's pitch as a fraction of the way down to the table. The eyes do the rest."""
+"""The head's pitch as a fraction of the pitch to its target on the table. The eyes turn further down than the head."""
 
 WOBBLE: Final = {"natural": math.radians(4), "controlled": math.radians(1.5)}
-"""Standard deviation of the head's yaw and pitch around the intended direction, in radians."""
+"""Standard deviation of the head's yaw and pitch around the intended direction, in radians, for stimuli without a head
+target ("natural") and with a head target ("controlled").
+"""
 
 THINGS: Final[dict[str, tuple[str, Color]]] = {
     "red ball": ("ball", (204, 44, 44)),
@@ -54,7 +56,7 @@ THINGS: Final[dict[str, tuple[str, Color]]] = {
     "white cup": ("cup", (244, 244, 240)),
     "black ball": ("ball", (30, 30, 34)),
 }
-"""Objects that may stand on the table: shape and color."""
+"""Shape and color of each object that may stand on the table, by the object's name."""
 
 _SKIN: Final[tuple[Color, ...]] = ((244, 208, 177), (224, 172, 132), (187, 126, 84), (141, 85, 51), (102, 66, 44))
 _HAIR: Final[tuple[Color, ...]] = ((38, 30, 28), (74, 50, 36), (120, 80, 48), (196, 160, 96), (128, 124, 120))
@@ -72,7 +74,7 @@ _FINER: Final = 4
 _SKULL, _SKULL_RADII = (0.0, -0.035, -0.17), (0.2, 0.26, 0.2)
 _HAIR_AT, _HAIR_RADII = (0.0, 0.03, -0.215), (0.22, 0.25, 0.22)
 _EYE, _BALL = 0.086, 0.075
-"""Horizontal distance of an eye from the middle, and the radius of the eyeball."""
+"""Horizontal distance of an eye from the middle of the head, and the radius of the eyeball."""
 _OPENING = (0.068, 0.043)
 _IRIS_RADIUS, _PUPIL_RADIUS = 0.034, 0.016
 _THING = (0.045, 0.12)
@@ -81,14 +83,14 @@ _THING = (0.045, 0.12)
 
 @dataclass(frozen=True, slots=True)
 class PhotoLook:
-    """Differences between pictures of the same stimulus.
+    """Everything in a picture that the stimulus does not determine.
 
     Attributes:
         colors: colors of skin, hair, iris, shirt, wall and table.
         azimuth: offset of the camera's azimuth, in radians.
         elevation: offset of the camera's elevation, in radians.
-        zoom: zoom of the camera.
-        shift: shift of the camera.
+        zoom: magnification; 1 is the default view.
+        shift: shift of the view to the right and down, as fractions of the picture.
         wobble: offset of the head's yaw and pitch, in standard deviations.
     """
 
@@ -102,12 +104,12 @@ class PhotoLook:
 
 @dataclass(frozen=True, slots=True)
 class DrawnPhoto:
-    """A picture with the positions of things in it, as fractions of width and height.
+    """A picture, with the positions of objects and head as fractions of its width and height.
 
     Attributes:
         image: a square image in RGB.
-        points: the foot of each object, where a gaze at it ends.
-        face: the head's box.
+        points: the lower end of each object. The person looks at this point of the target.
+        face: the bounding box of the head.
     """
 
     image: Image
@@ -116,7 +118,7 @@ class DrawnPhoto:
 
 
 def drawn_look(generator: np.random.Generator) -> PhotoLook:
-    """Return a random look."""
+    """Return random values for everything that the stimulus does not determine."""
     palettes = (_SKIN, _HAIR, _IRIS, _SHIRT, _WALL, _WOOD)
     skin, hair, iris, shirt, wall, wood = (palette[generator.integers(len(palette))] for palette in palettes)
     normal = generator.standard_normal(6)
@@ -131,12 +133,12 @@ def drawn_look(generator: np.random.Generator) -> PhotoLook:
 
 
 def gaze_of(stimulus: Stimulus) -> Direction:
-    """Return the direction of the eyes."""
+    """Return the direction from the eyes to the gaze target."""
     return direction_to(object_at(stimulus.gaze, len(stimulus.objects), stimulus.proximity))
 
 
 def head_of(stimulus: Stimulus, wobble: tuple[float, float] = (0.0, 0.0)) -> Direction:
-    """Return the direction of the head: towards its target, or partly towards the gaze target if it has none.
+    """Return the direction of the head: towards the head target, or, if there is none, partly towards the gaze target.
 
     Args:
         stimulus: a stimulus with or without a head target.
@@ -152,7 +154,7 @@ def head_of(stimulus: Stimulus, wobble: tuple[float, float] = (0.0, 0.0)) -> Dir
 
 
 def draw(stimulus: Stimulus, look: PhotoLook, size: int) -> DrawnPhoto:
-    """Draw a picture of a stimulus.
+    """Draw a picture of a stimulus, and return it with the positions of the objects and the head.
 
     Args:
         stimulus: a stimulus whose objects are in THINGS.
@@ -160,7 +162,7 @@ def draw(stimulus: Stimulus, look: PhotoLook, size: int) -> DrawnPhoto:
         size: side length in pixels.
 
     Raises:
-        OptionError: if an object cannot be drawn.
+        OptionError: if an object is not in THINGS.
         MissingExtraError: if Pillow is not installed.
     """
     try:
@@ -186,7 +188,7 @@ def draw(stimulus: Stimulus, look: PhotoLook, size: int) -> DrawnPhoto:
 
 
 class _Pen:
-    """Draws the view of a camera onto a supersampled picture."""
+    """Draw what a camera sees onto a supersampled picture."""
 
     def __init__(self, image: Image, camera: Camera) -> None:
         from PIL import ImageDraw
@@ -195,11 +197,11 @@ class _Pen:
         self._draw = ImageDraw.Draw(image)
 
     def shape(self, corners: ArrayLike, color: Color) -> None:
-        """Draw a polygon in space, shape (n, 3)."""
+        """Draw a polygon whose corners are points in space, shape (n, 3)."""
         self.area(self.camera.seen(corners), color)
 
     def area(self, corners: FloatArray, color: Color) -> None:
-        """Draw a polygon in fractions of the picture, shape (n, 2)."""
+        """Draw a polygon whose corners are fractions of the picture's width and height, shape (n, 2)."""
         self._draw.polygon(self._pixels(corners), fill=color)
 
     def within(self, corners: FloatArray, color: Color, *windows: FloatArray) -> None:
@@ -227,7 +229,7 @@ def _draw_head(pen: _Pen, head: Direction, gaze: Direction, look: PhotoLook) -> 
         return camera.seen(np.array(points) @ turn.T)
 
     def disc(middle: tuple[float, float, float], wide: float, high: float) -> FloatArray:
-        """Return a flat ellipse that faces in the direction of the head."""
+        """Return the picture coordinates of a flat ellipse that faces in the direction of the head."""
         return at(*((middle[0] + wide * cos, middle[1] + high * sin, middle[2]) for cos, sin in _CIRCLE))
 
     skull = _ellipsoid(camera, turn @ _SKULL, _SKULL_RADII, turn)
@@ -268,7 +270,7 @@ _CIRCLE: Final = [(math.cos(math.tau * (i + 0.5) / 24), math.sin(math.tau * (i +
 def _ellipsoid(
     camera: Camera, middle: ArrayLike, radii: tuple[float, float, float], turn: FloatArray | None = None
 ) -> FloatArray:
-    """Return the outline of an ellipsoid, which is an ellipse because it is the image of a ball under a linear map."""
+    """Return the picture coordinates of an ellipsoid's outline. The outline of a linearly mapped ball is an ellipse."""
     axes = (np.eye(3) if turn is None else turn) * radii
     flat = camera.axes[:2] @ axes
     # flat @ flat.T describes the ellipse. Any square root of it maps the unit circle to the outline.

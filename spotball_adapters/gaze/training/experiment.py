@@ -1,4 +1,4 @@
-"""Run a training experiment in a folder: its pictures, one run per set and seed, and the results.
+"""Run a training experiment in a folder: create its pictures, and execute one run per training set and seed.
 
 A run's folder exists only after the run has finished, and finished runs are not repeated.
 """
@@ -50,7 +50,7 @@ RUN: Final = "run.json"
 MODEL: Final = "model.pt"
 TRIALS: Final = "trials.csv"
 BEFORE: Final = "before"
-"""The respondent's name of a pretrained model before training."""
+"""The respondent name of a pretrained model that is tested before training."""
 
 _TRAIN_AGAIN: Final = "Remove the run's folder to train it again"
 _ANOTHER_FOLDER: Final = "Restore the file, or name another folder with --out"
@@ -60,13 +60,13 @@ _PACKAGES: Final = ("spotball-core", "torch", "numpy", "pillow")
 
 @dataclass(frozen=True)
 class TrainingSource:
-    """Inputs of an experiment that its settings do not contain.
+    """Input files and stimuli of an experiment that its settings do not contain.
 
     Attributes:
-        checkpoint: weights of GazeLLE's decoder, or None for the small network.
+        checkpoint: file with the weights of GazeLLE's decoder, or None for the small network.
         photos: stimuli of photos, or None for synthetic pictures.
-        images: folder that the photos' paths are relative to.
-        faces: boxes of heads on photos.
+        images: folder that the photos' paths are relative to, or None for synthetic pictures.
+        faces: boxes of the heads in photos by stimulus ID, or None if all boxes are unknown.
     """
 
     checkpoint: Path | None = None
@@ -77,7 +77,7 @@ class TrainingSource:
 
 @dataclass(frozen=True)
 class Task:
-    """One run of an experiment.
+    """One run of an experiment, with everything that the run needs.
 
     Attributes:
         name: name of the run and of its respondent.
@@ -85,8 +85,8 @@ class Task:
         seed: seed of the run.
         out: folder of the experiment.
         settings: settings of the experiment.
-        checkpoint: weights of GazeLLE's decoder.
-        images: folder that photos' paths are relative to, or None for synthetic pictures.
+        checkpoint: file with the weights of GazeLLE's decoder, or None for the small network.
+        images: folder that the photos' paths are relative to, or None for synthetic pictures.
         device: the PyTorch device.
     """
 
@@ -104,8 +104,9 @@ def prepare(settings: TrainingSettings, source: TrainingSource, out: Path, *, jo
     """Create an experiment's folder with its pictures, or check that an existing folder holds the same experiment.
 
     Raises:
-        OptionError: if the folder holds another experiment or anything else, or if photos cannot be used.
-        InputError: if its experiment.json is invalid.
+        OptionError: if the folder contains an experiment with other settings or other files, or if there are too few
+            photos or an object in a photo has no position.
+        InputError: if the folder's experiment.json is invalid.
     """
     if (out / SETTINGS).exists():
         _check_same(settings, out)
@@ -127,7 +128,7 @@ def prepare(settings: TrainingSettings, source: TrainingSource, out: Path, *, jo
 
 
 def tasks(settings: TrainingSettings, source: TrainingSource, out: Path, device: str) -> list[Task]:
-    """Return every run of an experiment: each set with each seed, and the pretrained model before training."""
+    """Return all runs of an experiment: one per training set and seed, and for GazeLLE a test before training."""
     sets = (AGREE, DISAGREE) if source.photos is None else (PHOTOS,)
     runs: list[tuple[str, str | None, int]] = [(BEFORE, None, settings.seed)] if settings.model == "gazelle" else []
     runs += [
@@ -144,7 +145,7 @@ def run_all(all_tasks: list[Task], *, jobs: int, on_progress: Callable[[Run], No
 
     Args:
         all_tasks: the runs.
-        jobs: number of processes.
+        jobs: number of parallel processes.
         on_progress: called with each new run when it is finished.
 
     Returns:
@@ -167,7 +168,7 @@ def all_trials(all_tasks: list[Task]) -> Trials:
 
 
 def do(task: Task) -> Run:
-    """Execute a run: train, test, and write its folder, completely or not at all."""
+    """Train and test a model, and return the run's record. The run's folder is written completely or not at all."""
     import torch
 
     from spotball_adapters.gaze.training.loop import GazeModel, PictureTensors, in_memory, predicted, train
@@ -210,7 +211,7 @@ def do(task: Task) -> Run:
 
 
 def read_run(path: Path) -> Run:
-    """Read the result of a run. Raise InputError if it is damaged."""
+    """Read the record of a run. Raise InputError if the file is missing or invalid."""
     try:
         text = path.read_text(encoding="utf-8")
         parse_json(text)

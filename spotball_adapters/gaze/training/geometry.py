@@ -5,15 +5,16 @@ it, y up, and z from the face to the table and on to the front camera. The table
 Objects stand in a row at $z = 0.8$, centered at $x = 0$.
 
 A direction has a yaw $\psi$ towards +x and a pitch $\theta$ downwards: the unit vector
-$(\sin\psi \cos\theta, -\sin\theta, \cos\psi \cos\theta)$. From the origin, its ray meets the table at
+$(\sin\psi \cos\theta, -\sin\theta, \cos\psi \cos\theta)$. The ray from the origin in this direction meets the table at
 
 $$(x, z) = \frac{h}{\tan\theta} (\sin\psi, \cos\psi),$$
 
-and the direction of a place on the table is $\psi = \mathrm{atan2}(x, z)$ and
+and the direction from the origin to the point $(x, z)$ on the table is $\psi = \mathrm{atan2}(x, z)$ and
 $\theta = \mathrm{atan2}(h, \sqrt{x^2 + z^2})$.
 
-Two examples: $\psi = 0, \theta = 45^\circ$ meets the table at $(0, 0.5)$. $\psi = 30^\circ, \tan\theta = 5/8$ has
-the reach $0.5 / (5/8) = 0.8$ and meets the table at $(0.4, 0.4\sqrt 3)$.
+Two examples: the ray with $\psi = 0, \theta = 45^\circ$ meets the table at $(0, 0.5)$. The ray with
+$\psi = 30^\circ, \tan\theta = 5/8$ has the horizontal length $0.5 / (5/8) = 0.8$ and meets the table at
+$(0.4, 0.4\sqrt 3)$.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ TABLE: Final = 0.5
 """Distance of the table below the eyes."""
 
 AWAY: Final = 0.8
-"""Distance of the row of objects from the face."""
+"""Horizontal distance of the row of objects from the face."""
 
 SPACING: Final = {1: 0.24, 2: 0.18, 3: 0.12}
-"""Distance between neighboring objects, by proximity."""
+"""Distance between neighboring objects, by proximity level."""
 
 AZIMUTH: Final[dict[View, float]] = {"front": 0.0, "left": math.radians(35), "right": math.radians(-35)}
-"""Azimuth of the camera towards +x, by view. From +x, the camera sees more of the person's left side."""
+"""Azimuth of the camera towards +x in radians, by view. From +x, the camera sees more of the person's left side."""
 
 ELEVATION: Final = math.radians(15)
 """Elevation of the camera above the horizon, in radians."""
@@ -48,12 +49,12 @@ ACROSS: Final = 1.35
 """Width and height of the area that a picture shows."""
 
 MIDDLE: Final = (0.0, -0.17, 0.4)
-"""The point in the center of a picture."""
+"""The point (x, y, z) that appears in the center of a picture."""
 
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """Direction of a head or of eyes, in radians.
+    """Direction of a head or of eyes, as two angles in radians.
 
     Attributes:
         yaw: angle towards +x.
@@ -71,7 +72,7 @@ class Direction:
 
     @property
     def rotation(self) -> FloatArray:
-        """Return the rotation that turns the z axis to this direction without tilting, shape (3, 3)."""
+        """Return the matrix that rotates the z axis to this direction without tilting the head, shape (3, 3)."""
         right = np.array([math.cos(self.yaw), 0.0, -math.sin(self.yaw)])
         return np.column_stack([right, np.cross(self.vector, right), self.vector])
 
@@ -82,7 +83,7 @@ def object_at(place: int, n_objects: int, proximity: int) -> float:
     Args:
         place: index of the object, from 0, from the left as the front camera sees it.
         n_objects: number of objects in the row.
-        proximity: 1 to 3.
+        proximity: proximity level from 1 to 3; 3 is the closest spacing.
 
     Examples:
         >>> [round(object_at(place, 4, 1), 2) for place in range(4)]
@@ -92,7 +93,7 @@ def object_at(place: int, n_objects: int, proximity: int) -> float:
 
 
 def direction_to(x: float, z: float = AWAY) -> Direction:
-    """Return the direction from between the eyes to a place on the table.
+    """Return the direction from the point between the eyes to the point (x, z) on the table.
 
     Examples:
         >>> direction = direction_to(0.0, 0.5)
@@ -103,7 +104,7 @@ def direction_to(x: float, z: float = AWAY) -> Direction:
 
 
 def meets_table(direction: Direction) -> tuple[float, float]:
-    """Return x and z of the point where a ray from between the eyes meets the table.
+    """Return x and z of the point where the ray from between the eyes in this direction meets the table.
 
     Raises:
         OptionError: if the direction does not point downwards.
@@ -139,16 +140,16 @@ class Camera:
 
     @property
     def axes(self) -> FloatArray:
-        """Return the directions right, up and towards the camera as rows, shape (3, 3)."""
+        """Return the unit vectors to the right, up and towards the camera as rows, shape (3, 3)."""
         sin, cos = math.sin(self.azimuth), math.cos(self.azimuth)
         low, high = math.cos(self.elevation), math.sin(self.elevation)
         return np.array([[cos, 0.0, -sin], [-high * sin, low, -high * cos], [low * sin, high, low * cos]])
 
     def seen(self, points: ArrayLike) -> FloatArray:
-        """Return the picture coordinates of points.
+        """Return the picture coordinates of points in space.
 
         Args:
-            points: shape (..., 3).
+            points: coordinates x, y, z, shape (..., 3).
 
         Returns:
             Fractions of width and height from the upper left corner, shape (..., 2).
@@ -157,5 +158,5 @@ class Camera:
         return np.asarray(0.5 + np.asarray(self.shift) + right_up * [1, -1] * (self.zoom / ACROSS))
 
     def nearness(self, points: ArrayLike) -> FloatArray:
-        """Return the nearness of points to the camera, shape (...)."""
+        """Return how near points are to the camera (larger is nearer), shape (...)."""
         return np.asarray(np.asarray(points, dtype=float) @ self.axes[2])

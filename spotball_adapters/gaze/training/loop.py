@@ -1,10 +1,10 @@
 r"""Training loop: train a heatmap model to predict the gaze target from a picture and the head's box.
 
-Let $p_i$ be the share of cell $i$ in a heatmap, $d_i$ the distance of the cell's center from the gaze target as a
-fraction of the picture's side, and $q_i \propto \exp(-d_i^2 / 2 \sigma^2)$. Training minimizes the cross-entropy
-$-\sum_i q_i \ln p_i$ with $\sigma = 3/64$, the value of GazeLLE's own training. The paper's objective is the distance
-between predicted point and target. The point is a heatmap's peak, which has no gradient, so the distance is only
-reported.
+Let $p_i$ be the share of cell $i$ in a heatmap's sum, $d_i$ the distance of the cell's center from the gaze target as a
+fraction of the picture's side, and $q_i \propto \exp(-d_i^2 / 2 \sigma^2)$ with $\sum_i q_i = 1$. Training minimizes
+the cross-entropy $-\sum_i q_i \ln p_i$ with $\sigma = 3/64$, as in the training of GazeLLE. The paper's objective is
+the distance between predicted point and target. The point is a heatmap's peak, which has no gradient, so the distance
+is only reported.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from spotball_core.gaze.data.stimuli import Stimulus
 from spotball_core.gaze.data.trials import Trial
 
 SPREAD: Final = 3 / 64
-"""Standard deviation of the blob around a target, as a fraction of the picture's side."""
+"""Standard deviation of the Gaussian blob around a target, as a fraction of the picture's side."""
 
 _BATCH: Final = 64
-"""Pictures per batch during evaluation."""
+"""Number of pictures per batch during evaluation."""
 
 
 class GazeModel(Protocol):
@@ -38,16 +38,16 @@ class GazeModel(Protocol):
 
     @property
     def size(self) -> tuple[int, int]:
-        """Return height and width of the input pictures."""
+        """Return height and width of the input pictures, in pixels."""
 
     def __call__(self, images: Tensor, faces: Sequence[Box | None]) -> Tensor:
-        """Return heatmaps without negative cells, shape (batch, rows, columns)."""
+        """Return a heatmap without negative cells for each picture, shape (batch, rows, columns)."""
 
     def parameters(self) -> Any:
         """Return the module's parameters. Only those that require a gradient are trained."""
 
     def train(self, mode: bool = True) -> Any:
-        """Set the module's training mode."""
+        """Switch the module to training mode, or to evaluation mode if `mode` is False."""
 
     def to(self, device: str) -> Any:
         """Move the module to a device."""
@@ -61,7 +61,7 @@ class PictureTensors:
         stimuli: the stimulus of each picture.
         images: pictures in half precision, shape (n, 3, height, width).
         faces: boxes of the heads, or None if unknown.
-        targets: gaze targets as fractions, shape (n, 2).
+        targets: x and y of the gaze targets as fractions of width and height, shape (n, 2).
     """
 
     stimuli: tuple[Stimulus, ...]
@@ -71,15 +71,15 @@ class PictureTensors:
 
 
 def in_memory(pictures: PictureSet, size: tuple[int, int]) -> PictureTensors:
-    """Read the pictures of a set.
+    """Read the pictures of a set, and return them as model inputs.
 
     Args:
         pictures: the set.
-        size: height and width after resizing.
+        size: height and width after resizing, in pixels.
 
     Raises:
-        InputError: if a picture cannot be used.
-        OptionError: if the point of an object is unknown.
+        InputError: if a picture is missing or invalid.
+        OptionError: if the position of an object is missing.
     """
     files = Photos(pictures.images, SIZE, None)
     images = torch.stack([loaded(files.path(Photo(stimulus)), size).half() for stimulus in pictures.stimuli])
@@ -89,11 +89,11 @@ def in_memory(pictures: PictureSet, size: tuple[int, int]) -> PictureTensors:
 
 
 def missed(heatmaps: Tensor, targets: Tensor) -> Tensor:
-    """Return the cross-entropy between a Gaussian blob around each target and the heatmap.
+    """Return the cross-entropy between a Gaussian blob around the target and the heatmap, for each picture.
 
     Args:
         heatmaps: heatmaps without negative cells, shape (batch, rows, columns).
-        targets: x and y as fractions, shape (batch, 2).
+        targets: x and y as fractions of width and height, shape (batch, 2).
 
     Returns:
         Cross-entropy in nats, shape (batch,).
@@ -128,7 +128,7 @@ def train(
         schedule: number of epochs, batch size and learning rates.
         seed: seed of the order of pictures and of all other random numbers.
         device: the PyTorch device.
-        on_progress: called with each epoch.
+        on_progress: called with the state before the first epoch and after each epoch.
 
     Returns:
         The state before the first epoch and after each epoch.
@@ -162,7 +162,7 @@ def train(
 
 
 def predicted(model: GazeModel, pictures: PictureTensors, device: str) -> list[Predicted]:
-    """Return the peak of the model's heatmap for each picture."""
+    """Return the predicted gaze point for each picture: the peak of the model's heatmap."""
     model.to(device)
     model.train(False)
     predictions = []

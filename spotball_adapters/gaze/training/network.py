@@ -16,7 +16,7 @@ from torch.nn import functional
 from spotball_adapters.gaze.gazelle import Box
 
 CELLS: Final = 32
-"""Cells per side of a heatmap."""
+"""Number of cells per side of a heatmap."""
 
 HEAD: Final = 40
 """Side length of the cropped head in pixels."""
@@ -28,11 +28,11 @@ _WHOLE: Final[Box] = (0.0, 0.0, 1.0, 1.0)
 
 
 class TwoPaths(nn.Module):
-    """The untrained network.
+    """The network with two paths. It starts with random weights.
 
     Args:
         side: side length of the input pictures in pixels.
-        width: channels of the first layers.
+        width: number of channels in the first layer of each path.
     """
 
     def __init__(self, side: int, width: int = 16) -> None:
@@ -80,7 +80,7 @@ def cut_out(images: Tensor, boxes: Tensor, side: int) -> Tensor:
 
 
 def _path(side: int, width: int, out: int) -> nn.Sequential:
-    """Return three convolutions that each halve the picture, followed by a layer that returns a vector."""
+    """Return three convolutions that each halve the picture's size, and a linear layer with `out` outputs."""
     layers: list[nn.Module] = []
     channels = 3
     for wider in (width, 2 * width, 2 * width):

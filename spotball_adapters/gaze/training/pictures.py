@@ -1,7 +1,9 @@
-"""Picture sets of an experiment: two for training, one for validation, one for testing.
+"""Create and read an experiment's picture sets for training, validation and testing.
 
-Each set is a folder with stimuli.csv, faces.csv and the pictures. `spotball gaze ask` and `spotball gaze predict`
-accept these folders, too.
+Experiments with synthetic pictures have two training sets, and experiments with photos have one.
+
+Each set is a folder with stimuli.csv, faces.csv and, if the pictures are synthetic, the pictures. `spotball gaze ask`
+and `spotball gaze predict` accept these folders, too.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ SHARES: Final = (0.7, 0.15, 0.15)
 """Shares of the photos for training, validation and testing."""
 
 _CHUNK: Final = 64
-"""Pictures per task of a drawing process."""
+"""Number of pictures that a process draws per task."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +44,9 @@ class PictureSet:
     """A set of pictures.
 
     Attributes:
-        stimuli: the stimulus of each picture, with points.
-        images: folder that the paths are relative to.
-        faces: boxes of heads by stimulus, where known.
+        stimuli: the stimulus of each picture, with the positions of its objects.
+        images: folder that the pictures' paths are relative to.
+        faces: boxes of heads by stimulus ID; unknown boxes are missing.
     """
 
     stimuli: tuple[Stimulus, ...]
@@ -54,14 +56,14 @@ class PictureSet:
 
 @dataclass(frozen=True)
 class PhotoPlan:
-    """A picture to draw: its stimulus, and the key that seeds its look."""
+    """A picture to draw: its stimulus, and the key that seeds everything else in the picture."""
 
     stimulus: Stimulus
     key: tuple[str, ...]
 
 
 def training_plans(n: int, seed: int) -> dict[str, list[PhotoPlan]]:
-    """Return the two training sets.
+    """Return the pictures of the two training sets, by name of the set.
 
     `disagree` contains random stimuli of the main study's design, so half of them are incongruent and a quarter
     natural. `agree` contains the same pictures except for the heads: each head points to the gaze target. A difference
@@ -98,14 +100,14 @@ def design_plans() -> list[PhotoPlan]:
 
 
 def draw_set(plans: Sequence[PhotoPlan], folder: Path, *, size: int, seed: int, jobs: int = 1) -> None:
-    """Draw pictures into a folder, with their stimuli.csv and faces.csv.
+    """Draw pictures into a folder, and write their stimuli.csv and faces.csv.
 
     Args:
         plans: the pictures.
         folder: the folder to create. Existing files may be replaced.
         size: side length in pixels.
-        seed: seed of the looks.
-        jobs: number of processes.
+        seed: seed of everything that the stimuli do not determine.
+        jobs: number of parallel processes.
     """
     (folder / "pictures").mkdir(parents=True, exist_ok=True)
     tasks = [_DrawingTask(tuple(plans[i : i + _CHUNK]), folder, size, seed) for i in range(0, len(plans), _CHUNK)]
@@ -119,7 +121,7 @@ def read_set(folder: Path, images: Path | None = None) -> PictureSet:
 
     Args:
         folder: folder with stimuli.csv and faces.csv.
-        images: folder that paths are relative to; by default `folder`.
+        images: folder that the pictures' paths are relative to; by default `folder`.
 
     Raises:
         InputError: if a file is invalid.
@@ -130,16 +132,21 @@ def read_set(folder: Path, images: Path | None = None) -> PictureSet:
 def split_photos(
     stimuli: Sequence[Stimulus], faces: Mapping[str, Box], folder: Path, seed: int
 ) -> Mapping[str, tuple[Stimulus, ...]]:
-    """Split photos at random into training, validation and test sets, separately per condition. Each set gets a folder.
+    """Split photos at random into training, validation and test sets, separately per condition.
+
+    Each set's stimuli and boxes are written to a folder of its own.
 
     Args:
         stimuli: stimuli of the photos. Attention checks are excluded.
-        faces: boxes of heads.
+        faces: boxes of heads by stimulus ID.
         folder: parent of the sets' folders.
         seed: seed of the split.
 
+    Returns:
+        The stimuli by name of the set.
+
     Raises:
-        OptionError: if the point of an object is unknown, or if there are too few photos.
+        OptionError: if the position of an object is missing, or if there are too few photos.
     """
     parts: dict[str, list[Stimulus]] = {PHOTOS: [], VALIDATION: [], TEST: []}
     for condition in CONDITIONS:
@@ -167,7 +174,7 @@ def split_photos(
 
 
 def conditions_of(stimuli: Iterable[Stimulus]) -> list[Condition]:
-    """Return the conditions that occur, in the order of the paper's Table 3."""
+    """Return the conditions that occur among the stimuli, in the order of the paper's Table 3."""
     present = {stimulus.condition for stimulus in stimuli}
     return [condition for condition in ("congruent", "incongruent", "natural") if condition in present]
 
@@ -181,7 +188,7 @@ class _DrawingTask:
 
 
 def _draw_some(task: _DrawingTask) -> list[tuple[Stimulus, Box]]:
-    """Draw some pictures, and return their stimuli (with path and points) and the heads' boxes."""
+    """Draw the pictures of a task, and return their stimuli (with paths and object positions) and the heads' boxes."""
     results = []
     for plan in task.plans:
         look = drawn_look(generator_for(task.seed, *plan.key))
@@ -193,7 +200,7 @@ def _draw_some(task: _DrawingTask) -> list[tuple[Stimulus, Box]]:
 
 
 def _design() -> list[Stimulus]:
-    """Return the main study's design with objects that can be drawn."""
+    """Return the stimuli of the main study's design, with objects from THINGS."""
     names = {f"object {chr(97 + place)}": name for place, name in enumerate(THINGS)}
     return [
         stimulus.model_copy(
@@ -209,7 +216,7 @@ def _design() -> list[Stimulus]:
 
 
 def _picked(n: int, set_name: str, seed: int) -> list[PhotoPlan]:
-    """Return random stimuli of the design. None repeats before all have occurred equally often."""
+    """Return n random stimuli of the design. A stimulus repeats only after all stimuli have occurred equally often."""
     design, generator = _design(), generator_for(seed, "picked", set_name)
     order: list[int] = []
     while len(order) < n:

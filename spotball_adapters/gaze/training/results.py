@@ -1,4 +1,4 @@
-"""Results of an experiment: accuracy by condition over seeds, as numbers, a table and a figure."""
+"""Summarize an experiment's accuracy by condition over seeds, as a report, a table and a figure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from spotball_core.text.numbers import interval, number
 from spotball_core.text.tables import Titled, tables_as_markdown, tables_as_text
 
 ORDER: Final[tuple[Condition, ...]] = ("congruent", "incongruent", "natural")
-"""Column order of the paper's Table 3."""
+"""The conditions in the column order of the paper's Table 3."""
 
 FIGURE: Final = "gaze-training"
 
@@ -38,14 +38,14 @@ _SAID: Final = {
 
 
 class Over(Record):
-    """Mean of a share over seeds, or of a difference of shares.
+    """Summary of a share, or of a difference of two shares, over seeds.
 
     Attributes:
         mean: mean over seeds.
-        sd: standard deviation over seeds (n - 1), or None for one seed.
+        sd: standard deviation over seeds (with n - 1), or None for one seed.
         ci95: Student's 95% confidence interval of the mean, computed on the log-odds scale for shares, or None for one
-            seed or if all seeds are equal.
-        seeds: the value of each seed, in order.
+            seed or if all values are equal.
+        seeds: the value of each seed, in the order of the runs.
     """
 
     mean: float
@@ -55,12 +55,12 @@ class Over(Record):
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Over:
-        """Summarize the shares of the seeds. The interval stays within 0 and 1."""
+        """Summarize shares, one per seed. The confidence interval stays between 0 and 1."""
         return cls._with(values, mean_share(values))
 
     @classmethod
     def of_differences(cls, values: Sequence[float]) -> Over:
-        """Summarize differences of shares of the seeds."""
+        """Summarize differences between two shares, one per seed."""
         estimate = one_sample(values)
         return cls._with(values, estimate.ci95 if estimate else None)
 
@@ -74,7 +74,7 @@ class EpochOver(Record):
     """An epoch, summarized over seeds.
 
     Attributes:
-        epoch: number of the epoch; 0 is before training.
+        epoch: number of the epoch; 0 is the state before training.
         loss: mean training cross-entropy in nats, or None before training.
         distance: mean distance between predicted point and target on the validation pictures, as a fraction of the
             picture's side.
@@ -91,10 +91,10 @@ class SetResult(Record):
     """Result of training on one set.
 
     Attributes:
-        set: name of the set, or `before`.
+        set: name of the training set, or `before` for a pretrained model before training.
         respondents: respondents of the trials, one per seed.
         accuracy: accuracy on the test pictures, by condition.
-        epochs: the epochs of the training.
+        epochs: the state before training and after each epoch.
     """
 
     set: str
@@ -109,11 +109,12 @@ class TrainingReport(Record):
     Attributes:
         settings: the settings.
         sets: the result of training on each set.
-        difference: accuracy after `disagree` minus accuracy after `agree`, seed by seed, or None for other sets.
+        difference: accuracy after training on `disagree` minus accuracy after training on `agree`, paired by seed, by
+            condition, or None for experiments with photos.
         chance: expected accuracy of uniform guessing on the test pictures, by condition.
         n_test: number of test pictures, by condition.
         versions: versions of the packages, and the device.
-        signature: short signature of all numbers.
+        signature: a short text that identifies the versions, the settings and the trials.
     """
 
     schema_version: Literal[1] = 1
@@ -167,12 +168,12 @@ def report_of(settings: TrainingSettings, runs: Sequence[Run], trials: Trials) -
 
 
 def to_text(report: TrainingReport) -> str:
-    """Return the table as text for a terminal."""
+    """Return the table of accuracies as text for a terminal."""
     return tables_as_text([_table(report)], _foot(report), to_terminal=True)
 
 
 def to_markdown(report: TrainingReport) -> str:
-    """Return the table in Markdown."""
+    """Return the table of accuracies in Markdown."""
     return tables_as_markdown([_table(report)], _foot(report))
 
 
@@ -197,7 +198,7 @@ def write_figure(report: TrainingReport, folder: Path) -> None:
 
 
 def training_chart(report: TrainingReport) -> TrendChart:
-    """Return a chart with a panel per set and a line per condition."""
+    """Return a chart of accuracy by epoch, with a panel per training set and a line per condition."""
     panels = []
     for result in report.sets:
         if not result.epochs:

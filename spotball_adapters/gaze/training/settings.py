@@ -1,4 +1,4 @@
-"""Settings of a training experiment, and the record that each run leaves."""
+"""Settings of a training experiment, and the record that each run writes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from spotball_core.schema.record import Record
 
 
 class Schedule(Record):
-    """Training schedule.
+    """Number of epochs, batch size and learning rates of a training run.
 
     Attributes:
         epochs: number of epochs.
-        batch: pictures per step.
+        batch: number of pictures per training step.
         rate: learning rate of the first step.
         last_rate: learning rate of the last step.
     """
@@ -31,14 +31,15 @@ class TrainingSettings(Record):
     Attributes:
         model: `two-paths` or `gazelle`.
         weights: SHA-256 of GazeLLE's checkpoint, or None for a network with random initial weights.
-        backbone: folder or name of GazeLLE's encoder.
+        backbone: folder or Hugging Face Hub name of GazeLLE's encoder, or None for the small network.
         data: `synthetic`, or the SHA-256 of a file of photo stimuli.
         pictures: number of synthetic pictures per training set.
         validation: number of synthetic validation pictures.
         size: side length of a synthetic picture in pixels.
         schedule: the training schedule.
         seeds: number of runs per set.
-        seed: seed of the first run; the others use consecutive seeds. It also determines pictures and splits.
+        seed: seed of the first run; the others use consecutive seeds. It also determines the synthetic pictures and the
+            split of photos.
     """
 
     model: Literal["two-paths", "gazelle"]
@@ -57,7 +58,7 @@ class Epoch(Record):
     """State of a run after an epoch.
 
     Attributes:
-        epoch: number of the epoch; 0 is before training.
+        epoch: number of the epoch; 0 is the state before training.
         rate: learning rate at the end of the epoch, or None before training.
         loss: mean training cross-entropy in nats, or None before training.
         distance: mean distance between predicted point and target on the validation pictures, as a fraction of the
@@ -73,14 +74,14 @@ class Epoch(Record):
 
 
 class Run(Record):
-    """One training run.
+    """Record of one training run.
 
     Attributes:
         name: name of the run and of the respondent of its trials.
         set: the training set, or None for a pretrained model without further training.
         seed: seed of the initial weights and of the order of pictures.
-        epochs: the epochs, from before training to the last.
-        seconds: duration of the training.
+        epochs: the state before training and after each epoch; empty for a run without training.
+        seconds: duration of the training in seconds.
         versions: versions of the packages, and the device.
     """
 

@@ -29,7 +29,7 @@ def record_of(path: Path) -> Path:
 
 
 def write_parse_policy(path: Path, policy: str) -> None:
-    """Write the record of a responses file."""
+    """Write the record of a responses file, with the given parse policy."""
     with replacing(record_of(path)) as beside:
         beside.write_text(json.dumps({_KEY: policy}) + "\n", encoding="utf-8", newline="\n")
 

@@ -48,22 +48,22 @@ def read_counts(
     pixels, or `row` and `col` from 1, or `probabilities` (by label, or one number per cell). `sport` is optional if the
     image id is unique among the scenes. The default of `respondent` is the file's name without its ending, of `prompt`
     `base`, of `kind` `model` (for the respondent `human`: `human`). A cell that is unreadable or outside the grid is an
-    unparsed response. A distribution counts as one answer, in parts. A file extension of an image's id is ignored if
-    the scenes' ids have none. The counts' `warnings` list signs that a file was misread.
+    unparsed response. A distribution counts as one answer, divided among its cells. A file extension of an image's id
+    is ignored if the scenes' ids have none. The counts' `warnings` list signs that a file was misread.
 
-    Files that answer the same image for the same respondent and prompt raise an error, unless they are `responses*`
-    files of one folder, or their sample numbers continue each other.
+    Files that answer the same image for the same respondent and prompt raise an error, unless they are parts of one
+    source (see `spotball_core.counting.pooling`), such as `responses*` files of one folder.
 
     Args:
         responses: paths of JSON Lines, CSV or Parquet files; or a frame; or records.
         scenes: the scenes that the responses refer to, all with the same rows and columns.
-        participants: count participants separately.
-        pool: merge a respondent's answers from files that are independent of each other.
+        participants: whether to count participants separately.
+        pool: whether to merge a respondent's answers from files that are independent of each other.
 
     Raises:
         InputError: for an unknown image, a duplicate (respondent, prompt, image, sample, participant), a negative
-            probability, a wrong sum, or any other problem. It lists file, line, field, the value found and the value
-            expected.
+            probability, probabilities that do not sum to 1, or any other problem in the data. It lists file, line,
+            field, the value found and the value expected.
         OptionError: if the scenes' grids differ in rows or columns.
     """
     reader = Reader(sources_of(responses), scenes, participants)
@@ -76,15 +76,15 @@ def read_counts(
 def read_part(
     sources: Sequence[Source], scenes: Sequence[Scene], *, participants: bool
 ) -> tuple[Counts, pl.DataFrame, pl.DataFrame]:
-    """Count one part of the sources that are scored together, and return what only all parts together can check.
+    """Count a part of the sources, and return what is needed for checks over all parts.
 
     Returns:
         The counts; a table of who answered what: `samples.GIVEN` (and the participant, if requested), the number `n` of
         answers, the columns of `samples.sums`, and whether answers were `nameless`; and the sums of `signs`.
 
     Raises:
-        InputError: in the cases of `read_counts`, for problems within the part.
-        OptionError: in the cases of `read_counts`.
+        InputError: if this part has a problem for which `read_counts` raises an error.
+        OptionError: if the scenes' grids differ in rows or columns.
     """
     reader = Reader(sources, scenes, participants)
     return reader.counts(), reader.across(), reader.sums
@@ -147,7 +147,7 @@ class Reader:
         self.sports_of = sports.filter(several).with_columns(pl.col("sport").list.join(", "))
 
     def counts(self) -> Counts:
-        """Return the counts: who answered what."""
+        """Return how often each respondent named each cell of each image."""
         import polars as pl
 
         # Read one source after the other, because parts of all sources together would fill the memory.
@@ -214,7 +214,7 @@ class Reader:
         return signs.added(tables)
 
     def warnings(self) -> tuple[Problem, ...]:
-        """Return the signs that the sources were misread; call it after counting."""
+        """Return warnings about sources that may have been misread; call it after counting."""
         return warnings_of(self, signs.signs(self.sums, self.known, self.grid))
 
     def check_independent(self) -> None:
@@ -229,7 +229,7 @@ class Reader:
         return given_by(self.grouped_rows, *samples.GIVEN, *self.keys[len(KEYS) :])
 
     def rows_of(self, indices: Iterable[int]) -> pl.LazyFrame:
-        """Return the rows of some sources.
+        """Return the rows of the sources with the given indices.
 
         `_source` is the source's index, `_spread` whether a row is a distribution.
         """
@@ -294,7 +294,7 @@ class Reader:
         return pl.when(extended).then(stem).otherwise("image")
 
     def _problem(self, rows: pl.LazyFrame) -> pl.Expr:
-        """Return a row's first problem as one text of field, found and expected; null if there is none."""
+        """Return a row's first problem, as one text of field, value found and value expected; null without one."""
         import polars as pl
 
         columns = rows.collect_schema().names()
@@ -376,7 +376,7 @@ class Reader:
         return not samples.repeated(self._named(samples.numbered(self.rows_of(sources)))).is_empty()
 
     def _explained(self, faults: list[pl.DataFrame]) -> InputError:
-        """Read again, row by row, and return the location of each problem."""
+        """Check all rows again, and return an error with the location of each problem."""
         import polars as pl
 
         rows = self.identified(self.rows)

@@ -1,4 +1,4 @@
-"""Check that each sample occurs once: from sums if samples are numbered in order, else by comparing rows."""
+"""Check that each sample occurs once: with sums if samples are numbered consecutively, otherwise by comparing rows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def numbered(rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def sums() -> dict[str, pl.Expr]:
-    """Return the sums that groups of rows (with their sample's number as `NUMBER`) carry for `out_of_order`."""
+    """Return expressions for the sums that `out_of_order` needs for groups of rows with a column `NUMBER`."""
     import polars as pl
 
     return {"samples": pl.col("sample").count(), "low": pl.col(NUMBER).min(), "hashes": pl.col(NUMBER).hash().sum()}
@@ -51,7 +51,7 @@ def summed() -> dict[str, pl.Expr]:
 
 
 def out_of_order(groups: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Return the groups whose samples may differ from low, low + 1, ..., high with each number once.
+    """Return the groups whose samples may not be numbered low, low + 1, ..., high with each number once.
 
     If there are as many numbers as from low to high, and their hashes sum to those of low to high, they are these
     numbers, except with a probability of 1 in 2^64. Other groups can be valid: gaps are allowed, and participants that
@@ -59,7 +59,7 @@ def out_of_order(groups: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
     Args:
         groups: groups with the columns of `sums`, and keys filled in.
-        keys: the names of these keys.
+        keys: the columns that identify a group.
 
     Returns:
         The keys of the groups.

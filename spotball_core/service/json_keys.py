@@ -31,8 +31,8 @@ class Keys:
     """The keys of a file's records.
 
     Attributes:
-        shapes: each sequence of keys of a record, in the file's order, and the first line (from 1) that has it.
-        repeated: the problems of records with a repeated key.
+        shapes: each distinct sequence of a record's keys, mapped to the first line (from 1) with this sequence.
+        repeated: the problems found: records with a repeated key.
         n_broken: number of lines that are not JSON.
     """
 

@@ -55,7 +55,8 @@ class HttpError(Exception):
 
 
 class SafeHeaders:
-    """An app that adds `HEADERS` to every response, and forbids storing it unless the response allows it."""
+    """A wrapper of an ASGI app that adds `HEADERS` to every response, and forbids caching unless the response allows
+    it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -76,7 +77,7 @@ class SafeHeaders:
 
 
 def check_origin(headers: Headers, public_host: str | None = None) -> None:
-    """Raise HttpError unless a request that changes data has JSON content and comes from our page.
+    """Raise HttpError unless a request that changes data has JSON content and comes from a page of this server.
 
     A page of another site cannot send JSON without a preflight request, and browsers state a request's origin.
 
@@ -94,7 +95,7 @@ def check_origin(headers: Headers, public_host: str | None = None) -> None:
 
 
 async def read_body(request: Request, most: int) -> bytes:
-    """Return a request's body; raise HttpError if it is too large, or does not arrive."""
+    """Return a request's body; raise HttpError if it is too large or does not arrive in time."""
     if request.headers.get("content-length", "0").isdigit() and int(request.headers.get("content-length", "0")) > most:
         raise HttpError(413, f"more than {most} bytes")
     parts, size = [], 0
@@ -131,15 +132,15 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 def shown(at: socket.socket) -> str:
-    """Return a listening socket's address."""
+    """Return the URL of a listening socket."""
     host, port = at.getsockname()[:2]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def serve_until_ended(config: uvicorn.Config, at: socket.socket, ready: Callable[[], None]) -> None:
-    """Serve until Ctrl-C or SIGTERM, from `ready` on; both end the server in the same way.
+    """Call `ready`, then serve until Ctrl-C or SIGTERM; both end the server in the same way.
 
-    The signal handler only sets a flag. An exception could be lost, because Python drops exceptions in some callbacks.
+    The signal handler sets a flag and raises no exception, because Python drops exceptions in some callbacks.
 
     Args:
         at: a listening socket.

@@ -26,7 +26,7 @@ BASELINE_OF = {
     "truth": "oracle",
     PRIOR: "prior",
 }
-"""The baseline behind each part. The part `people` uses the reference's guesses."""
+"""The baseline that provides each part of the mixture. The part `people` uses the reference's guesses."""
 
 
 def explain(scoring: Scoring, group: Group, *, bootstrap: int = 200, seed: int = 0) -> Mixture:
@@ -45,7 +45,7 @@ def explain(scoring: Scoring, group: Group, *, bootstrap: int = 200, seed: int =
 
     Args:
         scoring: the scored groups.
-        group: one of these groups.
+        group: one of the scored groups.
         bootstrap: number of resamples of images for the weights' intervals; 0 for none.
         seed: seed of the resamples.
 

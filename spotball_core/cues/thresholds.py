@@ -14,13 +14,13 @@ from spotball_core.scoring.groups import Scoring
 from spotball_core.typing import BoolArray, FloatArray
 
 TAUS = np.round(np.arange(0.04, 0.2001, 0.01), 2)
-"""The grid of tau from the paper, in image diagonals."""
+"""The values of tau in the paper, as fractions of the image's diagonal."""
 
 THETAS = np.round(np.arange(0.01, 0.2001, 0.01), 2)
-"""The grid of theta from the paper, in shares of a cell's area."""
+"""The values of theta in the paper, as fractions of a cell's area."""
 
 PLATEAU = 0.01
-"""The plateau is within this share of the objective's maximum."""
+"""Thresholds belong to the plateau if their objective is at most this fraction of the maximum below the maximum."""
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,9 @@ class RecordLayout:
 
 
 def read_layout(path: Path) -> RecordLayout:
-    """Check a CSV file: each record needs as many fields as the header, and quotes only around fields.
+    """Check a CSV file, and return its layout.
+
+    Each record needs as many fields as the header, and quotes only around fields.
 
     After the first misplaced quote, it is unclear which text is quoted, so this quote is the last problem reported.
     """

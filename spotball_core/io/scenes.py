@@ -24,8 +24,8 @@ def read_scenes(path: str | Path) -> tuple[Scene, ...]:
     """Return all scenes of a file.
 
     Raises:
-        InputError: for every line that is not a scene, and for an image, (sport, image), that occurs twice. Reading
-            stops after 10,000 problems.
+        InputError: if the file cannot be read, a line is not a scene, or a combination of sport and image occurs twice.
+            Reading stops after 10,000 problems.
     """
     path = Path(path)
     lines = _lines(path)

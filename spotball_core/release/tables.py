@@ -66,7 +66,8 @@ def read_table(
     image's path. Unknown values are null.
 
     Raises:
-        InputError: if the file cannot be read, lacks a column or has it twice, or has no rows although it needs some.
+        InputError: if the file cannot be read, lacks a column or has it twice, or has no rows although `may_be_empty`
+            is false.
     """
     try:
         check_is_text(path)
@@ -114,13 +115,13 @@ def _sport_of(name: pl.Expr) -> pl.Expr:
 
 
 def parsed_number(column: str) -> pl.Expr:
-    """Return a column's finite numbers as COLUMN_number; null if there is no number."""
+    """Return an expression, named COLUMN_number: a column's finite numbers; null for other values."""
     number = pl.col(column).str.strip_chars().cast(pl.Float64, strict=False)
     return pl.when(number.is_finite()).then(number).alias(f"{column}_number")
 
 
 def whole_number(column: str) -> pl.Expr:
-    """Return a column's integers, including those written as floats (`3.0`)."""
+    """Return an expression: a column's integers, including those written as floats (`3.0`); null for other values."""
     return pl.col(column).str.strip_chars().str.replace(r"\.0*$", "").cast(pl.Int64, strict=False)
 
 
@@ -155,7 +156,7 @@ def truth_cells(text: str | None) -> tuple[str, ...] | None:
 
 
 def named_cell(answer: str) -> Reading:
-    """Return the cell that a model's answer names.
+    """Return the cell that a model's answer names, or the reason why it names none.
 
     Examples:
         >>> named_cell("5d"), named_cell("ERROR"), named_cell("G1")
@@ -170,7 +171,7 @@ def named_cell(answer: str) -> Reading:
 
 
 def clicked_cell(answer: str) -> Reading:
-    """Return the cell of a person's click.
+    """Return the cell that a person clicked on, or the reason why there is none.
 
     Examples:
         >>> clicked_cell("row 4, column 5"), clicked_cell("row 7, column 5")
@@ -193,6 +194,6 @@ def broken(path: Path, field: str, actual: str, expected: str) -> InputError:
 
 
 def listed(items: list[str], most: int = 8) -> str:
-    """List the first items, and the number of the remaining ones."""
+    """Return the first items as text, and the number of the remaining items."""
     text = ", ".join(items[:most])
     return text if len(items) <= most else f"{text} and {len(items) - most} more"

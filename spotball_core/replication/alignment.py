@@ -20,7 +20,7 @@ _EXACT, _IN_1D = "Wasserstein, exact (px)", "Wasserstein, 1D (px)"
 _PICTURE = "the paper shows only a picture, without printed numbers"
 
 Distances = dict[str, float | None]
-"""Distances by quantity."""
+"""Distances in pixels, by the name of the quantity; None if a distance cannot be computed."""
 
 
 def check(material: Material) -> Iterator[ReplicatedFigure]:

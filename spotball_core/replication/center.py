@@ -16,7 +16,7 @@ from spotball_core.replication.record import ReplicatedFigure, judge
 _KEYS = {"center ratio": "center_ratio", "normalized entropy": "normalized_entropy"}
 
 FIRST_SPORT = "soccer"
-"""The sport whose truth was used for the published ratio over all sports."""
+"""The sport whose ground truth was used for the published ratio over all sports."""
 
 
 def check(material: Material) -> Iterator[ReplicatedFigure]:

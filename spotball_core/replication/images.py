@@ -19,10 +19,10 @@ from spotball_core.schema.scene import Scene
 from spotball_core.typing import FloatArray
 
 PRIOR = "truth in the center window"
-"""The quantity's name in the release's center-bias files."""
+"""Name of the share of ball cells in the center window, in the release's center-bias files."""
 
 SWAPPED = {"soccer": "basketball", "basketball": "soccer"}
-"""The sport whose players per scene table 1 prints under another sport."""
+"""For each of these sports, the sport whose number of players per scene table 1 prints in its column."""
 
 
 def check(material: Material) -> Iterator[ReplicatedFigure]:
@@ -118,7 +118,7 @@ _OF_BALLS: dict[str, tuple[Callable[[list[Ball]], float | None], _Statistic, str
     "ball area (px²)": (_written_area, _area, causes.UNSCALED_BOX),
     "ball to image center (px)": (_written_distance, _distance, causes.NOT_THE_BALL),
 }
-"""The published statistic, the standard one, and the error that explains a difference."""
+"""For each quantity, the published statistic, the standard one, and the error that explains their difference."""
 
 
 def _players_per_scene(material: Material, figure: Published) -> ReplicatedFigure:

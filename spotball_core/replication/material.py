@@ -1,4 +1,4 @@
-"""Load the material of all figures: the release, scored in the published way and under the standard policy."""
+"""Load what figures are computed from: the release, scored in the published way and under the standard policy."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ from spotball_core.typing import FloatArray
 Way = Literal["paper", "standard"]
 
 WAYS: Final[tuple[Way, Way]] = ("paper", "standard")
-"""As published, and consistently."""
+"""The two ways to compute a figure: as published, and under the standard policy."""
 
 
 class Ball(NamedTuple):
-    """A ball in the ground truth, unconverted: see `spotball_core.release.ball`."""
+    """The numbers of one ball in the ground truth, unconverted: see `spotball_core.release.ball`."""
 
     x: float
     y: float
@@ -63,9 +63,9 @@ class ConditionAnswers:
     """Number of answers of one condition per image, including controls.
 
     Attributes:
-        images: ids within the sport.
-        mass: parsed answers to each image, shape (n_images, n_cells).
-        unparsed: answers without a readable cell, shape (n_images,).
+        images: ids of the answered images within the sport.
+        mass: number of parsed answers in each cell of each image, shape (n_images, n_cells).
+        unparsed: number of answers without a readable cell, shape (n_images,).
     """
 
     images: tuple[str, ...]
@@ -86,7 +86,7 @@ class Material:
         data: the release's data folder.
         release: the content of the release.
         catalog: the published figures.
-        conditions: sports, respondents and prompts with answers, in the order of the paper.
+        conditions: the combinations of sport, respondent and prompt that have answers, in the order of the paper.
         has_people: whether people's answers are included.
     """
 
@@ -107,7 +107,8 @@ class Material:
         """Read a full or partial copy of the release.
 
         Raises:
-            InputError: if it is not a release, or a file in it is broken.
+            InputError: if the folder is not a copy of the release, or a file in it cannot be read or has invalid
+                content.
         """
         folder, catalog = Path(folder), published()
         release = import_release(folder)
@@ -125,13 +126,13 @@ class Material:
     # Figures -------------------------------------------------------------------------------------------------
 
     def printed(self, *where: str, quantity: str | None = None) -> tuple[Published, ...]:
-        """Return the figures that the paper prints in some places."""
+        """Return the figures that the paper prints in the given places, optionally only those of one quantity."""
         return tuple(figure for figure in self.catalog.at(*where) if quantity in (None, figure.quantity))
 
     def filed(self, where: str, *quantities: str) -> tuple[Published, ...]:
-        """Return the figures of a place that the release's files contain; missing ones have no value.
+        """Return a place's figures that should be in the release's files; missing figures have the value None.
 
-        They cover each condition that is in the files or has answers, unless the paper prints its figure.
+        They cover each condition that is in the files or has answers, unless the paper prints the condition's figure.
         """
         figures = {
             (figure.condition, figure.quantity): figure for figure in self._release_figures if figure.where == where
@@ -181,7 +182,7 @@ class Material:
         return self._scoring(ScorePolicy.standard(by=("respondent",), bootstrap=0))
 
     def metric(self, way: Way, key: str, condition: Condition | None) -> MetricValue | None:
-        """Return a metric of a condition; None if it has no answers."""
+        """Return a metric of a condition; None if the condition has no answers."""
         estimator = self._estimator(way, condition)
         if estimator is None:
             return None
@@ -191,7 +192,7 @@ class Material:
         return self._values[cache_key]
 
     def value(self, way: Way, key: str, condition: Condition | None) -> float | None:
-        """Return a metric's value for a condition; None if there is none."""
+        """Return a metric's value for a condition; None if the condition has no answers or the value is undefined."""
         metric = self.metric(way, key, condition)
         return metric.value if metric else None
 
@@ -230,7 +231,7 @@ class Material:
 
     @cached_property
     def by_file_name(self) -> FileNameJoin:
-        """The players as they were published, keyed by file name."""
+        """The published join of answers to players, by file name."""
         return FileNameJoin(self.data, self.release)
 
     def joined(self, condition: Condition | None) -> Joined | None:
@@ -302,7 +303,7 @@ def reading_order(condition: tuple[str | None, str | None, str | None] | None) -
 
 
 def absent(figure: Published) -> str | None:
-    """Return the note for a figure that a release file should contain but does not."""
+    """Return the note for a figure that a release file should contain but does not; None if it has a value."""
     return (
         f"{figure.read_from.rsplit('/', 1)[-1]} in this copy of the release does not contain this value"
         if figure.value is None

@@ -27,7 +27,7 @@ def progress_display(sentence: Callable[[], str], *, quiet: bool, last: bool = F
     Args:
         sentence: returns the text to show. It is called only when the text is shown.
         quiet: whether to show nothing.
-        last: whether to close the bar at the end and print the sentence once more.
+        last: whether to close the bar at the end and print the sentence again.
     """
     if quiet:
         yield ignore_progress

@@ -55,8 +55,7 @@ class HttpError(Exception):
 
 
 class SafeHeaders:
-    """A wrapper of an ASGI app that adds `HEADERS` to every response, and forbids caching unless the response allows
-    it."""
+    """An ASGI app around another app: it adds `HEADERS` to responses, and forbids caching unless responses allow it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

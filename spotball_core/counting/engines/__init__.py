@@ -52,7 +52,7 @@ def engine_named(
 
 
 def check_engine(name: str, ray_address: str | None) -> None:
-    """Raise an error if there is no engine with this name, or it does not use the given address.
+    """Raise an error if there is no engine with this name, or the engine does not use the given address.
 
     Raises:
         OptionError: if the name is unknown, or an address is given although the engine is not `ray`.

@@ -42,10 +42,10 @@ class Counts:
     Attributes:
         rows: number of rows of the grid.
         cols: number of columns of the grid.
-        table: one row for each (sport, image, respondent, kind, prompt, [participant,] cell) that was answered. It has
-            the keys as text; `cell`, the cell's index, null for unparsed answers; `n`, the number of whole answers; and
-            `parts`, the additional parts (of `PARTS`) from answers given as probabilities. The rows are sorted by the
-            keys, and each combination of keys occurs once.
+        table: one row for each (sport, image, respondent, kind, prompt, [participant,] cell) that was answered. Its
+            columns are the keys, as text; `cell`, the cell's index, null for unparsed answers; `n`, the number of whole
+            answers; and `parts`, the additional number of parts (`PARTS` make one answer) from answers given as
+            probabilities. The rows are sorted by the keys, and each combination of keys occurs once.
         parse_policies: the names of the policies under which the counted replies were parsed, if known. `==` ignores
             them.
         warnings: signs that a file was misread, if files were read. `==` ignores them, too.

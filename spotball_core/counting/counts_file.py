@@ -86,7 +86,7 @@ def read_counts_file(path: str | Path) -> Counts:
 
 
 def _wrong_column(table: pl.DataFrame) -> tuple[str, str, str] | None:
-    """Return the first column with a wrong type or value: its name, the value found, and what was expected."""
+    """Return the first column with a wrong type or value, the value found and the value expected; None without one."""
     import polars as pl
 
     def value(wrong: pl.Expr) -> object:
@@ -118,7 +118,7 @@ def _wrong_column(table: pl.DataFrame) -> tuple[str, str, str] | None:
 
 
 def _of_several_kinds(table: pl.DataFrame) -> str | None:
-    """Return the first respondent with more than one kind, and its kinds; None if there is none."""
+    """Describe the first respondent with more than one kind, and its kinds; return None if each has only one kind."""
     import polars as pl
 
     kinds = table.select("respondent", pl.col("kind").cast(pl.String)).group_by("respondent").agg(pl.all().unique())

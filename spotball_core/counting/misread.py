@@ -1,4 +1,4 @@
-"""Describe signs that a file was misread: the first values that show it, their lines, and what to do."""
+"""Describe signs that a file was misread, with the first values that show each sign, their lines, and what to do."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def _text(value: str | None) -> str:
 
 
 def _with_others(problem: Problem, others: Sequence[str]) -> Problem:
-    """Return the problem with the names of other files that have it."""
+    """Return the problem, extended by the names of the other files that have this problem."""
     if not others:
         return problem
     named = ", ".join(others[:SHOWN_FILES]) + (", ..." if len(others) > SHOWN_FILES else "")

@@ -27,9 +27,9 @@ def grouped(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
         keys: columns to keep if they exist, in addition to those that name cells.
 
     Returns:
-        Groups with `n`, the number of rows; `apart`, how many of these are points or distributions and so do not name a
-        cell; whether there is a `point`, and a distribution (`spread`); and, if rows have a sample, the columns of
-        `samples.sums`.
+        Groups with `n`, the number of rows; `apart`, the number of rows that are points or distributions instead of
+        cells; whether any row is a `point`, and whether any is a distribution (`spread`); and, if the rows have
+        samples, the columns of `samples.sums`.
     """
     import polars as pl
 

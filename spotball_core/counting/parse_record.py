@@ -1,4 +1,4 @@
-"""Read and write the record next to a responses file that names the policy its replies were parsed under."""
+"""Read and write the record next to a responses file that names the policy under which its replies were parsed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def read_parse_policies(paths: Iterable[Path]) -> frozenset[str]:
     """Return the policies that the records of response files name. Files without a record add none.
 
     Raises:
-        InputError: if a record does not name a policy.
+        InputError: if a record does not name one of `PARSE_POLICIES`.
     """
     policies = set()
     for path in paths:

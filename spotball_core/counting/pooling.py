@@ -1,4 +1,4 @@
-"""Detect one respondent in several independent sources, which are merged only if the user requests it.
+"""Detect respondents whose answers come from several independent sources, which are merged only on request.
 
 Files count as parts of one source in three cases: files named `responses*` in one folder; files that share none of a
 respondent's sample numbers for an image; and files in one folder whose names differ only in a number, unless they hold
@@ -55,7 +55,7 @@ def given_by(groups: pl.DataFrame, *keys: str) -> pl.DataFrame:
 
 
 def doubtful(given: pl.DataFrame, paths: Sequence[Path | None]) -> pl.DataFrame:
-    """Return answers to one image by one respondent and prompt from several sources that may not belong together.
+    """Return the (respondent, prompt, image) combinations whose answers come from sources that may be independent.
 
     Args:
         given: one row for each combination of `samples.GIVEN`, with the columns of `given_by` and the indices of its
@@ -135,7 +135,7 @@ def _with_origin(places: pl.DataFrame, paths: Sequence[Path | None]) -> pl.DataF
 
 
 def _dataset(path: Path | None) -> str | None:
-    """Return the folder of a dataset's responses file; None for other files."""
+    """Return the folder of a file named `responses*`; None for other files."""
     return str(path.resolve().parent) if path and path.name.startswith("responses") else None
 
 

@@ -1,8 +1,8 @@
-"""Read responses, in our format or other formats, and count them.
+"""Read responses, in the format of this package or in other formats, and count them.
 
 Polars reads and groups the rows lazily in one pass, which also shows whether samples are in order. Points,
-distributions and samples out of order are read a second time. Python code only handles the few distinct spellings that
-remain. A file with an error is read again to locate it.
+distributions and samples out of order are read a second time. Python code handles only the few distinct spellings of
+the answers. A file with an error is read again to locate it.
 """
 
 from __future__ import annotations
@@ -79,8 +79,9 @@ def read_part(
     """Count a part of the sources, and return what is needed for checks over all parts.
 
     Returns:
-        The counts; a table of who answered what: `samples.GIVEN` (and the participant, if requested), the number `n` of
-        answers, the columns of `samples.sums`, and whether answers were `nameless`; and the sums of `signs`.
+        The counts; a table with one row per answered image: `samples.GIVEN` (and the participant, if requested), the
+        number `n` of answers, the columns of `samples.sums`, and whether any answers had neither a respondent nor a
+        sample (`nameless`); and the sums of `signs`.
 
     Raises:
         InputError: if this part has a problem for which `read_counts` raises an error.
@@ -94,7 +95,7 @@ def common_grid(scenes: Sequence[Scene]) -> Grid:
     """Return a grid with the rows and columns that all scenes share.
 
     Raises:
-        OptionError: if scenes differ in rows or columns, there are no scenes, or an image occurs twice.
+        OptionError: if the scenes' grids differ in rows or columns, there are no scenes, or an image occurs twice.
     """
     keys = [scene.key for scene in scenes]
     if len(set(keys)) < len(keys):
@@ -231,7 +232,7 @@ class Reader:
     def rows_of(self, indices: Iterable[int]) -> pl.LazyFrame:
         """Return the rows of the sources with the given indices.
 
-        `_source` is the source's index, `_spread` whether a row is a distribution.
+        The column `_source` is the source's index, `_spread` states whether a row is a distribution.
         """
         import polars as pl
 
@@ -432,7 +433,7 @@ class Reader:
 
 
 def _of_image(table: pl.DataFrame) -> pl.Expr:
-    """Look up the column `image` in a table's first column, and return the second; null for missing values."""
+    """Return an expression: the value in a table's second column for an `image` in its first; null if missing."""
     import polars as pl
 
     return pl.col("image").replace_strict(table[:, 0], table[:, 1], default=None, return_dtype=pl.String)

@@ -15,7 +15,7 @@ NUMBER = "_sample"
 """The column that `numbered` adds: the sample's number."""
 
 _EXACT = 2**52
-"""Up to this limit, floats represent each integer exactly."""
+"""Maximum of a group's lowest sample number for using sums; floats represent integers up to this limit exactly."""
 
 GIVEN = ("respondent", "prompt", "sport", "image")
 """The columns that identify an answered image.
@@ -62,7 +62,7 @@ def out_of_order(groups: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
         keys: the columns that identify a group.
 
     Returns:
-        The keys of the groups.
+        A table with the keys of these groups.
     """
     import polars as pl
 
@@ -83,7 +83,7 @@ def out_of_order(groups: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 
 def repeated(rows: pl.LazyFrame) -> pl.DataFrame:
-    """Return samples that occur more than once or are not numbers, for rows with keys filled in.
+    """Return the samples that occur more than once or are not integers from 1.
 
     Duplicates have equal hashes. With eight bytes per row, the hashes show which few rows to compare.
     """

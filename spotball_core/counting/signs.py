@@ -1,6 +1,6 @@
 """Detect signs that a file was misread, such as rows counted from 0, x and y swapped, or whole replies as cells.
 
-Reading adds up the necessary sums for each respondent, prompt and image; the sums of several parts of a file can be
+The necessary sums per respondent, prompt and image are computed while a file is read; sums of several parts can be
 added. Each sign is a condition on the sums that valid files do not meet (docs/reference/files.md lists them).
 """
 
@@ -60,7 +60,7 @@ class Sign:
         name: the name of the sign.
         source: the source's index.
         units: the respondents and prompts concerned, with the columns `UNIT`.
-        n: number of answers that show it.
+        n: number of answers that show the sign.
         of: number of answers by these respondents.
         line: for the sign `line`, the row or column with all answers, such as "row C".
     """
@@ -208,7 +208,7 @@ def _summed(answers: pl.DataFrame, grid: Grid) -> pl.DataFrame:
 
 
 def signs(sums: pl.DataFrame, scenes: Sequence[Scene], grid: Grid) -> list[Sign]:
-    """Find the signs that sources were misread, at most one of each name per source.
+    """Return the signs that sources were misread; for each source, a sign of the same name occurs at most once.
 
     Args:
         sums: the sums of all sources.
@@ -315,7 +315,7 @@ def _ball_is_there(answered: pl.DataFrame, scenes: Sequence[Scene], axis: str, l
 
 
 def _swapped(sums: pl.DataFrame, scenes: Sequence[Scene]) -> pl.DataFrame:
-    """Return units whose answers follow the ball, or people, better with x and y swapped."""
+    """Return the units whose answers agree better with the ball, or with people's answers, if x and y are swapped."""
     import polars as pl
 
     given = sums.filter(pl.col("numbers") > 0).with_columns(pl.col("across", "down") / pl.col("numbers"))
@@ -365,7 +365,7 @@ def _gains(given: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
 
 
 def _center(scene: Scene) -> tuple[float, float]:
-    """Return the center of the ball's cells, as shares of the image."""
+    """Return x and y of the center of the ball's cells, as fractions of the image's width and height."""
     cells = [scene.layout.position(cell) for cell in scene.ball_cells or ()]
     row, col = np.mean(cells, axis=0)
     return (col - 0.5) / scene.grid.cols, (row - 0.5) / scene.grid.rows

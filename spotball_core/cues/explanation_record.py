@@ -106,7 +106,7 @@ class CueExplanation(Record):
 
 
 class CueDifference(Record):
-    """A group minus the reference, on the images that both answered.
+    """The results of a group minus those of the reference, on the images that both answered.
 
     Attributes:
         n_images: number of images that both answered.
@@ -137,7 +137,7 @@ class StatedCue(Record):
         n_rationales: number of the group's rationales.
         share: mean over images of the share of rationales with this category.
         correlation: Spearman's rank correlation over images between this share and the held-out gain of the cues per
-            guess; None if it is undefined.
+            guess; None if the correlation is undefined.
         p: two-sided p value, from permutations of images.
         reason: why there is no correlation.
     """

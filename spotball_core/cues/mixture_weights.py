@@ -39,8 +39,8 @@ weight below the third value may become 0.
 _LEAST_RIDGE, _RIDGE = 1e-10, 0.01
 """Values added to the Hessian's diagonal, relative to its mean.
 
-The first is a constant, the second a share of the distance from the maximum. Without them, equal parts and few answers
-would give steps of any length.
+The first is a constant, the second a share of the distance from the maximum. Without them, steps could become
+arbitrarily long if parts are equal or answers are few.
 """
 
 

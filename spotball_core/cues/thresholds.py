@@ -54,14 +54,15 @@ def threshold_surface(scoring: Scoring, *, taus: ArrayLike = TAUS, thetas: Array
     $$J(\tau, \theta) = \tfrac12 \big(NR(\tau) + OR(\theta)\big)$$
 
     For any responses, the near-player rate grows with tau and the overlap rate falls with theta, so J is always largest
-    at the largest tau and the smallest theta. Its maximum is therefore not a fit. The plateau shows how little the
-    choice of thresholds matters, not which thresholds are right.
+    at the largest tau and the smallest theta. Its maximum therefore does not determine suitable thresholds. The plateau
+    shows how little the choice of thresholds matters, not which thresholds are right.
 
     Each response is processed once for all thresholds: its cell's distance and overlap determine from which threshold
     on it counts.
 
     Args:
-        scoring: the scored groups, each on the images it is scored on. Its policy's tau and theta are ignored.
+        scoring: the scored groups; the responses to the images on which each group is scored are used. Its policy's tau
+            and theta are ignored.
         taus: thresholds tau, ascending, each in (0, 1].
         thetas: thresholds theta, ascending, each in (0, 1].
 

@@ -64,8 +64,8 @@ def response_files(paths: str | Path | Sequence[str | Path]) -> tuple[Path, ...]
     """Return the response files in the given paths: paths of files, and the `responses*` files in folders.
 
     Raises:
-        InputError: for a folder without response files.
-        OptionError: if there is no path.
+        InputError: if a folder has no response files.
+        OptionError: if `paths` is empty.
     """
     files: list[Path] = []
     problems: list[Problem] = []

@@ -19,7 +19,10 @@ All are text, except `sample`, an integer from 1.
 """
 
 KEYS = ("sport", "image", "respondent", "kind", "prompt")
-"""The columns that identify a count. `participant` is added if participants are counted separately."""
+"""The columns that, with the cell, identify a row of counts.
+
+`participant` is added if participants are counted separately.
+"""
 
 FORMATS = (".jsonl", ".csv", ".parquet")
 

@@ -15,7 +15,7 @@ from spotball_core.service.files import replacing
 from spotball_core.service.json_file import RepeatedKeyError, parse_json
 
 _MOST_PROBLEMS = 10_000
-"""A file with more problems probably does not contain scenes, and finding all of them would take minutes."""
+"""Number of problems after which reading stops: a file with more of them probably does not contain scenes."""
 
 _PARQUET, _GZIP = b"PAR1", b"\x1f\x8b"
 

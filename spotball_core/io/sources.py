@@ -55,7 +55,7 @@ NUMBERS = ("sample", "x", "y", "row", "col")
 """Columns of numbers, which are read unchanged if the file stores them as numbers."""
 
 _NAMES = ("sport", "image", "respondent", "prompt", "participant")
-"""Columns of text that `safe_text.csv_cells` may have marked."""
+"""Columns of text in which `safe_text.csv_cells` may have added apostrophes."""
 
 JSON_LINES = (".jsonl", ".ndjson")
 COUNTS_ENDING = ".counts"
@@ -321,7 +321,7 @@ def problems_of(name: str, path: Path | None, faults: pl.DataFrame) -> list[Prob
 
 
 def plain(text: str, limit: int = 80) -> str:
-    """Return text from a file in a form that fits into a message: without control characters, and shortened."""
+    """Return text from a file for a message: control characters are escaped, and more than `limit` characters cut."""
     cut = text if len(text) <= limit else text[: limit - 3] + "..."
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in cut)
 

@@ -1,4 +1,4 @@
-"""Read the published release of Spot the Ball, unchanged, and convert it to scenes and responses.
+"""Read the unchanged files of the published Spot the Ball release, and convert them to scenes and responses.
 
 The release has this layout; all parts except the ground truth are optional:
 
@@ -9,8 +9,8 @@ The release has this layout; all parts except the ground truth are optional:
 
 SPORT is soccer, basketball (or bb) or volleyball (or vball); levels 0, 1, 2 are the prompts base, cue, cot. Files name
 an image `163`, `163.jpg`, `302_wball.jpg` or `347_wballjpg.jpg`. The leading number is the image's id within its sport,
-and an image that any file names with `wball` is a control. The images are 640 x 360 pixels, and the players' boxes are
-in these pixels. `spotball_core.release.ball` describes the ball's columns.
+and an image that any file names with `wball` is a control (the ball is visible in it). The images are 640 x 360 pixels,
+and the players' boxes are in these pixels. `spotball_core.release.ball` describes the ball's columns.
 """
 
 from __future__ import annotations

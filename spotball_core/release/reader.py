@@ -129,7 +129,7 @@ class ReleaseReader:
         return path.relative_to(self.data).as_posix()
 
     def _check_file(self, path: Path) -> None:
-        """Raise InputError unless the release contains this regular file."""
+        """Raise InputError unless the path is a regular file in the release's folder."""
         data_file(self.data, self._where(path), field="file", description="a file of the release")
 
     def _leave_out(self, path: Path) -> None:

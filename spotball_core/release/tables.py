@@ -29,7 +29,7 @@ SPORTS = {
 _CLICK = re.compile(r"row ([0-9]{1,9})(?:\.0*)?, column ([0-9]{1,9})(?:\.0*)?", re.ASCII)
 
 Demand = tuple[str, pl.Expr, str]
-"""A column, a condition for its values, and the condition in words."""
+"""A requirement: a column, a condition for its values, and the condition in words, for error messages."""
 
 HAS_IMAGE: Demand = (
     "image",
@@ -126,7 +126,7 @@ def whole_number(column: str) -> pl.Expr:
 
 
 def check(path: Path, rows: pl.DataFrame, *demands: Demand) -> None:
-    """Raise InputError for every row that does not meet a demand."""
+    """Raise InputError if rows do not meet a demand; it lists the problems of all rows."""
     faults = [
         rows.filter(~holds.fill_null(False)).select(
             _record="record", field=pl.lit(field), found=pl.format("'{}'", field), expected=pl.lit(expected)
@@ -143,7 +143,7 @@ Reading = tuple[str | None, str | None]
 
 
 def truth_cells(text: str | None) -> tuple[str, ...] | None:
-    """Return the cells that the ground truth names; None if they cannot be read.
+    """Return the cells that a text in the ground truth names; None if they cannot be read.
 
     Examples:
         >>> truth_cells("D10;D9"), truth_cells("G1")

@@ -1,4 +1,4 @@
-"""Check the published figures against the released data, in the published way and in a consistent way.
+"""Check the published figures against the released data, in the published way and under the standard policy.
 
 A figure is a number that the paper or a file of the release states. `replicate` checks every figure of the paper that
 can be computed from a full or partial copy of the release. There is one module per group of figures: `images` (table 1,

@@ -24,7 +24,7 @@ Distances = dict[str, float | None]
 
 
 def check(material: Material) -> Iterator[ReplicatedFigure]:
-    """Check figure 6's claim for each model, and the distances of figure 9, including the uniform baseline's."""
+    """Check figure 6's claim about each model, and figure 9's distances of models and the uniform baseline."""
     for figure in material.printed("figure 6"):
         yield _over_uniform(material, figure)
     for sport in PAPER_SPORTS:

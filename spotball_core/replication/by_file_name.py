@@ -56,12 +56,12 @@ class Joined:
 
     @property
     def near_player_rate(self) -> float:
-        """Share of the joined answers within tau of a player (eq. 5)."""
+        """Share of the joined answers whose distance to a player is at most tau (eq. 5)."""
         return float((self.mass * (self.distances <= _POLICY.tau * GRID.diagonal)).sum() / self.mass.sum())
 
     @property
     def overlap_rate(self) -> float:
-        """Share of the joined answers whose cell a player covers by at least theta (eq. 6)."""
+        """Share of the joined answers for which one player covers at least the share theta of the cell (eq. 6)."""
         return float((self.mass * (self.shares >= _POLICY.theta)).sum() / self.mass.sum())
 
 

@@ -1,4 +1,4 @@
-"""Check how the ball's cells follow from the ball's published box, and what a box in pixels would change."""
+"""Check the rule that gives the ball's cells from its published box, and which figures a box in pixels would change."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Cells = tuple[str, ...]
 
 @dataclass(frozen=True)
 class _Truth:
-    """The ball cells of one sport's images: as published, by the rule, and from the box in pixels."""
+    """The ball cells of one sport's images: as published, as given by the rule, and as given by the box in pixels."""
 
     published: dict[Key, Cells]
     by_rule: dict[Key, Cells]

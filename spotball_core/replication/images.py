@@ -1,4 +1,4 @@
-"""Check table 1, figure 3 and the truth in the center window: properties of the images."""
+"""Check properties of the images: table 1, figure 3, and the share of ball cells in the center window."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SWAPPED = {"soccer": "basketball", "basketball": "soccer"}
 def check(material: Material) -> Iterator[ReplicatedFigure]:
     """Check table 1, figure 3, and the shares of section 5.1.
 
-    Table 1 describes all images, including controls, and so does its standard value.
+    Table 1 describes all images, including controls (images with a visible ball), and so do its standard values.
     """
     for figure in material.printed("table 1"):
         if figure.quantity == "players per scene":
@@ -162,7 +162,7 @@ def _in_window(material: Material, figure: Published) -> ReplicatedFigure:
 def window_share(scenes: list[Scene]) -> float | None:
     """Return the percentage of ball cells in the center window, counting each cell of each image.
 
-    It is None without cells.
+    Return None without ball cells.
     """
     inside = [scene.layout.mask(scene.ball_cells)[window_mask(scene.layout)] for scene in scenes if scene.ball_cells]
     n_cells = sum(len(scene.ball_cells) for scene in scenes if scene.ball_cells)

@@ -60,7 +60,7 @@ class Ball(NamedTuple):
 
 @dataclass(frozen=True)
 class ConditionAnswers:
-    """Number of answers of one condition per image, including controls.
+    """Numbers of answers of one condition to each image, including controls (images with a visible ball).
 
     Attributes:
         images: ids of the answered images within the sport.
@@ -80,7 +80,7 @@ class ConditionAnswers:
 
 
 class Material:
-    """A copy of the release, and what was published about it.
+    """A copy of the release, its scores, and the published figures about it.
 
     Attributes:
         data: the release's data folder.
@@ -197,7 +197,7 @@ class Material:
         return metric.value if metric else None
 
     def n_scored(self, condition: Condition | None) -> int | None:
-        """Return the number of answers in the published accuracy of a condition, including unparsed ones."""
+        """Return the number of answers, with unparsed ones, in a condition's published accuracy; None without any."""
         estimator = self._estimator("paper", condition)
         if estimator is None:
             return None
@@ -225,7 +225,7 @@ class Material:
         return ConditionAnswers(images, estimator.answers.mass, estimator.answers.unparsed)
 
     def published_answers(self, condition: Condition) -> int | None:
-        """Return the number of parsed answers, joined by file name, in a condition's published figures, if known."""
+        """Return the published number of a condition's parsed answers joined by file name; None if it is unknown."""
         figures = (figure for figure in self._release_figures if figure.where == "figure 5")
         return next((figure.n for figure in figures if figure.condition == condition), None)
 
@@ -251,7 +251,7 @@ class Material:
 
     @cached_property
     def models(self) -> tuple[str, ...]:
-        """The models in the paper."""
+        """Names of the models in table 2 of the paper."""
         models = dict.fromkeys(figure.respondent for figure in self.printed("table 2"))
         return tuple(respondent for respondent in models if respondent and respondent != PEOPLE)
 

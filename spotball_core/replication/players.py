@@ -1,4 +1,4 @@
-"""Check figure 5: closeness of guesses and balls to players, joined by file name as published and correctly."""
+"""Check figure 5: how close guesses and balls are to players, joined by file name as published and joined correctly."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _merged_players(material: Material) -> dict[Key, FloatArray]:
 
 
 def _own_players(material: Material) -> list[Scene]:
-    """Return the scenes with a ball and their own players, without controls."""
+    """Return the scenes that have a ball and players and are not controls (images with a visible ball)."""
     return [scene for scene in material.scenes() if scene.ball_box and scene.players and not scene.control]
 
 

@@ -28,7 +28,7 @@ PEOPLE: Final = "human"
 
 _BOUNDS = {"<= ": Decimal.__le__, ">= ": Decimal.__ge__, "< ": Decimal.__lt__, "> ": Decimal.__gt__}
 _SLACK = Decimal("1e-9")
-"""Relative change that another order of summation may cause in a figure that is given with all its digits."""
+"""Relative change that another order of summation may cause in a figure that is published with all its digits."""
 
 
 class Published(Record):
@@ -42,7 +42,7 @@ class Published(Record):
         sport: the sport; None for a figure over all sports, or without a sport.
         respondent: the respondent; None for a figure about the images, or over all models.
         prompt: the prompt; None for a figure over all prompts, or about the images.
-        n: number of answers behind the figure, if that was published too.
+        n: number of answers from which the figure was computed; None if it was not published.
     """
 
     where: Name
@@ -91,7 +91,7 @@ class Published(Record):
 
 
 class OtherRun(Record):
-    """Published answers that come from another run than the released ones."""
+    """A respondent and prompt whose published answers come from another run than the released answers."""
 
     respondent: Name
     prompt: Name

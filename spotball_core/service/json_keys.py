@@ -1,6 +1,6 @@
 """Check the keys of every record of a JSON Lines file before Polars reads it.
 
-Polars ignores unknown keys, and keeps one of two values of a repeated key. Both would silently change numbers. Programs
+Polars ignores unknown keys, and keeps only one value of a repeated key. Both would silently change scores. Programs
 write every line with the same keys in the same order, so NumPy compares the keys of a block's lines with those of its
 first line. Only a block with other keys is parsed line by line.
 """

@@ -1,4 +1,4 @@
-"""Build safe paths from data: files that a dataset names, and files that are named after records.
+"""Build safe paths for files that a dataset names, and for files that are named after records of a dataset.
 
 Datasets may be untrusted. A file that a dataset names must be inside its folder. A file named after a record must be
 inside the output folder, and must not overwrite another record's file.
@@ -66,7 +66,7 @@ def data_file(folder: Path, name: str | None, *, field: str = "image", descripti
     Args:
         folder: the dataset's folder.
         name: the name in the data, relative to the folder.
-        field: the name's field, for the error message.
+        field: the field that contains the name, for the error message.
         description: the expected file, for the error message.
 
     Raises:
@@ -127,7 +127,7 @@ def file_fault(path: Path) -> str | None:
 
 
 def output_name(*names: str, ending: str = "") -> str:
-    """Return the relative path of a file that is named after data, with one folder or file for each name.
+    """Return a relative path for an output file, built from names in data: folders, and last the file's name.
 
     A name of lowercase ASCII letters, digits, dots, underscores and hyphens is kept. Any other name is simplified and
     extended by a `~` and the first 32 digits of its SHA-256. Different names therefore give different paths, also on

@@ -43,7 +43,7 @@ class Registry(Mapping[str, Entry]):
 
     @cached_property
     def _entries(self) -> Mapping[str, Entry]:
-        """Return every entry; raise OptionError if one has a wrong type, or if its key is already in use."""
+        """Return all entries; raise OptionError if an entry has a wrong type or a key that is already in use."""
         entries = {entry.key: entry for entry in self._built_in}
         for name in registered_names(self._group):
             entry = load_registered(self._group, self._kind, name)

@@ -82,7 +82,7 @@ class SqliteStore:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Run the block in a transaction: if it raises, nothing is stored. SQLite errors are converted."""
+        """Run the block in a transaction: if it raises, nothing is stored. SQLite errors become StoreError."""
         with self._turn, sqlite_errors(self.path), self.connection:
             self.connection.execute("BEGIN IMMEDIATE")
             yield self.connection
@@ -188,7 +188,7 @@ class RunStore(SqliteStore):
         return self.session
 
     def end_session(self, outcome: str) -> None:
-        """Record how the session ended."""
+        """Record the time and the outcome of the current session's end."""
         with self.transaction() as connection:
             query = "UPDATE sessions SET ended = ?, outcome = ? WHERE session = ?"
             connection.execute(query, (now(), outcome, self.session))

@@ -1,4 +1,4 @@
-"""Check the unpacked size of compressed files from their directories, before anything is unpacked."""
+"""Check the unpacked sizes that compressed files state, before anything is unpacked."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class _Compact:
         return [read() for _ in range(self._list()[0])]
 
     def _list(self) -> tuple[int, int]:
-        """Return the number of elements of a list, and their kind."""
+        """Return the number of elements of a list, and the code of their type."""
         head = self._byte()
         return (head >> 4 if head >> 4 < 15 else self._varint()), head & 15
 

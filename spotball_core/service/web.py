@@ -1,4 +1,4 @@
-"""Protect pages that this package serves: security headers, checks of origin and request size, and the socket."""
+"""Serve pages safely: security headers, checks of the origin and size of requests, and the listening socket."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class Engine(Protocol):
     def __call__(
         self, files: Sequence[Path], scenes: Sequence[Scene], /, *, participants: bool, pool: bool = False
     ) -> Counts:
-        """Return the counts of files, like `spotball_core.counting.responses.read_counts`, with the same errors."""
+        """Return the counts of the responses in files, as `spotball_core.counting.responses.read_counts` does."""
 
 
 def engine_named(

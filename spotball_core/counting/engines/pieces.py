@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 PIECE_ROWS = 2_000_000
-"""Row groups of a Parquet file are combined into pieces of up to about this many rows."""
+"""Approximate maximum number of rows of a piece, which consists of whole row groups of a Parquet file."""
 
 MERGED_TOGETHER = 100
 """Number of counts that are added at a time. A larger number needs more memory, a smaller one more sorting."""
@@ -158,7 +158,7 @@ class Gathered:
     ) -> Counts:
         """Return the sum of the counts of all pieces, with warnings about misread files.
 
-        Files with problems are read again in this process first, which raises their errors.
+        First, files that may have problems are read again in this process, which raises their errors.
 
         Raises:
             InputError: if a file has a problem for which `read_counts` raises an error.

@@ -17,10 +17,10 @@ def require(what: str) -> None:
     """Check that Ray Data is installed.
 
     Args:
-        what: the feature that needs it, for the error message.
+        what: the feature that needs Ray Data, for the error message.
 
     Raises:
-        MissingExtraError: if it is not installed.
+        MissingExtraError: if Ray Data is not installed.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:

@@ -37,7 +37,7 @@ class RayEngine:
     def __call__(
         self, files: Sequence[Path], scenes: Sequence[Scene], /, *, participants: bool, pool: bool = False
     ) -> Counts:
-        """Return the counts of files.
+        """Return the counts of the responses in files.
 
         Raises:
             InputError: if a file has a problem for which `read_counts` raises an error.

@@ -46,10 +46,11 @@ def read_counts(
 
     Columns: `image` and an answer. The answer is `cell` (in any spelling that `Grid.position` reads), or `x` and `y` in
     pixels, or `row` and `col` from 1, or `probabilities` (by label, or one number per cell). `sport` is optional if the
-    image id is unique among the scenes. The default of `respondent` is the file's name without its ending, of `prompt`
-    `base`, of `kind` `model` (for the respondent `human`: `human`). A cell that is unreadable or outside the grid is an
-    unparsed response. A distribution counts as one answer, divided among its cells. A file extension of an image's id
-    is ignored if the scenes' ids have none. The counts' `warnings` list signs that a file was misread.
+    image id is unique among the scenes. Missing values have defaults: for `respondent` the file's name without its
+    ending, for `prompt` `base`, and for `kind` `model` (`human` for the respondent `human`). A cell that is unreadable
+    or outside the grid is an unparsed response. A distribution counts as one answer, divided among its cells. A file
+    extension of an image's id is ignored if the scenes' ids have none. The counts' `warnings` list signs that a file
+    was misread.
 
     Files that answer the same image for the same respondent and prompt raise an error, unless they are parts of one
     source (see `spotball_core.counting.pooling`), such as `responses*` files of one folder.

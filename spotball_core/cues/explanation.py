@@ -41,7 +41,7 @@ def explain_cues(
     jobs: int = 1,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> CueReport:
-    """Explain the guesses of each group by cues.
+    """Compute how well cues predict the guesses of each group, and which cues the guesses follow.
 
     A conditional logit over the cells of each image models a group's guesses, with the cues' standardized scores as
     covariates. Gains are held out: each image is predicted by weights fitted on the other images (leave-one-out up to
@@ -54,8 +54,8 @@ def explain_cues(
         ridge: strength of the penalty on the squared standardized weights, per guess; above 0.
         mirrors: number of times that the keypoints of random players are mirrored, for a permutation test of whether
             guesses follow the sides that bodies turn to; 0 for no test.
-        jobs: number of processes that share the groups. The results do not depend on it. A script that passes more than
-            1 needs `if __name__ == "__main__":` around its code, because worker processes import the script.
+        jobs: number of processes that share the groups. The results do not depend on this number. A script that passes
+            more than 1 needs `if __name__ == "__main__":` around its code, because worker processes import the script.
         on_progress: called with the number of finished groups, and the total number of groups.
 
     Raises:

@@ -244,7 +244,7 @@ def _objective(data: ChoiceData, weights: FloatArray, ridge: float, n: float) ->
 
 
 def _derivatives(data: ChoiceData, weights: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return each image's log likelihood, its gradient, and minus its Hessian with respect to the weights."""
+    """Return each image's log likelihood, its gradient, and its negated Hessian, with respect to the weights."""
     log_p = log_probabilities(data.scores, weights)
     p = np.exp(log_p)
     likelihood = (data.counts * log_p).sum(axis=-1)

@@ -80,7 +80,7 @@ class _Fits:
         return loss
 
     def derivatives(self, probability: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the gradient of the log likelihood per answer and minus its Hessian."""
+        """Return the gradient of the log likelihood per answer, and its negated Hessian."""
         share = self.counts / probability
         gradient = share @ self.parts
         share /= probability
@@ -137,7 +137,7 @@ def fit_weights(
 
 
 def _minimized(start: FloatArray, fits: _Fits) -> FloatArray:
-    """Take Newton steps from the start until each fit is at its maximum."""
+    """Return the weights at the maximum of each fit, found by Newton steps from the start."""
     weights, left = start.copy(), np.arange(len(start))
     probability = fits.probabilities(start)
     for _ in range(_MOST_STEPS):
@@ -178,7 +178,7 @@ def _newton_step(
 def _searched(
     weights: FloatArray, probability: FloatArray, step: FloatArray, gradient: FloatArray, fits: _Fits
 ) -> tuple[FloatArray, FloatArray]:
-    """Halve each step until it lowers the loss by a share of what the gradient predicts."""
+    """Take a step of each fit, halved until it lowers the loss enough; return the new weights and probabilities."""
     before = fits.loss(weights, probability)
     lowest = np.where(weights > _ZERO, _LEAST_SHARE * weights, 0.0)
     best, best_probability = weights.copy(), probability.copy()

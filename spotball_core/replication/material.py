@@ -312,7 +312,7 @@ def absent(figure: Published) -> str | None:
 
 
 def mean(values: Iterable[float | None]) -> float | None:
-    """Return the mean; None for no values, or if one of them is None.
+    """Return the mean; None if there are no values, or any value is None.
 
     Examples:
         >>> mean([1.0, 2.0]), mean([1.0, None]), mean([])

@@ -28,9 +28,9 @@ class _Section:
 
     Attributes:
         title: title of the place.
-        rows: items with a number, and the letter of their note.
+        rows: items with a reproduced or a standard value, each with the letter of its note.
         notes: each note once, with its letter.
-        without: groups of items without any number: how many items, their names, and what they need.
+        without: groups of items without these values: the number of items, their names, and the data that they need.
     """
 
     title: str

@@ -30,7 +30,7 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
-"""Headers of every response; other sites cannot provide content, receive data or frame the page."""
+"""Headers of every response. With them, other sites cannot provide content, receive data or frame the page."""
 
 NO_STORE = "no-store"
 

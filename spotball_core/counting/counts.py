@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 PARTS = 2**53
 """Number of parts that an answer given as probabilities is divided into.
 
-Sums of floats would depend on their order; sums of integer parts do not, and floats from 0 to 1 represent each number
-of parts exactly.
+Sums of floats depend on the order of addition; sums of integer parts do not. A float represents each fraction of
+`PARTS` from 0 to 1 exactly.
 """
 
 LIMIT = 2**53
@@ -42,13 +42,13 @@ class Counts:
     Attributes:
         rows: number of rows of the grid.
         cols: number of columns of the grid.
-        table: one row for each (sport, image, respondent, kind, prompt, [participant,] cell) that was answered. It has
-            the keys as text; `cell`, the cell's index, null for unparsed answers; `n`, the number of whole answers; and
-            `parts`, the additional parts (of `PARTS`) from answers given as probabilities. The rows are sorted by the
-            keys, and each key occurs once.
-        parse_policies: the policies that the replies behind the counts were parsed under, if known. They are provenance
-            and do not take part in comparisons.
-        warnings: signs that a file was misread, if files were read. They do not take part in comparisons, either.
+        table: one row for each (sport, image, respondent, kind, prompt, [participant,] cell) that was answered. Its
+            columns are the keys, as text; `cell`, the cell's index, null for unparsed answers; `n`, the number of whole
+            answers; and `parts`, the additional number of parts (`PARTS` make one answer) from answers given as
+            probabilities. The rows are sorted by the keys, and each combination of keys occurs once.
+        parse_policies: the names of the policies under which the counted replies were parsed, if known. `==` ignores
+            them.
+        warnings: signs that a file was misread, if files were read. `==` ignores them, too.
 
     Examples:
         >>> import polars as pl
@@ -70,7 +70,7 @@ class Counts:
         """Return counts from rows in any order; keys may repeat.
 
         Args:
-            table: a table with the columns of `Counts.table`. `n` may have a fraction, which is rounded to parts;
+            table: a table with the columns of `Counts.table`. A fraction in `n` is converted to parts, rounded down;
                 `parts` is optional.
             rows: number of rows of the grid.
             cols: number of columns of the grid.
@@ -139,7 +139,7 @@ class Counts:
         return (self.rows, self.cols) == (other.rows, other.cols) and self.table.equals(other.table)
 
     def __add__(self, other: Counts) -> Counts:
-        """Return the sum of both counts, which equals counting the rows of both together."""
+        """Return the sum of both counts, which equals the counts of all their responses."""
         return Counts.merge([self, other])
 
     @classmethod
@@ -147,7 +147,7 @@ class Counts:
         """Return the sum of several counts; only a few of them are in memory at a time.
 
         Raises:
-            OptionError: if there are none, their grids differ, or only some of them have participants.
+            OptionError: if `parts` is empty, the grids differ, or only some of the counts have participants.
         """
         held: list[Counts] = []
         for part in parts:
@@ -204,7 +204,7 @@ class Counts:
         return replace(self, table=counts.table)
 
     def digest(self) -> str:
-        """Return the SHA-256 of the counts, which is the same for equal counts, however they were read."""
+        """Return the SHA-256 of the counts, summed over participants. Equal counts have the same digest."""
         state = hashlib.sha256(f"{self.rows}x{self.cols}".encode())
         table = self.pooled().table
         for column in KEYS:
@@ -225,12 +225,13 @@ def dense(rows: pl.DataFrame, places: IntArray, n_places: int, n_cells: int) -> 
 
     Args:
         rows: rows with `cell`, `n` and `parts`.
-        places: the index of each row on the arrays' first axis, shape (n_rows,); rows below 0 are excluded.
-        n_places: length of that axis.
+        places: the index of each row on the arrays' first axis, shape (n_rows,); rows with a negative index are
+            excluded.
+        n_places: length of the arrays' first axis.
         n_cells: number of cells of the grid.
 
     Returns:
-        Mass over the cells, shape (n_places, n_cells), and unparsed answers, shape (n_places,).
+        Number of answers in each cell, shape (n_places, n_cells), and of unparsed answers, shape (n_places,).
     """
     cell = rows["cell"].fill_null(n_cells).to_numpy()
     kept = places >= 0

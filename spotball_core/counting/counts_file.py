@@ -45,7 +45,7 @@ def read_counts_file(path: str | Path) -> Counts:
     """Read counts that `write_counts` wrote, or that another engine wrote with the same columns.
 
     Raises:
-        InputError: if the file cannot be read or does not contain counts.
+        InputError: if the file is missing, cannot be read, or does not contain valid counts.
     """
     import polars as pl
 
@@ -86,7 +86,7 @@ def read_counts_file(path: str | Path) -> Counts:
 
 
 def _wrong_column(table: pl.DataFrame) -> tuple[str, str, str] | None:
-    """Return the first column with a wrong type or value: its name, the value found, and what was expected."""
+    """Return the first column with a wrong type or value, the value found and the value expected; None without one."""
     import polars as pl
 
     def value(wrong: pl.Expr) -> object:
@@ -118,7 +118,7 @@ def _wrong_column(table: pl.DataFrame) -> tuple[str, str, str] | None:
 
 
 def _of_several_kinds(table: pl.DataFrame) -> str | None:
-    """Return the first respondent with more than one kind, and its kinds; None if there is none."""
+    """Describe the first respondent with more than one kind, and its kinds; return None if each has only one kind."""
     import polars as pl
 
     kinds = table.select("respondent", pl.col("kind").cast(pl.String)).group_by("respondent").agg(pl.all().unique())
@@ -130,11 +130,11 @@ def _of_several_kinds(table: pl.DataFrame) -> str | None:
 
 
 def merged(parts: Iterable[Counts], *, participants: bool) -> Counts:
-    """Return the sum of counts of which only some have participants.
+    """Return the sum of several counts; some may have participants and others not.
 
     Args:
-        parts: at least one.
-        participants: keep participants separate; counts without participants then have a null participant.
+        parts: the counts to add; at least one.
+        participants: whether to keep participants separate. If so, counts without participants get a null participant.
 
     Raises:
         OptionError: if a respondent has more than one kind, or the parts' grids differ.

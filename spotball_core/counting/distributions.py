@@ -1,4 +1,4 @@
-"""Convert answers given as probabilities, as text or lists, to parts of an answer per cell, for all rows at once."""
+"""Convert answers given as probabilities (JSON text or lists) to fractions of an answer per cell, all rows at once."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def spread(rows: pl.DataFrame, grid: Grid) -> tuple[pl.DataFrame, pl.DataFrame]:
         grid: the grid of the scenes.
 
     Returns:
-        Two tables. The first has the usable rows, repeated for each cell, with `cell` and its part `n` of the answer, a
-        multiple of 1 / `PARTS`; the parts of a row sum to exactly 1. The second has the unusable rows, with `field`,
-        `found` and `expected`.
+        Two tables. The first has the usable rows, repeated for each cell, with `cell` and its fraction `n` of the
+        answer, a multiple of 1 / `PARTS`; the fractions of a row sum to exactly 1. The second has the unusable rows,
+        with `field`, `found` and `expected`.
     """
     import polars as pl
 

@@ -1,4 +1,4 @@
-"""Describe signs that a file was misread: the first values that show it, their lines, and what to do."""
+"""Describe signs that a file was misread, with the first values that show each sign, their lines, and what to do."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _described(reader: Reader, sign: Sign) -> Problem:
 
 
 def warnings_of_counts(counts: Counts, scenes: Sequence[Scene], files: Sequence[Path]) -> tuple[Problem, ...]:
-    """Describe the signs in counts, which have neither lines nor the original values."""
+    """Return warnings about counts files that may come from misread files. They quote no lines or original values."""
     import polars as pl
 
     if {(scene.grid.rows, scene.grid.cols) for scene in scenes} != {(counts.rows, counts.cols)}:
@@ -77,8 +77,7 @@ def warnings_of_counts(counts: Counts, scenes: Sequence[Scene], files: Sequence[
 
 
 def _texts(sign: Sign, grid: Grid, *, image: str = "", size: str = "") -> tuple[str, str]:
-    """Return the found and the expected values for each sign, with the first image that shows the sign and the image's
-    size."""
+    """Return the texts for the value found and the value expected; `image` and `size` describe the first example."""
     n, of = f"{sign.n:,}", f"{sign.of:,}"
     unparsed = "These answers count as unparsed"
     texts = {
@@ -172,7 +171,7 @@ def _text(value: str | None) -> str:
 
 
 def _with_others(problem: Problem, others: Sequence[str]) -> Problem:
-    """Return the problem with the names of other files that have it."""
+    """Return the problem, extended by the names of the other files that have this problem."""
     if not others:
         return problem
     named = ", ".join(others[:SHOWN_FILES]) + (", ..." if len(others) > SHOWN_FILES else "")

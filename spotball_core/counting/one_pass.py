@@ -13,23 +13,23 @@ if TYPE_CHECKING:
     import polars as pl
 
 ROWS_AT_ONCE = 2_500_000
-"""Number of Parquet rows that are grouped together."""
+"""Number of rows of a Parquet file that are grouped at a time."""
 
 GROUPS_HELD = 300_000
-"""Number of groups of later parts that are collected before they are added. Adding costs time as well."""
+"""Number of groups from later parts that are collected before they are added, because each addition takes time."""
 
 
 def grouped(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
-    """Group rows that are equal, in their original spelling.
+    """Group rows whose keys and cells are spelled in the same way.
 
     Args:
         rows: rows of a source.
         keys: columns to keep if they exist, in addition to those that name cells.
 
     Returns:
-        Groups with `n`, the number of rows; `apart`, how many of these are points or distributions and so do not name a
-        cell; whether there is a `point`, and a distribution (`spread`); and, if rows have a sample, the columns of
-        `samples.sums`.
+        Groups with `n`, the number of rows; `apart`, the number of rows that are points or distributions instead of
+        cells; whether any row is a `point`, and whether any is a distribution (`spread`); and, if the rows have
+        samples, the columns of `samples.sums`.
     """
     import polars as pl
 
@@ -51,7 +51,7 @@ def grouped(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
 
 
 def is_point(columns: Sequence[str]) -> pl.Expr:
-    """Return whether a row with these columns answers with a point, or with one coordinate of a point."""
+    """Return an expression: whether a row with these columns has a point, or one coordinate of a point."""
     import polars as pl
 
     return pl.any_horizontal(pl.col("x", "y").is_not_null()) if "x" in columns else pl.lit(False)
@@ -60,7 +60,7 @@ def is_point(columns: Sequence[str]) -> pl.Expr:
 def in_parts(source: Source, keys: Sequence[str], collect: Callable[[pl.LazyFrame], pl.DataFrame]) -> pl.DataFrame:
     """Return a source's groups. A Parquet file is read a limited number of rows at a time.
 
-    Polars keeps rows in memory whose group it has not seen recently, and needs more memory the more rows there are.
+    Otherwise, Polars would need more memory for more rows, because it keeps rows whose group has not occurred recently.
     """
     import polars as pl
 

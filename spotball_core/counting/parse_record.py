@@ -1,4 +1,4 @@
-"""Read and write the record next to a responses file that names the policy its replies were parsed under."""
+"""Read and write the record next to a responses file that names the policy under which its replies were parsed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def record_of(path: Path) -> Path:
 
 
 def write_parse_policy(path: Path, policy: str) -> None:
-    """Write the record of a responses file."""
+    """Write the record of a responses file, with the given parse policy."""
     with replacing(record_of(path)) as beside:
         beside.write_text(json.dumps({_KEY: policy}) + "\n", encoding="utf-8", newline="\n")
 
@@ -38,7 +38,7 @@ def read_parse_policies(paths: Iterable[Path]) -> frozenset[str]:
     """Return the policies that the records of response files name. Files without a record add none.
 
     Raises:
-        InputError: if a record does not name a policy.
+        InputError: if a record does not name one of `PARSE_POLICIES`.
     """
     policies = set()
     for path in paths:

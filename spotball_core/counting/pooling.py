@@ -1,4 +1,4 @@
-"""Detect one respondent in several independent sources, which are merged only if the user requests it.
+"""Detect respondents whose answers come from several independent sources, which are merged only on request.
 
 Files count as parts of one source in three cases: files named `responses*` in one folder; files that share none of a
 respondent's sample numbers for an image; and files in one folder whose names differ only in a number, unless they hold
@@ -30,7 +30,7 @@ EXPECTED = (
 
 
 def nameless(columns: Sequence[str]) -> pl.Expr:
-    """Return whether some rows of a group have neither a respondent nor a sample (columns of `one_pass.grouped`)."""
+    """Return an expression: whether some rows of a group have no respondent and no sample (see `one_pass.grouped`)."""
     import polars as pl
 
     given = pl.col("respondent").str.strip_chars() if "respondent" in columns else pl.lit(None, pl.String)
@@ -39,7 +39,7 @@ def nameless(columns: Sequence[str]) -> pl.Expr:
 
 
 def given_by(groups: pl.DataFrame, *keys: str) -> pl.DataFrame:
-    """Combine groups of answers: one row per respondent and image.
+    """Combine groups of answers: return one row for each combination of `keys`.
 
     Args:
         groups: groups with `keys`, the number `n` of answers, `nameless`, the `kind` of respondent or whether there are
@@ -55,10 +55,11 @@ def given_by(groups: pl.DataFrame, *keys: str) -> pl.DataFrame:
 
 
 def doubtful(given: pl.DataFrame, paths: Sequence[Path | None]) -> pl.DataFrame:
-    """Return answers to one image by one respondent and prompt from several sources that may not belong together.
+    """Return the (respondent, prompt, image) combinations whose answers come from sources that may be independent.
 
     Args:
-        given: `samples.GIVEN`, each combination once, with the columns of `given_by` and the indices of their `files`.
+        given: one row for each combination of `samples.GIVEN`, with the columns of `given_by` and the indices of its
+            `files`.
         paths: the files.
 
     Returns:
@@ -88,7 +89,7 @@ def check_independent(
         numbered: function from indices of sources to their rows with keys filled in and sample numbers.
 
     Raises:
-        InputError: naming two sources for each respondent and prompt.
+        InputError: if there are such answers; it names two sources for each respondent and prompt.
     """
     import polars as pl
 
@@ -120,7 +121,7 @@ def check_independent(
 
 
 def _with_origin(places: pl.DataFrame, paths: Sequence[Path | None]) -> pl.DataFrame:
-    """Add the `origin` of answers in each `_source`, which files of one source share."""
+    """Add a column `origin`, which is equal for files that count as parts of one source."""
     import polars as pl
 
     own = [str(path.resolve()) if path else "" for path in paths]
@@ -134,18 +135,17 @@ def _with_origin(places: pl.DataFrame, paths: Sequence[Path | None]) -> pl.DataF
 
 
 def _dataset(path: Path | None) -> str | None:
-    """Return the folder of a dataset's responses file; None for other files."""
+    """Return the folder of a file named `responses*`; None for other files."""
     return str(path.resolve().parent) if path and path.name.startswith("responses") else None
 
 
 def check_counts(rows: Counts, counted: Counts, files: Sequence[Path], counts_files: Sequence[Path]) -> None:
     """Raise an error if a respondent's answers come from both response files and counts files.
 
-    Counts do not record which samples they count. Counts files are meant to be added to each other, so this is their
-    only check.
+    Counts do not record their samples. Counts files are meant to be added to each other, so nothing else is checked.
 
     Raises:
-        InputError: naming the files.
+        InputError: if there are such answers; it names the files.
     """
     import polars as pl
 

@@ -1,8 +1,8 @@
-"""Read responses, in our format or other formats, and count them.
+"""Read responses, in the format of this package or in other formats, and count them.
 
 Polars reads and groups the rows lazily in one pass, which also shows whether samples are in order. Points,
-distributions and samples out of order are read a second time. Python code only handles the few distinct spellings that
-remain. A file with an error is read again to locate it.
+distributions and samples out of order are read a second time. Python code handles only the few distinct spellings of
+the answers. A file with an error is read again to locate it.
 """
 
 from __future__ import annotations
@@ -46,24 +46,25 @@ def read_counts(
 
     Columns: `image` and an answer. The answer is `cell` (in any spelling that `Grid.position` reads), or `x` and `y` in
     pixels, or `row` and `col` from 1, or `probabilities` (by label, or one number per cell). `sport` is optional if the
-    image id is unique among the scenes. The default of `respondent` is the file's name without its ending, of `prompt`
-    `base`, of `kind` `model` (for the respondent `human`: `human`). A cell that is unreadable or outside the grid is an
-    unparsed response. A distribution counts as one answer, in parts. A file extension of an image's id is ignored if
-    the scenes' ids have none. The counts' `warnings` list signs that a file was misread.
+    image id is unique among the scenes. Missing values have defaults: for `respondent` the file's name without its
+    ending, for `prompt` `base`, and for `kind` `model` (`human` for the respondent `human`). A cell that is unreadable
+    or outside the grid is an unparsed response. A distribution counts as one answer, divided among its cells. A file
+    extension of an image's id is ignored if the scenes' ids have none. The counts' `warnings` list signs that a file
+    was misread.
 
-    Files that answer the same image for the same respondent and prompt raise an error, unless they are `responses*`
-    files of one folder, or their sample numbers continue each other.
+    Files that answer the same image for the same respondent and prompt raise an error, unless they are parts of one
+    source (see `spotball_core.counting.pooling`), such as `responses*` files of one folder.
 
     Args:
         responses: paths of JSON Lines, CSV or Parquet files; or a frame; or records.
         scenes: the scenes that the responses refer to, all with the same rows and columns.
-        participants: count participants separately.
-        pool: merge a respondent's answers from files that are independent of each other.
+        participants: whether to count participants separately.
+        pool: whether to merge a respondent's answers from files that are independent of each other.
 
     Raises:
         InputError: for an unknown image, a duplicate (respondent, prompt, image, sample, participant), a negative
-            probability, a wrong sum, or any other problem. It lists file, line, field, the value found and the value
-            expected.
+            probability, probabilities that do not sum to 1, or any other problem in the data. It lists file, line,
+            field, the value found and the value expected.
         OptionError: if the scenes' grids differ in rows or columns.
     """
     reader = Reader(sources_of(responses), scenes, participants)
@@ -76,15 +77,16 @@ def read_counts(
 def read_part(
     sources: Sequence[Source], scenes: Sequence[Scene], *, participants: bool
 ) -> tuple[Counts, pl.DataFrame, pl.DataFrame]:
-    """Count one part of the sources that are scored together, and return what only all parts together can check.
+    """Count a part of the sources, and return what is needed for checks over all parts.
 
     Returns:
-        The counts; a table of who answered what: `samples.GIVEN` (and the participant, if requested), the number `n` of
-        answers, the columns of `samples.sums`, and whether answers were `nameless`; and the sums of `signs`.
+        The counts; a table with one row per answered image: `samples.GIVEN` (and the participant, if requested), the
+        number `n` of answers, the columns of `samples.sums`, and whether any answers had neither a respondent nor a
+        sample (`nameless`); and the sums of `signs`.
 
     Raises:
-        InputError: in the cases of `read_counts`, for problems within the part.
-        OptionError: in the cases of `read_counts`.
+        InputError: if this part has a problem for which `read_counts` raises an error.
+        OptionError: if the scenes' grids differ in rows or columns.
     """
     reader = Reader(sources, scenes, participants)
     return reader.counts(), reader.across(), reader.sums
@@ -94,7 +96,7 @@ def common_grid(scenes: Sequence[Scene]) -> Grid:
     """Return a grid with the rows and columns that all scenes share.
 
     Raises:
-        OptionError: if scenes differ in rows or columns, there are no scenes, or an image occurs twice.
+        OptionError: if the scenes' grids differ in rows or columns, there are no scenes, or an image occurs twice.
     """
     keys = [scene.key for scene in scenes]
     if len(set(keys)) < len(keys):
@@ -147,7 +149,7 @@ class Reader:
         self.sports_of = sports.filter(several).with_columns(pl.col("sport").list.join(", "))
 
     def counts(self) -> Counts:
-        """Return the counts: who answered what."""
+        """Return how often each respondent named each cell of each image."""
         import polars as pl
 
         # Read one source after the other, because parts of all sources together would fill the memory.
@@ -214,7 +216,7 @@ class Reader:
         return signs.added(tables)
 
     def warnings(self) -> tuple[Problem, ...]:
-        """Return the signs that the sources were misread; call it after counting."""
+        """Return warnings about sources that may have been misread; call it after counting."""
         return warnings_of(self, signs.signs(self.sums, self.known, self.grid))
 
     def check_independent(self) -> None:
@@ -229,9 +231,9 @@ class Reader:
         return given_by(self.grouped_rows, *samples.GIVEN, *self.keys[len(KEYS) :])
 
     def rows_of(self, indices: Iterable[int]) -> pl.LazyFrame:
-        """Return the rows of some sources.
+        """Return the rows of the sources with the given indices.
 
-        `_source` is the source's index, `_spread` whether a row is a distribution.
+        The column `_source` is the source's index, `_spread` states whether a row is a distribution.
         """
         import polars as pl
 
@@ -294,7 +296,7 @@ class Reader:
         return pl.when(extended).then(stem).otherwise("image")
 
     def _problem(self, rows: pl.LazyFrame) -> pl.Expr:
-        """Return a row's first problem as one text of field, found and expected; null if there is none."""
+        """Return a row's first problem, as one text of field, value found and value expected; null without one."""
         import polars as pl
 
         columns = rows.collect_schema().names()
@@ -376,7 +378,7 @@ class Reader:
         return not samples.repeated(self._named(samples.numbered(self.rows_of(sources)))).is_empty()
 
     def _explained(self, faults: list[pl.DataFrame]) -> InputError:
-        """Read again, row by row, and return the location of each problem."""
+        """Check all rows again, and return an error with the location of each problem."""
         import polars as pl
 
         rows = self.identified(self.rows)
@@ -432,7 +434,7 @@ class Reader:
 
 
 def _of_image(table: pl.DataFrame) -> pl.Expr:
-    """Look up the column `image` in a table's first column, and return the second; null for missing values."""
+    """Return an expression: the value in a table's second column for an `image` in its first; null if missing."""
     import polars as pl
 
     return pl.col("image").replace_strict(table[:, 0], table[:, 1], default=None, return_dtype=pl.String)

@@ -1,4 +1,4 @@
-"""Check that each sample occurs once: from sums if samples are numbered in order, else by comparing rows."""
+"""Check that each sample occurs once: with sums if samples are numbered consecutively, otherwise by comparing rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NUMBER = "_sample"
 """The column that `numbered` adds: the sample's number."""
 
 _EXACT = 2**52
-"""Up to this limit, floats represent each integer exactly."""
+"""Maximum of a group's lowest sample number for using sums; floats represent integers up to this limit exactly."""
 
 GIVEN = ("respondent", "prompt", "sport", "image")
 """The columns that identify an answered image.
@@ -37,7 +37,7 @@ def numbered(rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def sums() -> dict[str, pl.Expr]:
-    """Return the sums that groups of rows (with their sample's number as `NUMBER`) carry for `out_of_order`."""
+    """Return expressions for the sums that `out_of_order` needs for groups of rows with a column `NUMBER`."""
     import polars as pl
 
     return {"samples": pl.col("sample").count(), "low": pl.col(NUMBER).min(), "hashes": pl.col(NUMBER).hash().sum()}
@@ -51,7 +51,7 @@ def summed() -> dict[str, pl.Expr]:
 
 
 def out_of_order(groups: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Return the groups whose samples may differ from low, low + 1, ..., high with each number once.
+    """Return the groups whose samples may not be numbered low, low + 1, ..., high with each number once.
 
     If there are as many numbers as from low to high, and their hashes sum to those of low to high, they are these
     numbers, except with a probability of 1 in 2^64. Other groups can be valid: gaps are allowed, and participants that
@@ -59,10 +59,10 @@ def out_of_order(groups: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
     Args:
         groups: groups with the columns of `sums`, and keys filled in.
-        keys: the names of these keys.
+        keys: the columns that identify a group.
 
     Returns:
-        The keys of the groups.
+        A table with the keys of these groups.
     """
     import polars as pl
 
@@ -83,7 +83,7 @@ def out_of_order(groups: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 
 def repeated(rows: pl.LazyFrame) -> pl.DataFrame:
-    """Return samples that occur more than once or are not numbers, for rows with keys filled in.
+    """Return the samples that occur more than once or are not integers from 1.
 
     Duplicates have equal hashes. With eight bytes per row, the hashes show which few rows to compare.
     """

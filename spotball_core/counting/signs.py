@@ -1,6 +1,6 @@
-"""Detect signs that a file was misread: rows that count from 0, x and y as shares or swapped, whole replies as cells.
+"""Detect signs that a file was misread, such as rows counted from 0, x and y swapped, or whole replies as cells.
 
-Reading adds up the necessary sums for each respondent, prompt and image; the sums of several parts of a file can be
+The necessary sums per respondent, prompt and image are computed while a file is read; sums of several parts can be
 added. Each sign is a condition on the sums that valid files do not meet (docs/reference/files.md lists them).
 """
 
@@ -24,22 +24,22 @@ UNIT = ("_source", "respondent", "kind", "prompt")
 KEYS = (*UNIT, "sport", "image")
 
 MOST_UNPARSED = 0.1
-"""A larger share of unparsed answers is a sign."""
+"""Maximum share of unparsed answers; a larger share is a sign that the file was misread."""
 
 LEAST_UNPARSED = 5
-"""With fewer unparsed answers, the share is checked only if all answers are unparsed."""
+"""Minimum number of unparsed answers for the check of their share, unless all answers are unparsed."""
 
 LEAST_ANSWERS = 3
-"""Minimum number of points, or of whole replies, for these checks, unless all answers are whole replies."""
+"""Minimum number of points, or of whole replies, for a sign about them, unless all answers are whole replies."""
 
 LEAST_IMAGES, CHANCE = 10, 1e-6
 """Minimum number of images for a sign about all answers of a unit, and the maximum probability of the sign by chance.
 
-The probability only concerns the sign that all answers are in one row or column.
+The probability concerns the signs that all answers are in one row or column, or count rows and columns from 0.
 """
 
 LEAST_PLACES = 4
-"""Answers in one line are a sign if they cover this many cells or more, otherwise a preference."""
+"""Minimum number of different cells of answers in one row or column to be a sign; fewer may be a preference."""
 
 BETTER_FIT = 5.0
 """Minimum number of standard errors by which swapping x and y must improve the fit to be a sign."""
@@ -54,13 +54,13 @@ _HIGHS = ("row_high", "col_high", "largest")
 
 @dataclass(frozen=True)
 class Sign:
-    """A sign that some respondents' answers in a source show.
+    """A sign that a source was misread, and the respondents whose answers show it.
 
     Attributes:
         name: the name of the sign.
         source: the source's index.
         units: the respondents and prompts concerned, with the columns `UNIT`.
-        n: number of answers that show it.
+        n: number of answers that show the sign.
         of: number of answers by these respondents.
         line: for the sign `line`, the row or column with all answers, such as "row C".
     """
@@ -73,7 +73,7 @@ class Sign:
     line: str = ""
 
     def at(self, source: int) -> Sign:
-        """Return the same sign of the same file for another index among the sources."""
+        """Return the same sign with another index of its source."""
         import polars as pl
 
         index = pl.lit(source, self.units.schema["_source"])
@@ -84,7 +84,7 @@ class Sign:
 
 
 def of_cells(answers: pl.DataFrame, scenes: Sequence[Scene], grid: Grid) -> pl.DataFrame:
-    """Sum up answers that name cells or are distributions.
+    """Return the sums per `KEYS` over answers that name cells.
 
     Args:
         answers: a table with `KEYS`; the number `n` of answers that name cells; `renamed`, the number of answers to
@@ -121,7 +121,7 @@ def of_cells(answers: pl.DataFrame, scenes: Sequence[Scene], grid: Grid) -> pl.D
 
 
 def shown_by_cells(columns: Sequence[str], grid: Grid) -> dict[str, pl.Expr]:
-    """Return which signs an answer that names a cell shows, using the columns that `of_cells` takes."""
+    """Return, for each sign, the expression whether an answer that names a cell shows it (columns as in `of_cells`)."""
     import polars as pl
 
     row, col = pl.col("_row"), pl.col("_col")
@@ -143,7 +143,7 @@ def shown_by_cells(columns: Sequence[str], grid: Grid) -> dict[str, pl.Expr]:
 
 
 def of_points(answers: pl.DataFrame, grid: Grid) -> pl.DataFrame:
-    """Sum up answers that are points.
+    """Return the sums per `KEYS` over answers that are points.
 
     Args:
         answers: a table with `KEYS`; the number `n` of such points, and their sums by `point_sums`; `_index`, their
@@ -162,7 +162,7 @@ def of_points(answers: pl.DataFrame, grid: Grid) -> pl.DataFrame:
 
 
 def point_sums(x: pl.Expr, y: pl.Expr, width: pl.Expr, height: pl.Expr) -> dict[str, pl.Expr]:
-    """Return the sums that are needed over points of one cell."""
+    """Return expressions for the sums over points that `of_points` needs."""
     import polars as pl
 
     return {
@@ -208,7 +208,7 @@ def _summed(answers: pl.DataFrame, grid: Grid) -> pl.DataFrame:
 
 
 def signs(sums: pl.DataFrame, scenes: Sequence[Scene], grid: Grid) -> list[Sign]:
-    """Find the signs that sources were misread, at most one of each name per source.
+    """Return the signs that sources were misread; for each source, a sign of the same name occurs at most once.
 
     Args:
         sums: the sums of all sources.
@@ -275,7 +275,7 @@ def signs(sums: pl.DataFrame, scenes: Sequence[Scene], grid: Grid) -> list[Sign]
 
 
 def _lines(units: pl.DataFrame, sums: pl.DataFrame, scenes: Sequence[Scene], grid: Grid) -> Iterator[Sign]:
-    """Yield units with all answers in one row or one column, unless the ball is there, too."""
+    """Yield a sign for units with all answers in one row or column, unless the ball is there in nearly all images."""
     import polars as pl
 
     reported = set()
@@ -315,7 +315,7 @@ def _ball_is_there(answered: pl.DataFrame, scenes: Sequence[Scene], axis: str, l
 
 
 def _swapped(sums: pl.DataFrame, scenes: Sequence[Scene]) -> pl.DataFrame:
-    """Return units whose answers follow the ball, or people, better with x and y swapped."""
+    """Return the units whose answers agree better with the ball, or with people's answers, if x and y are swapped."""
     import polars as pl
 
     given = sums.filter(pl.col("numbers") > 0).with_columns(pl.col("across", "down") / pl.col("numbers"))
@@ -337,7 +337,8 @@ def _swapped(sums: pl.DataFrame, scenes: Sequence[Scene]) -> pl.DataFrame:
 
 
 def _gains(given: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
-    """Return by how many standard errors swapping improves each unit's correlation with known places, over images.
+    """Return by how many standard errors swapping x and y improves each unit's correlation with known positions over
+    images.
 
     Answers that do not depend on the image correlate with nothing, wherever they are. Units with too few images, or too
     few different places for a correlation, are excluded.
@@ -364,7 +365,7 @@ def _gains(given: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
 
 
 def _center(scene: Scene) -> tuple[float, float]:
-    """Return the center of the ball's cells, as shares of the image."""
+    """Return x and y of the center of the ball's cells, as fractions of the image's width and height."""
     cells = [scene.layout.position(cell) for cell in scene.ball_cells or ()]
     row, col = np.mean(cells, axis=0)
     return (col - 0.5) / scene.grid.cols, (row - 0.5) / scene.grid.rows

@@ -1,1 +1,1 @@
-"""Analyze which cues guesses follow: conditional logits, a mixture of heuristics, and player thresholds."""
+"""Analyze which cues guesses follow, with conditional logits, mixtures of baselines, and thresholds near players."""

@@ -15,10 +15,10 @@ SPREADS = (0.5, 1.0)
 def explainable_gain(mass: FloatArray, grid: Grid) -> FloatArray:
     """Estimate how well guesses are predicted by the same respondent's other guesses to the same image.
 
-    Each guess is predicted by a mixture of five distributions that exclude it: the other guesses to the image; the
-    same, smoothed by Gaussians of 0.5 and 1 cells; the guesses to all other images; and the uniform distribution. The
-    mixture has one set of weights for all images, chosen by maximum likelihood. For people, all guesses of a
-    participant are predicted by those of the other participants.
+    Each guess is predicted by a mixture of five distributions that exclude it: the other guesses to the image; these
+    guesses, smoothed by Gaussians with standard deviations of 0.5 and of 1 cell; the guesses to all other images; and
+    the uniform distribution. The mixture has one set of weights for all images, chosen by maximum likelihood. For
+    people, all guesses of a participant are predicted by those of the other participants.
 
     The result is a lower bound of the explainable gain, because a small number of other guesses predicts worse than the
     respondent's true distribution would. The bound rises with the number of guesses per image.
@@ -62,7 +62,10 @@ def explainable_gain(mass: FloatArray, grid: Grid) -> FloatArray:
 
 
 def _share(mass: FloatArray, total: FloatArray, n_cells: int) -> FloatArray:
-    """Return shares of a total, or uniform shares if the total is 0. Negative shares from rounding are set to 0."""
+    """Return each mass divided by its total, or uniform shares if the total is 0.
+
+    Negative rounding errors are set to 0.
+    """
     some = total > 1e-9
     shares: FloatArray = np.where(some, np.maximum(mass, 0.0) / np.where(some, total, 1.0), 1 / n_cells)
     return shares

@@ -20,7 +20,10 @@ from spotball_core.stats.bootstrap import expanded
 from spotball_core.typing import FloatArray, IntArray
 
 MANY_GROUPS = 12
-"""Minimum number of groups for several processes. With fewer, processes take longer to start than they save."""
+"""Minimum number of groups for using several processes.
+
+With fewer groups, starting processes takes longer than it saves.
+"""
 
 POWER_Z = 1.959964 + 0.841621
 """Sum of the normal quantiles of a two-sided test at 5% and of a power of 80%."""
@@ -38,26 +41,26 @@ def explain_cues(
     jobs: int = 1,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> CueReport:
-    """Explain the guesses of each group by cues.
+    """Compute how well cues predict the guesses of each group, and which cues the guesses follow.
 
     A conditional logit over the cells of each image models a group's guesses, with the cues' standardized scores as
     covariates. Gains are held out: each image is predicted by weights fitted on the other images (leave-one-out up to
     100 images, 20 folds beyond that). Intervals come from a bootstrap over images.
 
     Args:
-        scoring: groups by sport, respondent and prompt. Its policy sets the images, the reference, and the number of
-            resamples for the intervals.
+        scoring: the scored groups of guesses, by sport, respondent and prompt. Its policy sets the images, the
+            reference, and the number of resamples for the intervals.
         cues: keys of the cues (default: all).
         ridge: strength of the penalty on the squared standardized weights, per guess; above 0.
         mirrors: number of times that the keypoints of random players are mirrored, for a permutation test of whether
             guesses follow the sides that bodies turn to; 0 for no test.
-        jobs: number of processes that share the groups. The results do not depend on it. A script that passes more than
-            1 needs `if __name__ == "__main__":` around its code, because worker processes import the script.
-        on_progress: called with the number of finished groups, and their total.
+        jobs: number of processes that share the groups. The results do not depend on this number. A script that passes
+            more than 1 needs `if __name__ == "__main__":` around its code, because worker processes import the script.
+        on_progress: called with the number of finished groups, and the total number of groups.
 
     Raises:
-        OptionError: for unknown cues, cues in more than 10 groups, a ridge that is not above 0, or groups that span
-            several sports.
+        OptionError: for unknown cues, cues in more than 10 groups, a ridge that is not above 0, a negative number of
+            mirrorings, or groups that span several sports.
 
     Examples:
         >>> from spotball_core import ScorePolicy, baseline_responses, read_counts, synthetic_scenes
@@ -81,7 +84,7 @@ def explain_with(
     mirrors: int = 0,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> CueReport:
-    """Compute `explain_cues` with existing worker processes."""
+    """Return the same as `explain_cues`, using existing worker processes."""
     if not ridge > 0:
         raise OptionError(f"ridge: found {ridge:g}, expected a number above 0")
     if mirrors < 0:

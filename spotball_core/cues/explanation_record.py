@@ -19,11 +19,12 @@ class CueInfo(Record):
     Attributes:
         group: the cue's group. Cues of one group are added to and removed from a model together when gains are
             compared.
-        is_base: whether it describes places and players; other cues describe bodies.
+        is_base: whether the cue describes places in the image or the players' positions; other cues describe players'
+            bodies.
         unit: unit of the scores.
         n_images: number of the sport's images that the cue applies to.
-        scale: the typical standard deviation of the score over the cells of an image, in `unit`; a standardized weight
-            is per this scale.
+        scale: the typical standard deviation of the score over the cells of an image, in `unit`; standardized weights
+            refer to a change of the score by this amount.
     """
 
     sport: str
@@ -56,11 +57,11 @@ class CueWeight(Record):
 class CueExplanation(Record):
     """Which cues the guesses of one group follow.
 
-    Gains are held out, in bits per guess, with 95% intervals over images.
+    Gains are computed on held-out images, in bits per guess, with 95% intervals from a bootstrap over images.
 
     Attributes:
         n_images: number of images used.
-        n_guesses: number of parsed guesses to them.
+        n_guesses: number of parsed guesses to these images.
         weights: the weight of each cue that applies to these images.
         gain: gain of the model with all cues over uniform guessing.
         base_gain: gain of the model with the base cues (places and players) over uniform guessing.
@@ -105,13 +106,13 @@ class CueExplanation(Record):
 
 
 class CueDifference(Record):
-    """A group minus the reference, on the images that both answered.
+    """The results of a group minus those of the reference, on the images that both answered.
 
     Attributes:
         n_images: number of images that both answered.
         gain: difference of the gains of all cues over uniform guessing.
         body_gain: difference of the gains of all cues over the base cues.
-        shapley: differences of the groups' shares.
+        shapley: for each group of cues, the difference of its shares of the gain.
         weights: differences of the standardized weights, with cluster-robust intervals.
     """
 
@@ -136,7 +137,7 @@ class StatedCue(Record):
         n_rationales: number of the group's rationales.
         share: mean over images of the share of rationales with this category.
         correlation: Spearman's rank correlation over images between this share and the held-out gain of the cues per
-            guess; None if it is undefined.
+            guess; None if the correlation is undefined.
         p: two-sided p value, from permutations of images.
         reason: why there is no correlation.
     """
@@ -163,7 +164,7 @@ class CueReport(Record):
         cues: for each sport, the cues that apply to its images.
         groups: the groups, in the order of the score report.
         differences: differences of each group from the reference; empty without a reference.
-        stated: whether stating a cue goes with following it; empty if this was not tested.
+        stated: tests of whether groups follow the cues that their rationales mention; empty if this was not tested.
     """
 
     schema_version: Literal[1] = SCHEMA_VERSION

@@ -23,12 +23,12 @@ def to_text(report: CueReport, *, to_terminal: bool = False) -> str:
 
 
 def headlines(report: CueReport) -> list[str]:
-    """Return one or two sentences about the result of each group."""
+    """Return a text of a few sentences about the result of each group."""
     return [f"{group.name}: {sentence}" for group in report.groups for sentence in [headline(group)]]
 
 
 def headline(group: CueExplanation) -> str:
-    """Return a sentence about which cues the guesses of a group follow."""
+    """Return a few sentences about which cues the guesses of a group follow."""
     if group.gain.value is None:
         return f"the guesses were not explained, because {group.gain.reason}."
     if group.gain.value <= 0:

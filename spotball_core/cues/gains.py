@@ -10,7 +10,7 @@ from spotball_core.typing import FloatArray
 
 
 class ImageSums:
-    """Means per guess over some images. All of them use the same resamples of images."""
+    """Compute means per guess over images. All intervals use the same resamples of images."""
 
     def __init__(self, sizes: FloatArray, bootstrap: int, seed: int) -> None:
         """Draw the resamples.
@@ -24,15 +24,15 @@ class ImageSums:
         self._times = resample_weights(len(sizes), bootstrap, seed) if bootstrap else None
 
     def mean(self, totals: FloatArray) -> MetricValue:
-        """Return the mean per guess of images' totals, shape (n_images,)."""
+        """Return the mean per guess; `totals` are the sums over each image's guesses, shape (n_images,)."""
         return self.quotient(totals, self.sizes)
 
     def quotient(self, upper: FloatArray, lower: FloatArray) -> MetricValue:
-        """Return the quotient of two sums over images; no value if the denominator is not above 0."""
+        """Return the quotient of two sums over images; its value is None if the denominator is not above 0."""
         return self._value(upper, lower, np.zeros(len(upper)), np.ones(len(upper)))
 
     def difference(self, totals: FloatArray, others: FloatArray, other_sizes: FloatArray) -> MetricValue:
-        """Return the mean per guess of images' totals, minus that of another respondent on the same images."""
+        """Return a respondent's mean per guess minus another respondent's mean per guess on the same images."""
         return self._value(totals, self.sizes, others, other_sizes)
 
     def standard_error(self, totals: FloatArray) -> float:

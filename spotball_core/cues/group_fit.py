@@ -1,4 +1,4 @@
-"""Fit the model of one group's guesses: with all cues, all subsets of their groups, and mirrored keypoints."""
+"""Fit models of one group's guesses: with all cues, each subset of the cues' groups, and mirrored keypoints."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from spotball_core.scoring.groups import Scoring
 from spotball_core.typing import BoolArray, FloatArray, IntArray
 
 LEAST_IMAGES = 8
-"""Groups with guesses to fewer images are not explained."""
+"""Minimum number of images with guesses; a group of guesses to fewer images is not explained."""
 
 SportScores = tuple[list[int], CueScores]
 """Positions of a sport's scenes, and the cues' scores on them."""
@@ -25,17 +25,17 @@ SportScores = tuple[list[int], CueScores]
 
 @dataclass(frozen=True)
 class GroupFit:
-    """The model of a group's guesses.
+    """The fitted models of a group's guesses.
 
     Attributes:
         scenes: positions of the images among the scenes.
         sizes: number of guesses to each image.
         keys: the cues of the model.
-        groups: the group of each cue.
+        groups: the group to which each cue belongs.
         fit: the fit with all cues.
-        subsets: held-out gains of all subsets.
+        subsets: held-out gains of the models with each subset of the cues' groups.
         explainable: each image's explainable gain, in bits.
-        base: groups of the base cues.
+        base: the groups to which the base cues belong.
         turned: held-out gains of all cues with mirrored keypoints, in bits, shape (mirrors, n_images).
         notes: sentences about excluded images and about cues that do not apply.
     """
@@ -53,18 +53,18 @@ class GroupFit:
 
     @property
     def body(self) -> tuple[str, ...]:
-        """Groups of the body cues."""
+        """The groups to which the body cues belong."""
         return tuple(group for group in self.subsets.groups if group not in self.base)
 
 
 def scores_of_sport(scoring: Scoring, sport: str, keys: Sequence[str] | None) -> SportScores:
-    """Compute the scores of cues on all scenes of a sport."""
+    """Return the positions of a sport's scenes among all scenes, and the scores of cues on these scenes."""
     places = [place for place, name in enumerate(scoring.arrays.sports) if name == sport]
     return places, cue_scores([scoring.arrays.scenes[place] for place in places], keys)
 
 
 def mirrored_body(scoring: Scoring, places: list[int], scores: CueScores, mirrors: int) -> FloatArray:
-    """Return standardized body cues with mirrored keypoints, shape (mirrors, n_scenes, n_cells, n_cues).
+    """Return standardized scores of body cues with mirrored keypoints, shape (mirrors, n_scenes, n_cells, n_cues).
 
     The first axis is empty if no player has keypoints.
     """
@@ -80,7 +80,7 @@ Shared = tuple[Scoring, dict[str, SportScores], dict[str, FloatArray], float]
 
 
 def fit_group(shared: Shared, number: int) -> GroupFit | None:
-    """Fit the model of one group; return None if it has guesses to too few images."""
+    """Fit the model of one group; return None if it has guesses to fewer than `LEAST_IMAGES` images."""
     scoring, by_sport, turned, ridge = shared
     group = scoring.groups[number]
     places, scores = by_sport[str(group.sport)]
@@ -130,8 +130,7 @@ def fit_group(shared: Shared, number: int) -> GroupFit | None:
 def _turned_gains(
     data: ChoiceData, cues: Sequence[Cue], turned: FloatArray, every: Sequence[Cue], ridge: float
 ) -> FloatArray:
-    """Return the gains of all cues, in bits, for body cues with these scores, shape (mirrors, n_images, n_cells,
-    n_body)."""
+    """Return the gains of all cues with mirrored body cues, in bits, shape (mirrors, n_images)."""
     is_body = np.array([not cue.is_base for cue in cues], dtype=bool)
     of_body = [place for place, cue in enumerate([cue for cue in every if not cue.is_base]) if cue in cues]
     fold, gains = folds_of(len(data.counts)), np.empty((len(turned), len(data.counts)))

@@ -16,7 +16,7 @@ LEAVE_ONE_OUT = 100
 """Up to this number of images, each image is its own fold."""
 
 FOLDS = 20
-"""Number of folds for more images."""
+"""Number of folds if there are more than `LEAVE_ONE_OUT` images."""
 
 MOST_GROUPS = 10
 """Maximum number of groups of cues, because all their subsets are fitted."""
@@ -27,11 +27,11 @@ BITS = 1 / math.log(2)
 
 @dataclass(frozen=True, slots=True)
 class SubsetGains:
-    """Held-out gains over uniform guessing of the models with each subset of the groups of cues.
+    """Held-out gains over uniform guessing, for the model with each subset of the groups of cues.
 
     Attributes:
         groups: names of the groups.
-        gains: gains of each image's guesses together, in bits, shape (2 ** n_groups, n_images). Bit k of a subset's
+        gains: gains summed over each image's guesses, in bits, shape (2 ** n_groups, n_images). Bit k of a subset's
             index states whether group k is in it.
     """
 
@@ -39,7 +39,7 @@ class SubsetGains:
     gains: FloatArray
 
     def of(self, groups: Sequence[str]) -> FloatArray:
-        """Return the gain of the model with some of the groups, shape (n_images,). Unknown groups are ignored."""
+        """Return the gain of the model with the given groups, shape (n_images,). Unknown groups are ignored."""
         gain: FloatArray = self.gains[sum(1 << k for k, group in enumerate(self.groups) if group in groups)]
         return gain
 
@@ -56,7 +56,7 @@ class SubsetGains:
         model.
 
         Returns:
-            In bits, shape (n_groups, n_images).
+            The Shapley values in bits, shape (n_groups, n_images).
 
         Examples:
             >>> SubsetGains(("a", "b"), np.array([[0.0], [1.0], [3.0], [5.0]])).shapley().tolist()
@@ -84,12 +84,13 @@ def subset_gains(data: ChoiceData, groups: Sequence[str], *, ridge: float) -> Su
     """Compute the held-out gains of the models with each subset of the groups of cues.
 
     Args:
-        data: guesses to at least two images, and scores.
+        data: guesses to at least two images, and the cues' scores.
         groups: the group of each cue, shape (n_cues,).
-        ridge: as for `fit_logit`.
+        ridge: strength of the penalty, as in `fit_logit`.
 
     Raises:
-        OptionError: for more than 10 groups, and in the cases of `held_out_likelihood`.
+        OptionError: for more than 10 groups, fewer than two images, or a negative ridge, or if the maximum is not
+            reached.
     """
     names = tuple(dict.fromkeys(groups))
     if len(names) > MOST_GROUPS:

@@ -1,4 +1,4 @@
-r"""Fit a conditional logit of guesses over the cells of images, with cross-validation and cluster-robust errors.
+r"""Fit a conditional logit of guesses over images' cells, with cross-validation and cluster-robust standard errors.
 
 $$P(j \mid i) = \frac{\exp \sum_k w_k s_{ijk}}{\sum_{j'} \exp \sum_k w_k s_{ij'k}}$$
 
@@ -19,7 +19,7 @@ RIDGE = 1e-3
 """Default strength of the penalty, per guess. It shrinks the weight of a typical cue by about 0.1%."""
 
 _TOLERANCE = 1e-9
-"""Fits end when no component of the gradient of the mean log likelihood per guess exceeds this."""
+"""Fits end when no component of the gradient of the mean log likelihood per guess exceeds this value."""
 
 _MOST_STEPS = 100
 _CHORD_STEPS = 25
@@ -63,7 +63,7 @@ class ChoiceData:
         return sizes
 
     def of_cues(self, cues: IntArray) -> ChoiceData:
-        """Return the same guesses with some of the cues."""
+        """Return the same guesses with the scores of the selected cues only."""
         return ChoiceData(self.scores[:, :, cues], self.counts)
 
 
@@ -99,11 +99,12 @@ def log_probabilities(scores: FloatArray, weights: FloatArray) -> FloatArray:
     """Return the log probability of each cell, in nats.
 
     Args:
-        scores: shape (n_images, n_cells, n_cues).
-        weights: shape (n_cues,) or (n_fits, n_cues).
+        scores: score of each cell for each cue, shape (n_images, n_cells, n_cues).
+        weights: weight of each cue, shape (n_cues,) or (n_fits, n_cues).
 
     Returns:
-        Shape (n_images, n_cells) or (n_fits, n_images, n_cells); each row's probabilities sum to 1.
+        The log probabilities, shape (n_images, n_cells) or (n_fits, n_images, n_cells); each row's probabilities sum to
+        1.
 
     Examples:
         >>> scores = np.array([[[0.0], [np.log(3.0)]]])
@@ -151,13 +152,13 @@ def held_out_likelihood(data: ChoiceData, fold: IntArray, *, ridge: float = RIDG
     Args:
         data: guesses and scores.
         fold: the fold of each image, from 0, shape (n_images,); at least two folds.
-        ridge: as for `fit_logit`.
+        ridge: strength of the penalty, as in `fit_logit`.
 
     Returns:
-        Shape (n_images,).
+        The log likelihoods, shape (n_images,).
 
     Raises:
-        OptionError: for fewer than two folds, and in the cases of `fit_logit`.
+        OptionError: for fewer than two folds, or a negative ridge, or if the maximum is not reached.
     """
     n_folds = int(fold.max()) + 1
     if n_folds < 2:
@@ -176,7 +177,7 @@ def held_out_likelihood(data: ChoiceData, fold: IntArray, *, ridge: float = RIDG
 
 
 def _fit_folds(data: ChoiceData, kept: FloatArray, start: FloatArray, ridge: float) -> FloatArray:
-    """Return the weights of several fits, each with some of the images, shape (n_fits, n_cues).
+    """Return the weights of several fits, each to the images that a row of `kept` selects, shape (n_fits, n_cues).
 
     The folds share most images, so the Hessian at the common fit, without the images that a fold lacks, is close to
     each fold's Hessian. Steps with it need only gradients, which are one matrix product for all folds.
@@ -213,7 +214,7 @@ def _fit_folds(data: ChoiceData, kept: FloatArray, start: FloatArray, ridge: flo
 
 
 def _newton(data: ChoiceData, kept: FloatArray, start: FloatArray, ridge: float) -> FloatArray:
-    """Return the weights of one fit to the images with nonzero weight, shape (n_cues,)."""
+    """Return the weights of one fit to the images that `kept` selects, shape (n_cues,)."""
     if not ridge >= 0:
         raise OptionError(f"ridge: found {ridge}, expected at least 0")
     some = kept > 0
@@ -243,7 +244,7 @@ def _objective(data: ChoiceData, weights: FloatArray, ridge: float, n: float) ->
 
 
 def _derivatives(data: ChoiceData, weights: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return each image's log likelihood, its gradient, and minus its Hessian with respect to the weights."""
+    """Return each image's log likelihood, its gradient, and its negated Hessian, with respect to the weights."""
     log_p = log_probabilities(data.scores, weights)
     p = np.exp(log_p)
     likelihood = (data.counts * log_p).sum(axis=-1)

@@ -1,8 +1,8 @@
 """Test with permutations whether guesses depend on whether bodies face left or right.
 
-The keypoints of randomly chosen players are mirrored left and right about the middles of their boxes. Everything else
-is unchanged: places, boxes, sizes, and the reliability of directions. If guesses did not depend on the sides that
-bodies turn to, the gain with the true keypoints would have the same distribution as the gains with mirrored keypoints.
+The keypoints of randomly chosen players are mirrored horizontally about the middles of their boxes. Everything else is
+unchanged: places, boxes, sizes, and the reliability of directions. If guesses did not depend on the sides that bodies
+turn to, the gain with the true keypoints would have the same distribution as the gains with mirrored keypoints.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _OTHER_SIDE = [
     KEYPOINT_NAMES.index(name.replace("left", "right") if "left" in name else name.replace("right", "left"))
     for name in KEYPOINT_NAMES
 ]
-"""The keypoint that corresponds to each one in the mirror image."""
+"""For each keypoint, the index of its counterpart on the other side of the body."""
 
 
 def mirrored(scene: Scene, which: BoolArray) -> Scene:
-    """Return a scene in which the keypoints of some players are mirrored about the middles of their boxes.
+    """Return a scene in which the keypoints of the selected players are mirrored about the middles of their boxes.
 
     Args:
         scene: a scene with players.
-        which: the players to mirror, shape (n_players,).
+        which: whether to mirror each player, shape (n_players,).
 
     Examples:
         >>> from spotball_core.synthetic.poses import synthetic_poses

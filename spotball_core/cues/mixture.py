@@ -1,4 +1,4 @@
-"""Explain a respondent's guesses as a mixture of simpler respondents, fitted by maximum likelihood."""
+"""Explain a respondent's guesses as a mixture of baselines and people, fitted by maximum likelihood."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BASELINE_OF = {
     "truth": "oracle",
     PRIOR: "prior",
 }
-"""The baseline behind each part. The part `people` uses the reference's guesses."""
+"""The baseline that provides each part of the mixture. The part `people` uses the reference's guesses."""
 
 
 def explain(scoring: Scoring, group: Group, *, bootstrap: int = 200, seed: int = 0) -> Mixture:
@@ -34,18 +34,18 @@ def explain(scoring: Scoring, group: Group, *, bootstrap: int = 200, seed: int =
 
     $$\max_w \sum_{i,j} n_{ij} \log \sum_m w_m P_m(j \mid i), \quad w_m \ge 0,\ \sum_m w_m = 1$$
 
-    with $n_{ij}$ how often the group named cell j of image i. The parts m are `uniform`, `center`, `nearest-player`,
-    `truth` (the ball's cells), `prior` (where the ball is in the sport's other images, without the image itself) and
-    `people` (the reference's answers to the image). The reference's own mixture excludes `people`. No part uses the
-    group's answers. The uniform part gives every cell some probability, so that every guess is possible and no
-    smoothing is needed.
+    where $n_{ij}$ is how often the group named cell j of image i. The parts m are `uniform`, `center`,
+    `nearest-player`, `truth` (the ball's cells), `prior` (where the ball is in the sport's other images, without the
+    image itself) and `people` (the reference's answers to the image). The reference's own mixture excludes `people`. No
+    part uses the group's answers. The uniform part gives every cell some probability, so that every guess is possible
+    and no smoothing is needed.
 
     Parts without an answer to any image (no player boxes, no reference) are excluded, and so is `prior` if it is
     uniform. Then images for which a part has no answer are excluded.
 
     Args:
         scoring: the scored groups.
-        group: one of these groups.
+        group: one of the scored groups.
         bootstrap: number of resamples of images for the weights' intervals; 0 for none.
         seed: seed of the resamples.
 

@@ -32,21 +32,21 @@ Smaller batches take more steps in Python, and threads of larger ones cost more 
 _NEAR_ZERO, _LEAST_SHARE, _ZERO = 1e-3, 0.1, 1e-9
 """A weight that is below the first value and has to decrease is excluded from the Newton step.
 
-A step keeps at least the second value as a share of a weight, because an outcome may depend on it alone; a weight below
-the third value may become 0.
+A step keeps at least the second value times the old weight, because an outcome may depend on this weight alone; a
+weight below the third value may become 0.
 """
 
 _LEAST_RIDGE, _RIDGE = 1e-10, 0.01
 """Values added to the Hessian's diagonal, relative to its mean.
 
-The first is a constant, the second a share of the distance from the maximum. Without them, equal parts and few answers
-would give steps of any length.
+The first is a constant, the second a share of the distance from the maximum. Without them, steps could become
+arbitrarily long if parts are equal or answers are few.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class _Fits:
-    """Several fits to the same parts.
+    """Several fits of the weights of the same parts.
 
     Attributes:
         counts: how often each outcome was seen, as shares of all answers, shape (n_fits, n_outcomes).
@@ -62,7 +62,7 @@ class _Fits:
     allowed: BoolArray
 
     def only(self, fits: BoolArray) -> _Fits:
-        """Select some of the fits, shape (n_fits,)."""
+        """Return the selected fits; `fits` states for each fit whether it is selected."""
         return _Fits(self.counts[fits], self.parts, self.products, self.allowed[fits])
 
     def probabilities(self, weights: FloatArray) -> FloatArray:
@@ -80,7 +80,7 @@ class _Fits:
         return loss
 
     def derivatives(self, probability: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the gradient of the log likelihood per answer and minus its Hessian."""
+        """Return the gradient of the log likelihood per answer, and its negated Hessian."""
         share = self.counts / probability
         gradient = share @ self.parts
         share /= probability
@@ -101,11 +101,11 @@ def fit_weights(
     Args:
         counts: how often each outcome was seen, shape (n_fits, n_outcomes); not all 0.
         parts: each part's probability of each outcome, shape (n_outcomes, n_parts).
-        allowed: which parts each fit may use, shape (n_fits, n_parts). Together they must give every seen outcome a
-            probability above 0, as a uniform part does.
+        allowed: which parts each fit may use, shape (n_fits, n_parts). For every seen outcome, at least one of them
+            must have a probability above 0, as a uniform part does.
         start: weights from which every fit starts, shape (n_parts,), 0 for parts that are not allowed (default: equal
-            weights). They must give every seen outcome a probability above 0. Resamples take half as many steps from
-            the weights of the sample.
+            weights). They must give every seen outcome a probability above 0. Fits to resamples take half as many steps
+            if they start from the weights of the sample.
 
     Returns:
         Weights, shape (n_fits, n_parts), where each row sums to 1, and their log likelihoods, shape (n_fits,), which
@@ -137,7 +137,7 @@ def fit_weights(
 
 
 def _minimized(start: FloatArray, fits: _Fits) -> FloatArray:
-    """Take Newton steps from the start until each fit is at its maximum."""
+    """Return the weights at the maximum of each fit, found by Newton steps from the start."""
     weights, left = start.copy(), np.arange(len(start))
     probability = fits.probabilities(start)
     for _ in range(_MOST_STEPS):
@@ -178,7 +178,7 @@ def _newton_step(
 def _searched(
     weights: FloatArray, probability: FloatArray, step: FloatArray, gradient: FloatArray, fits: _Fits
 ) -> tuple[FloatArray, FloatArray]:
-    """Halve each step until it lowers the loss by a share of what the gradient predicts."""
+    """Take a step of each fit, halved until it lowers the loss enough; return the new weights and probabilities."""
     before = fits.loss(weights, probability)
     lowest = np.where(weights > _ZERO, _LEAST_SHARE * weights, 0.0)
     best, best_probability = weights.copy(), probability.copy()

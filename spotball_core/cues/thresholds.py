@@ -14,13 +14,13 @@ from spotball_core.scoring.groups import Scoring
 from spotball_core.typing import BoolArray, FloatArray
 
 TAUS = np.round(np.arange(0.04, 0.2001, 0.01), 2)
-"""The grid of tau from the paper, in image diagonals."""
+"""The values of tau in the paper, as fractions of the image's diagonal."""
 
 THETAS = np.round(np.arange(0.01, 0.2001, 0.01), 2)
-"""The grid of theta from the paper, in shares of a cell's area."""
+"""The values of theta in the paper, as fractions of a cell's area."""
 
 PLATEAU = 0.01
-"""The plateau is within this share of the objective's maximum."""
+"""Thresholds belong to the plateau if their objective is at most this fraction of the maximum below the maximum."""
 
 
 @dataclass(frozen=True)
@@ -54,14 +54,15 @@ def threshold_surface(scoring: Scoring, *, taus: ArrayLike = TAUS, thetas: Array
     $$J(\tau, \theta) = \tfrac12 \big(NR(\tau) + OR(\theta)\big)$$
 
     For any responses, the near-player rate grows with tau and the overlap rate falls with theta, so J is always largest
-    at the largest tau and the smallest theta. Its maximum is therefore not a fit. The plateau shows how little the
-    choice of thresholds matters, not which thresholds are right.
+    at the largest tau and the smallest theta. Its maximum therefore does not determine suitable thresholds. The plateau
+    shows how little the choice of thresholds matters, not which thresholds are right.
 
     Each response is processed once for all thresholds: its cell's distance and overlap determine from which threshold
     on it counts.
 
     Args:
-        scoring: the scored groups, each on the images it is scored on. Its policy's tau and theta are ignored.
+        scoring: the scored groups; the responses to the images on which each group is scored are used. Its policy's tau
+            and theta are ignored.
         taus: thresholds tau, ascending, each in (0, 1].
         thetas: thresholds theta, ascending, each in (0, 1].
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def located(answers: pl.DataFrame, grid: Grid) -> pl.DataFrame:
-    """Add the positions that `cell`, or `row` and `col`, name.
+    """Return the answers with the positions that their `cell`, or `row` and `col`, name.
 
     Returns:
         The answers with `_row` and `_col`, counted from 1, which may be beyond the grid and are null if no position is
@@ -32,12 +32,12 @@ def located(answers: pl.DataFrame, grid: Grid) -> pl.DataFrame:
 
 
 def named(labels: pl.Series, grid: Grid) -> pl.DataFrame:
-    """Return the index, `cell`, of the cell that each `label` names; null if it names no cell of the grid."""
+    """Return a table with each `label` and the index, `cell`, of the cell that it names; null if it names none."""
     return _positions(labels).select("label", cell=_index(grid))
 
 
 def cell_at(grid: Grid) -> pl.Expr:
-    """Return the index of the cell that holds the point `x`, `y`; null outside the image."""
+    """Return an expression: the index of the cell that contains the point (`x`, `y`); null outside the image."""
     import polars as pl
 
     cell: pl.Expr = pl.lit(0)

@@ -27,7 +27,7 @@ _BLOCK = 1 << 20
 
 
 def plain_ending(path: Path) -> str:
-    """Return a file's ending without the ending of gzip.
+    """Return a file's ending; for a text file compressed with gzip, the ending before `.gz`.
 
     Examples:
         >>> plain_ending(Path("responses.jsonl.gz")), plain_ending(Path("responses.csv"))
@@ -41,12 +41,14 @@ def plain_ending(path: Path) -> str:
 
 @contextmanager
 def plain_files(paths: Sequence[Path]) -> Iterator[tuple[Path, ...]]:
-    """Yield paths of plain files. For compressed files and standard input, they are temporary files within the context.
+    """Yield paths of plain files.
 
+    For compressed files and standard input, these are temporary files that exist until the context ends.
     Errors raised within the context name the original files.
 
     Raises:
-        InputError: for a file that is not compressed with gzip, or unpacks to more than 2 GB and 100 times its size.
+        InputError: if a file with the ending `.gz` is missing, is not compressed with gzip, or unpacks to more than 2
+            GB and more than 100 times its size.
     """
     if not any(path == STANDARD_INPUT or plain_ending(path) != path.suffix for path in paths):
         yield tuple(paths)
@@ -70,7 +72,7 @@ def plain_files(paths: Sequence[Path]) -> Iterator[tuple[Path, ...]]:
 
 
 def as_given(problems: Iterable[Problem], given: Sequence[Path], plain: Sequence[Path]) -> tuple[Problem, ...]:
-    """Replace the names of plain files in problems with the names of the original files."""
+    """Return the problems with the names of plain files replaced by the names of the original files."""
     names = {
         str(file): "standard input" if path == STANDARD_INPUT else str(path)
         for path, file in zip(given, plain, strict=True)

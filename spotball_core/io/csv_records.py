@@ -31,7 +31,7 @@ class RecordLayout:
 
     Attributes:
         blank: numbers of the records, from 0 after the header, that are blank lines.
-        problems: problems of single records. Each cause is listed once.
+        problems: problems of single records. Records with the same fault share one problem.
         apostrophes: whether the file may contain apostrophes; if not, no text was marked by `safe_text.csv_cells`.
     """
 
@@ -41,7 +41,9 @@ class RecordLayout:
 
 
 def read_layout(path: Path) -> RecordLayout:
-    """Check a CSV file: each record needs as many fields as the header, and quotes only around fields.
+    """Check a CSV file, and return its layout.
+
+    Each record needs as many fields as the header, and quotes only around fields.
 
     After the first misplaced quote, it is unclear which text is quoted, so this quote is the last problem reported.
     """
@@ -140,7 +142,7 @@ class _Block:
         return self.first_line + int(np.searchsorted(self.newlines, self.starts[record]))
 
     def faults(self) -> Iterator[tuple[int, str, str]]:
-        """Yield the number within the block, what was found and what was expected, for each incomplete record."""
+        """Yield, for each faulty record, its number within the block, what was found and what was expected."""
         wrong = np.flatnonzero(self.fields != self.width)
         for record in wrong[~np.isin(wrong, self.blank - self.first)]:
             if self.stray is not None and record >= self.stray:

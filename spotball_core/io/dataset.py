@@ -27,7 +27,7 @@ class Dataset:
 
 
 def read_dataset(paths: str | Path | Sequence[str | Path], scenes: str | Path | None = None) -> Dataset:
-    """Return the scenes and the response files in some paths.
+    """Return the scenes and the response files in the given paths.
 
     Args:
         paths: dataset folders, which provide their scenes and all their `responses*` files, and response files.
@@ -61,11 +61,11 @@ def read_dataset(paths: str | Path | Sequence[str | Path], scenes: str | Path | 
 
 
 def response_files(paths: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
-    """Return the response files in some paths: files themselves, and the `responses*` files of folders.
+    """Return the response files in the given paths: paths of files, and the `responses*` files in folders.
 
     Raises:
-        InputError: for a folder without response files.
-        OptionError: if there is no path.
+        InputError: if a folder has no response files.
+        OptionError: if `paths` is empty.
     """
     files: list[Path] = []
     problems: list[Problem] = []

@@ -13,10 +13,16 @@ if TYPE_CHECKING:
     import polars as pl
 
 COLUMNS = ("sport", "image", "respondent", "kind", "prompt", "sample", "participant", "cell", "reasoning")
-"""The columns of responses, in the order of writing. All are text, except `sample`, an integer from 1."""
+"""The columns of responses, in the order in which they are written.
+
+All are text, except `sample`, an integer from 1.
+"""
 
 KEYS = ("sport", "image", "respondent", "kind", "prompt")
-"""The columns that identify a count. `participant` is added if participants are counted separately."""
+"""The columns that, with the cell, identify a row of counts.
+
+`participant` is added if participants are counted separately.
+"""
 
 FORMATS = (".jsonl", ".csv", ".parquet")
 
@@ -27,7 +33,7 @@ def write_responses(rows: pl.DataFrame, path: str | Path) -> None:
     If writing fails, no partial file remains.
 
     Raises:
-        OptionError: for another ending, or an unknown column.
+        OptionError: if the file's ending is not in `FORMATS`, or a column is not in `COLUMNS`.
     """
     path = Path(path)
     if path.suffix not in FORMATS:

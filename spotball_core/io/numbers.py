@@ -9,21 +9,21 @@ if TYPE_CHECKING:
 
 
 def number(column: str) -> pl.Expr:
-    """Return a column's numbers; null if there is no number."""
+    """Return an expression: the values of a column as numbers; null for values that are not numbers."""
     import polars as pl
 
     return pl.col(column).cast(pl.Float64, strict=False)
 
 
 def not_finite(column: str) -> pl.Expr:
-    """Return whether a column has a value that is not a finite number."""
+    """Return an expression: whether a row has a value in the column that is not a finite number."""
     import polars as pl
 
     return pl.col(column).is_not_null() & ~number(column).is_finite().fill_null(False)
 
 
 def not_whole(column: str, least: int | None = None) -> pl.Expr:
-    """Return whether a column has a value that is not an integer (of at least `least`)."""
+    """Return an expression: whether a row has a value in the column that is not an integer (of at least `least`)."""
     import polars as pl
 
     value = number(column)

@@ -15,7 +15,7 @@ from spotball_core.service.files import replacing
 from spotball_core.service.json_file import RepeatedKeyError, parse_json
 
 _MOST_PROBLEMS = 10_000
-"""A file with more problems probably does not contain scenes, and finding all of them would take minutes."""
+"""Number of problems after which reading stops: a file with more of them probably does not contain scenes."""
 
 _PARQUET, _GZIP = b"PAR1", b"\x1f\x8b"
 
@@ -24,8 +24,8 @@ def read_scenes(path: str | Path) -> tuple[Scene, ...]:
     """Return all scenes of a file.
 
     Raises:
-        InputError: for every line that is not a scene, and for an image, (sport, image), that occurs twice. Reading
-            stops after 10,000 problems.
+        InputError: if the file cannot be read, a line is not a scene, or a combination of sport and image occurs twice.
+            Reading stops after 10,000 problems.
     """
     path = Path(path)
     lines = _lines(path)

@@ -49,13 +49,13 @@ ANSWERS = ("cell", "x", "y", "row", "col", "probabilities")
 """Columns with an answer: a cell, a point in pixels, a row and a column (from 1), or a distribution."""
 
 READ = (*COLUMNS[:7], *ANSWERS)
-"""Columns that affect a number. Other columns, such as `reasoning`, are ignored."""
+"""Columns that are read, because they affect scores. Other columns, such as `reasoning`, are ignored."""
 
 NUMBERS = ("sample", "x", "y", "row", "col")
 """Columns of numbers, which are read unchanged if the file stores them as numbers."""
 
 _NAMES = ("sport", "image", "respondent", "prompt", "participant")
-"""Columns of text that `safe_text.csv_cells` may have marked."""
+"""Columns of text in which `safe_text.csv_cells` may have added apostrophes."""
 
 JSON_LINES = (".jsonl", ".ndjson")
 COUNTS_ENDING = ".counts"
@@ -66,7 +66,7 @@ ENDINGS = (*JSON_LINES, ".csv", ".parquet")
 _ONE_A_LINE = "Write one object per line. Remove brackets around the list and commas at the ends of lines"
 
 MAX_COLUMNS = 2000
-"""A file with more columns does not contain responses, and checking it would take minutes."""
+"""Maximum number of columns. A file with more does not contain responses, and checking it would take minutes."""
 
 _HEAD = 4096
 _COMPRESSED = (b"\x1f\x8b", b"x\x01", b"x\x9c", b"x\xda", b"\x28\xb5\x2f\xfd")
@@ -75,17 +75,17 @@ _COMPRESSED = (b"\x1f\x8b", b"x\x01", b"x\x9c", b"x\xda", b"\x28\xb5\x2f\xfd")
 _JSON_BLANKS = b" \t\r\n"
 
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
-"""Separators other than commas."""
+"""Separators other than commas, with their names for messages."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Responses that were given together: a file, a frame, or records.
+    """One source of responses: a file, a frame, or a list of records.
 
     Attributes:
         name: the source's name in error messages.
-        path: the file, if it is one.
-        frame: its columns of `READ`, as text, or as numbers if they are stored as such.
+        path: the file; None for a frame or records.
+        frame: the source's columns that are in `READ`, as text, or as numbers if they are stored as numbers.
     """
 
     name: str
@@ -184,8 +184,8 @@ def open_source(path: Path, also: Sequence[str] = ()) -> pl.LazyFrame:
     The column `_record` is the record's number, from 0.
 
     Raises:
-        InputError: if the file does not exist, its ending is unknown, its records are incomplete, or its columns cannot
-            be responses.
+        InputError: if the file does not exist, its ending is unknown, its records are incomplete, or it lacks columns
+            that responses need.
     """
     import polars as pl
 
@@ -233,9 +233,9 @@ def _scan(path: Path, also: Sequence[str]) -> pl.LazyFrame:
 
 
 def as_text(frame: pl.LazyFrame, name: str, also: Sequence[str] = ()) -> pl.LazyFrame:
-    """Return the columns of `READ` and `also` of a frame, and its `_record`.
+    """Return the columns of a frame that are in `READ` or `also`, and `_record`.
 
-    Numbers and distributions stay, all other values become text.
+    Numbers and lists of probabilities are unchanged; all other values become text.
     """
     import polars as pl
 
@@ -291,11 +291,11 @@ def line_numbers(path: Path, records: Iterable[int]) -> dict[int, int]:
 
 
 def problems_of(name: str, path: Path | None, faults: pl.DataFrame) -> list[Problem]:
-    """Describe the faulty records of a source, each cause once.
+    """Return the problems of the faulty records of a source, one for each cause.
 
     Args:
         name: the source's name in messages.
-        path: its file, if it is one.
+        path: the source's file; None for a frame or records.
         faults: `_record`, `field`, `found` and `expected` of each record.
     """
     import polars as pl
@@ -321,24 +321,24 @@ def problems_of(name: str, path: Path | None, faults: pl.DataFrame) -> list[Prob
 
 
 def plain(text: str, limit: int = 80) -> str:
-    """Return text from a file in a form that fits into a message: without control characters, and shortened."""
+    """Return text from a file for a message: control characters are escaped, and more than `limit` characters cut."""
     cut = text if len(text) <= limit else text[: limit - 3] + "..."
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in cut)
 
 
 def not_a_name(text: pl.Expr) -> pl.Expr:
-    """Return whether a text cannot be a `Name`: it has control characters or is too long; null for null."""
+    """Return an expression: whether a text has control characters or is too long for a `Name`; null for null."""
     return text.str.contains(f"[{CONTROLS}]") | (text.str.len_chars() > MOST_SIGNS)
 
 
 def doubtful(columns: Sequence[str], read: Iterable[str], also: Iterable[str] = ()) -> Iterator[tuple[str, str, str]]:
-    """Yield duplicate columns, and columns that look like a missing one: name, what was found, what was expected.
+    """Yield (name, value found, value expected) for duplicate columns and columns named like a missing one.
 
     A misspelled column would be ignored and silently change the numbers.
 
     Args:
         columns: the columns, as Polars names them.
-        read: columns that affect a number.
+        read: columns that affect scores.
         also: other known columns.
     """
     present, similar = set(columns), _similar(columns, read, also)
@@ -408,7 +408,7 @@ def _check_columns(name: str, columns: Iterable[str]) -> None:
 
 
 def _check_json_keys(path: Path) -> None:
-    """Raise InputError if a record has a repeated or misspelled key, or if the file cannot hold responses."""
+    """Raise InputError if a record has a repeated or misspelled key, or if the file lacks keys that responses need."""
     keys = read_keys(path)
     if keys.repeated:
         raise InputError(keys.repeated)

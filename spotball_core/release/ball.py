@@ -12,10 +12,10 @@ from spotball_core.release.tables import GRID
 Box = tuple[float, float, float, float]
 
 SCALED_SPORT = "soccer"
-"""The sport whose boxes are in a scaled frame."""
+"""The sport whose boxes are in pixels of a scaled frame."""
 
 FRAME = 512
-"""Width and height of that frame."""
+"""Width and height of the scaled frame, in pixels."""
 
 _ACROSS, _DOWN = GRID.width / FRAME, GRID.height / FRAME
 

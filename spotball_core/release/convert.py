@@ -1,4 +1,4 @@
-"""Read the published release of Spot the Ball, unchanged, and convert it to scenes and responses.
+"""Read the unchanged files of the published Spot the Ball release, and convert them to scenes and responses.
 
 The release has this layout; all parts except the ground truth are optional:
 
@@ -9,8 +9,8 @@ The release has this layout; all parts except the ground truth are optional:
 
 SPORT is soccer, basketball (or bb) or volleyball (or vball); levels 0, 1, 2 are the prompts base, cue, cot. Files name
 an image `163`, `163.jpg`, `302_wball.jpg` or `347_wballjpg.jpg`. The leading number is the image's id within its sport,
-and an image that any file names with `wball` is a control. The images are 640 x 360 pixels, and the players' boxes are
-in these pixels. `spotball_core.release.ball` describes the ball's columns.
+and an image that any file names with `wball` is a control (the ball is visible in it). The images are 640 x 360 pixels,
+and the players' boxes are in these pixels. `spotball_core.release.ball` describes the ball's columns.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class Release:
     Attributes:
         scenes: the scenes, ordered by sport and by number.
         responses: rows with the columns of `spotball_core.io.frames.COLUMNS`.
-        image_files: the file of each image that has one, by (sport, image).
+        image_files: the files of the images by (sport, image), for images that have one.
         notes: irregularities in the files and how they were handled, one per line.
-        ground_truth: the files' columns for each ball: sport, image, x, y, width, height, gt_x and gt_y, unconverted.
-            gt_x and gt_y are null if a file does not have them.
+        ground_truth: one row per ball, with these columns from the files: sport, image, x, y, width, height, gt_x and
+            gt_y, unconverted. gt_x and gt_y are null if a file does not have them.
     """
 
     scenes: tuple[Scene, ...]
@@ -60,7 +60,7 @@ class Release:
 
         Args:
             out: the dataset's folder.
-            on_progress: called with the number of copied images, and their total.
+            on_progress: called with the number of copied images, and the total number of images.
 
         Raises:
             OptionError: if `out` contains anything other than an earlier import, or cannot be written.
@@ -121,15 +121,16 @@ class Release:
 def import_release(folder: str | Path) -> Release:
     """Read a full or partial copy of the published release.
 
-    Known irregularities are handled and noted: controls, images with several names, unreadable cells (they become
-    unparsed responses), repeated iterations in a file (its samples are renumbered), short runs, and explanations of
-    images that their writer did not click on.
+    Known irregularities are handled and noted: controls (images with a visible ball), images with several names,
+    unreadable cells (they become unparsed responses), repeated iterations in a file (its samples are renumbered), short
+    runs, and explanations of images that their writer did not click on.
 
     Args:
         folder: the release's folder, or the `data` folder in it.
 
     Raises:
-        InputError: if there is no ground truth, or files are broken; it lists the problems of all files.
+        InputError: if there is no ground truth, or files cannot be read or have invalid content; it lists the problems
+            of all files.
     """
     reader = ReleaseReader(data_folder(Path(folder)))
     reader.read_images()
@@ -139,7 +140,7 @@ def import_release(folder: str | Path) -> Release:
 
 
 def data_folder(folder: Path) -> Path:
-    """Return the `data` folder of a release, given it or its parent; raise InputError if there is no folder."""
+    """Return the `data` folder of a release, given this folder or its parent; raise InputError if it is missing."""
     if not folder.is_dir():
         actual = "a file" if folder.exists() else "no such folder"
         raise broken(folder, "folder", actual, "the folder of the release, or its data folder. Check the path")

@@ -1,4 +1,4 @@
-"""Read the files of the published release, one kind after the other, and note irregularities."""
+"""Read the files of the published release, one kind of file after the other, and note irregularities."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PROMPTS = {"0": "base", "1": "cue", "2": "cot"}
 """The prompt for each level in the names of the models' files."""
 
 TRUTH_NUMBERS = ("x", "y", "width", "height", "gt_x", "gt_y")
-"""The numbers in the ground truth of each image; the last two are optional."""
+"""The columns of numbers in the ground truth; the last two are optional."""
 
 _BOXES = "filtered_people_boxes_long.csv"
 _IMAGE_ENDINGS = (".jpg", ".jpeg", ".png")
@@ -62,7 +62,10 @@ _NO_CLICKS = pl.DataFrame(
 
 
 class ReleaseReader:
-    """The data read so far, and the problems: all files are read before problems are reported."""
+    """Read the release's files, and collect their data and problems.
+
+    Problems are reported after all files were read.
+    """
 
     def __init__(self, data: Path) -> None:
         self.data = data
@@ -80,7 +83,7 @@ class ReleaseReader:
         self.problems: list[Problem] = []
 
     def finished(self) -> tuple[tuple[Scene, ...], pl.DataFrame, dict[Key, Path], tuple[str, ...], pl.DataFrame]:
-        """Return the fields of a `Release`; raise InputError for all problems."""
+        """Return the fields of a `Release`; raise InputError with the problems of all files if there are any."""
         if self.problems:
             raise InputError(self.problems)
         scenes = tuple(self._scene(key) for key in sorted(self.keys, key=_by_number))
@@ -126,7 +129,7 @@ class ReleaseReader:
         return path.relative_to(self.data).as_posix()
 
     def _check_file(self, path: Path) -> None:
-        """Raise InputError unless the release contains this regular file."""
+        """Raise InputError unless the path is a regular file in the release's folder."""
         data_file(self.data, self._where(path), field="file", description="a file of the release")
 
     def _leave_out(self, path: Path) -> None:
@@ -243,7 +246,7 @@ class ReleaseReader:
     # Players -------------------------------------------------------------------------------------------------
 
     def read_players(self) -> None:
-        """Read the players' boxes, and the images on which no players were found."""
+        """Read the players' boxes, and which images have no players."""
         folder = self.data / "analysis" / "player_proximity"
         for name, read in (
             (_BOXES, self._read_boxes),
@@ -345,7 +348,7 @@ class ReleaseReader:
         return self._parsed(path, self._numbered(path, rows), clicked_cell)
 
     def _explained(self, clicks: pl.DataFrame, path: Path, sport: str) -> pl.DataFrame:
-        """Return clicks; a person's explanation of an image is the reasoning of the person's first click on it."""
+        """Return the clicks; each explanation of an image becomes the `reasoning` of the person's first click on it."""
         person = ("participant", "number")
         rows = read_table(path, ("id", "image", "response"), sport=sport).with_columns(
             participant=pl.col("id").str.strip_chars()

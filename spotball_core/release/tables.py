@@ -29,7 +29,7 @@ SPORTS = {
 _CLICK = re.compile(r"row ([0-9]{1,9})(?:\.0*)?, column ([0-9]{1,9})(?:\.0*)?", re.ASCII)
 
 Demand = tuple[str, pl.Expr, str]
-"""A column, a condition for its values, and the condition in words."""
+"""A requirement: a column, a condition for its values, and the condition in words, for error messages."""
 
 HAS_IMAGE: Demand = (
     "image",
@@ -66,7 +66,8 @@ def read_table(
     image's path. Unknown values are null.
 
     Raises:
-        InputError: if the file cannot be read, lacks a column or has it twice, or has no rows although it needs some.
+        InputError: if the file cannot be read, lacks a column or has it twice, or has no rows although `may_be_empty`
+            is false.
     """
     try:
         check_is_text(path)
@@ -114,18 +115,18 @@ def _sport_of(name: pl.Expr) -> pl.Expr:
 
 
 def parsed_number(column: str) -> pl.Expr:
-    """Return a column's finite numbers as COLUMN_number; null if there is no number."""
+    """Return an expression, named COLUMN_number: a column's finite numbers; null for other values."""
     number = pl.col(column).str.strip_chars().cast(pl.Float64, strict=False)
     return pl.when(number.is_finite()).then(number).alias(f"{column}_number")
 
 
 def whole_number(column: str) -> pl.Expr:
-    """Return a column's integers, including those written as floats (`3.0`)."""
+    """Return an expression: a column's integers, including those written as floats (`3.0`); null for other values."""
     return pl.col(column).str.strip_chars().str.replace(r"\.0*$", "").cast(pl.Int64, strict=False)
 
 
 def check(path: Path, rows: pl.DataFrame, *demands: Demand) -> None:
-    """Raise InputError for every row that does not meet a demand."""
+    """Raise InputError if rows do not meet a demand; it lists the problems of all rows."""
     faults = [
         rows.filter(~holds.fill_null(False)).select(
             _record="record", field=pl.lit(field), found=pl.format("'{}'", field), expected=pl.lit(expected)
@@ -142,7 +143,7 @@ Reading = tuple[str | None, str | None]
 
 
 def truth_cells(text: str | None) -> tuple[str, ...] | None:
-    """Return the cells that the ground truth names; None if they cannot be read.
+    """Return the cells that a text in the ground truth names; None if they cannot be read.
 
     Examples:
         >>> truth_cells("D10;D9"), truth_cells("G1")
@@ -155,7 +156,7 @@ def truth_cells(text: str | None) -> tuple[str, ...] | None:
 
 
 def named_cell(answer: str) -> Reading:
-    """Return the cell that a model's answer names.
+    """Return the cell that a model's answer names, or the reason why it names none.
 
     Examples:
         >>> named_cell("5d"), named_cell("ERROR"), named_cell("G1")
@@ -170,7 +171,7 @@ def named_cell(answer: str) -> Reading:
 
 
 def clicked_cell(answer: str) -> Reading:
-    """Return the cell of a person's click.
+    """Return the cell that a person clicked on, or the reason why there is none.
 
     Examples:
         >>> clicked_cell("row 4, column 5"), clicked_cell("row 7, column 5")
@@ -193,6 +194,6 @@ def broken(path: Path, field: str, actual: str, expected: str) -> InputError:
 
 
 def listed(items: list[str], most: int = 8) -> str:
-    """List the first items, and the number of the remaining ones."""
+    """Return the first items as text, and the number of the remaining items."""
     text = ", ".join(items[:most])
     return text if len(items) <= most else f"{text} and {len(items) - most} more"

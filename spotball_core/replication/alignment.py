@@ -20,11 +20,11 @@ _EXACT, _IN_1D = "Wasserstein, exact (px)", "Wasserstein, 1D (px)"
 _PICTURE = "the paper shows only a picture, without printed numbers"
 
 Distances = dict[str, float | None]
-"""Distances by quantity."""
+"""Distances in pixels, by the name of the quantity; None if a distance cannot be computed."""
 
 
 def check(material: Material) -> Iterator[ReplicatedFigure]:
-    """Check figure 6's claim for each model, and the distances of figure 9, including the uniform baseline's."""
+    """Check figure 6's claim about each model, and figure 9's distances of models and the uniform baseline."""
     for figure in material.printed("figure 6"):
         yield _over_uniform(material, figure)
     for sport in PAPER_SPORTS:

@@ -3,9 +3,9 @@
 Players' boxes were keyed by the image's file name without its sport. Basketball and volleyball share `1.png`, `2.png`
 and so on, so each such image was scored with the players of both sports. Soccer's files are `.jpg` and therefore
 separate. An answer was joined by the image name in its file. Models' files contain `51.png`, or `51_wball.png`, which
-matches no box, so these answers were dropped. People's files contain only a number. It was tried with .jpg, then with
-.png, and the answer was assigned to the sport in which that file name was last seen: an answer to basketball's image 30
-became an answer to soccer's image 30.
+matches no box, so these answers were dropped. People's files contain only a number. This number was tried with .jpg,
+then with .png, and the answer was assigned to the sport in which that file name was last seen: an answer to
+basketball's image 30 became an answer to soccer's image 30.
 """
 
 from __future__ import annotations
@@ -37,10 +37,11 @@ class Joined:
     """A condition's answers, joined to players by file name.
 
     Attributes:
-        distances: from each file's cells to the nearest player, in pixels, shape (n_files, n_cells).
-        shares: largest share of each file's cells that one player covers, shape (n_files, n_cells).
-        mass: parsed answers to each file, shape (n_files, n_cells).
-        mixed: whether players, or people, of several sports were combined.
+        distances: distance from each cell of each image file to the nearest player, in pixels, shape (n_files,
+            n_cells).
+        shares: largest share of each cell's area that one player covers, shape (n_files, n_cells).
+        mass: number of parsed answers in each cell of each image file, shape (n_files, n_cells).
+        mixed: whether the players or the answers of several sports were combined.
     """
 
     distances: FloatArray
@@ -55,17 +56,17 @@ class Joined:
 
     @property
     def near_player_rate(self) -> float:
-        """Share of the joined answers within tau of a player (eq. 5)."""
+        """Share of the joined answers whose distance to a player is at most tau (eq. 5)."""
         return float((self.mass * (self.distances <= _POLICY.tau * GRID.diagonal)).sum() / self.mass.sum())
 
     @property
     def overlap_rate(self) -> float:
-        """Share of the joined answers whose cell a player covers by at least theta (eq. 6)."""
+        """Share of the joined answers for which one player covers at least the share theta of the cell (eq. 6)."""
         return float((self.mass * (self.shares >= _POLICY.theta)).sum() / self.mass.sum())
 
 
 class FileNameJoin:
-    """Players by file name, and the image names in answers."""
+    """Join answers to players by file name, as the published analysis did."""
 
     def __init__(self, data: Path, release: Release) -> None:
         self._scenes = {scene.key: scene for scene in release.scenes}
@@ -86,21 +87,22 @@ class FileNameJoin:
         self._file_names = dict(_names_in_responses(data))
 
     def boxes(self, name: str) -> FloatArray:
-        """Return the players of every image with this name, of any sport, shape (n_players, 4)."""
+        """Return the boxes of all players in the images with this file name, of any sport, shape (n_players, 4)."""
         return np.concatenate([self._scenes[key].boxes for key in self._keys[name]])
 
     def name(self, key: Key) -> str | None:
-        """Return the file name that an image has among the players; None if it has none."""
+        """Return the file name of an image in the file of players' boxes; None if the image is not in this file."""
         return self._names.get(key)
 
     def join(
         self, condition: Condition, answered: Mapping[Condition, tuple[tuple[str, ...], FloatArray]]
     ) -> Joined | None:
-        """Return the answers that were counted for a condition; None if there are none.
+        """Return the answers that the published analysis counted for a condition; None if there are none.
 
         Args:
             condition: sport, respondent and prompt.
-            answered: images and parsed answers, shape (n_images, n_cells), of all available conditions.
+            answered: for each available condition, its images and the number of parsed answers in each cell, shape
+                (n_images, n_cells).
         """
         sport, respondent, prompt = condition
         mass = np.zeros_like(self._shares)
@@ -124,7 +126,7 @@ class FileNameJoin:
         )
 
     def _found(self, condition: Condition, image: str) -> str | None:
-        """Return the file among the players that was matched to an answer's image."""
+        """Return the file name with players that was matched to an answer's image; None if there was no match."""
         for file_name in self._file_names.get(condition, {}).get(image, ()):
             for name in (file_name, *(PurePath(file_name).stem + ending for ending in _ENDINGS)):
                 if name in self._keys:
@@ -133,7 +135,7 @@ class FileNameJoin:
 
 
 def _names_in_responses(data: Path) -> Iterator[tuple[Condition, dict[str, list[str]]]]:
-    """Yield the image names in each file of answers, by image number."""
+    """Yield the condition of each file of answers, and the image names in the file by image number."""
     for condition, path in _response_files(data / "responses"):
         names: dict[str, list[str]] = {}
         rows = read_table(path, ("image",), sport=condition[0]).select("number", "image").unique(maintain_order=True)

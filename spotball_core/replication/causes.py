@@ -1,4 +1,7 @@
-"""Explain why a published figure and the data differ, by known causes. Each cause starts with its name."""
+"""Find the known cause of a difference between a published figure and the data.
+
+Each text starts with the cause's name.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,10 @@ def run(material: Material, condition: Condition | None) -> str | None:
 
 
 def any_run(material: Material, conditions: Iterable[Condition]) -> str | None:
-    """Return the known causes for several conditions, for figures computed from all of them, with the conditions."""
+    """Return the known causes for figures that are computed from several conditions; None without a known cause.
+
+    Each cause is followed by its conditions.
+    """
     by_cause: dict[str, list[str]] = {}
     for condition in conditions:
         if cause := run(material, condition):

@@ -1,4 +1,4 @@
-"""Check table 3: center ratio and entropy, by prompt, over prompts, and over all sports."""
+"""Check table 3: center ratio and entropy of each prompt, averaged over prompts, and pooled over all sports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from spotball_core.replication.record import ReplicatedFigure, judge
 _KEYS = {"center ratio": "center_ratio", "normalized entropy": "normalized_entropy"}
 
 FIRST_SPORT = "soccer"
-"""The sport whose truth was used for the published ratio over all sports."""
+"""The sport whose ground truth was used for the published ratio over all sports."""
 
 
 def check(material: Material) -> Iterator[ReplicatedFigure]:
@@ -43,7 +43,7 @@ def _over_prompts(material: Material, figure: Published, key: str) -> Replicated
 
 
 def _over_sports(material: Material, figure: Published) -> ReplicatedFigure:
-    """Check a figure of people, or the extreme of all models, for guesses pooled over sports and prompts."""
+    """Check a figure about people, or the extreme value of all models, for guesses pooled over sports and prompts."""
     respondents = (PEOPLE,) if figure.respondent == PEOPLE else material.models
     if not all(material.asked_everything(respondent) for respondent in respondents):
         return judge(

@@ -23,22 +23,22 @@ CHECKS: tuple[Check, ...] = (
     center.check,
     thresholds.check,
 )
-"""One function per group of figures."""
+"""The functions that check the figures, one per group of figures."""
 
 
 def replicate(folder: str | Path, *, on_progress: OnProgress = ignore_progress) -> Replication:
-    """Check every published figure that a copy of the release can give.
+    """Check every published figure that can be computed from a copy of the release.
 
     Args:
         folder: the release's folder, or the `data` folder in it. A partial copy is enough if it has ground truth.
-        on_progress: called with the number of checked groups of figures, and their total.
+        on_progress: called with the number of checked groups of figures, and the total number of groups.
 
     Returns:
         One item per figure, in the order of the paper: the published value, the value reproduced in the published way,
         the value under the standard policy, and whether the first two agree.
 
     Raises:
-        InputError: if there is no ground truth, or a file is broken.
+        InputError: if there is no ground truth, or a file cannot be read or has invalid content.
     """
     material = Material.read(folder)
     items = [item for check in counted(CHECKS, len(CHECKS), on_progress) for item in check(material)]

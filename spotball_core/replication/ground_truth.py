@@ -1,4 +1,4 @@
-"""Check how the ball's cells follow from the ball's published box, and what a box in pixels would change."""
+"""Check the rule that gives the ball's cells from its published box, and which figures a box in pixels would change."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ Cells = tuple[str, ...]
 
 @dataclass(frozen=True)
 class _Truth:
-    """The ball cells of one sport's images: as published, by the rule, and from the box in pixels."""
+    """The ball cells of one sport's images: as published, as given by the rule, and as given by the box in pixels."""
 
     published: dict[Key, Cells]
     by_rule: dict[Key, Cells]
     in_pixels: dict[Key, Cells]
 
     def differing(self, cells: Mapping[Key, Cells]) -> list[Key]:
-        """Return the images whose published cells differ from these."""
+        """Return the images whose published cells differ from the given cells."""
         return [key for key, published_cells in self.published.items() if cells.get(key) != published_cells]
 
 
 def check(material: Material) -> Iterator[ReplicatedFigure]:
-    """Check the rule, the images that a box in pixels would change, and every figure that changes with them."""
+    """Check the rule for the ball's cells, the images that a box in pixels would change, and the affected figures."""
     truths = {sport: truth for sport in PAPER_SPORTS if (truth := _truth(material, sport)).published}
     for sport, truth in truths.items():
         yield _rule([truth], sport)
@@ -114,7 +114,7 @@ def _joined(cells: Cells) -> str:
 
 
 def _effects(material: Material, sport: str, cells: Mapping[Key, Cells]) -> Iterator[ReplicatedFigure]:
-    """Compute every figure that depends on a sport's ball cells, with the published cells and with these."""
+    """Compute every figure that depends on a sport's ball cells, with the published cells and with the given cells."""
     corrected = material.with_ball_cells(cells)
     for quantity, statistic in (("cells the ball spans", mean_cells), ("truth in the center window (%)", window_share)):
         before, after = (statistic(version.scenes(sport)) for version in (material, corrected))

@@ -1,4 +1,4 @@
-"""Check table 1, figure 3 and the truth in the center window: properties of the images."""
+"""Check properties of the images: table 1, figure 3, and the share of ball cells in the center window."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from spotball_core.schema.scene import Scene
 from spotball_core.typing import FloatArray
 
 PRIOR = "truth in the center window"
-"""The quantity's name in the release's center-bias files."""
+"""Name of the share of ball cells in the center window, in the release's center-bias files."""
 
 SWAPPED = {"soccer": "basketball", "basketball": "soccer"}
-"""The sport whose players per scene table 1 prints under another sport."""
+"""For each of these sports, the sport whose number of players per scene table 1 prints in its column."""
 
 
 def check(material: Material) -> Iterator[ReplicatedFigure]:
     """Check table 1, figure 3, and the shares of section 5.1.
 
-    Table 1 describes all images, including controls, and so does its standard value.
+    Table 1 describes all images, including controls (images with a visible ball), and so do its standard values.
     """
     for figure in material.printed("table 1"):
         if figure.quantity == "players per scene":
@@ -118,7 +118,7 @@ _OF_BALLS: dict[str, tuple[Callable[[list[Ball]], float | None], _Statistic, str
     "ball area (px²)": (_written_area, _area, causes.UNSCALED_BOX),
     "ball to image center (px)": (_written_distance, _distance, causes.NOT_THE_BALL),
 }
-"""The published statistic, the standard one, and the error that explains a difference."""
+"""For each quantity, the published statistic, the standard one, and the error that explains their difference."""
 
 
 def _players_per_scene(material: Material, figure: Published) -> ReplicatedFigure:
@@ -162,7 +162,7 @@ def _in_window(material: Material, figure: Published) -> ReplicatedFigure:
 def window_share(scenes: list[Scene]) -> float | None:
     """Return the percentage of ball cells in the center window, counting each cell of each image.
 
-    It is None without cells.
+    Return None without ball cells.
     """
     inside = [scene.layout.mask(scene.ball_cells)[window_mask(scene.layout)] for scene in scenes if scene.ball_cells]
     n_cells = sum(len(scene.ball_cells) for scene in scenes if scene.ball_cells)

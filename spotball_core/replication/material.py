@@ -1,4 +1,4 @@
-"""Load the material of all figures: the release, scored in the published way and under the standard policy."""
+"""Load what figures are computed from: the release, scored in the published way and under the standard policy."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ from spotball_core.typing import FloatArray
 Way = Literal["paper", "standard"]
 
 WAYS: Final[tuple[Way, Way]] = ("paper", "standard")
-"""As published, and consistently."""
+"""The two ways to compute a figure: as published, and under the standard policy."""
 
 
 class Ball(NamedTuple):
-    """A ball in the ground truth, unconverted: see `spotball_core.release.ball`."""
+    """The numbers of one ball in the ground truth, unconverted: see `spotball_core.release.ball`."""
 
     x: float
     y: float
@@ -60,12 +60,12 @@ class Ball(NamedTuple):
 
 @dataclass(frozen=True)
 class ConditionAnswers:
-    """Number of answers of one condition per image, including controls.
+    """Numbers of answers of one condition to each image, including controls (images with a visible ball).
 
     Attributes:
-        images: ids within the sport.
-        mass: parsed answers to each image, shape (n_images, n_cells).
-        unparsed: answers without a readable cell, shape (n_images,).
+        images: ids of the answered images within the sport.
+        mass: number of parsed answers in each cell of each image, shape (n_images, n_cells).
+        unparsed: number of answers without a readable cell, shape (n_images,).
     """
 
     images: tuple[str, ...]
@@ -80,13 +80,13 @@ class ConditionAnswers:
 
 
 class Material:
-    """A copy of the release, and what was published about it.
+    """A copy of the release, its scores, and the published figures about it.
 
     Attributes:
         data: the release's data folder.
         release: the content of the release.
         catalog: the published figures.
-        conditions: sports, respondents and prompts with answers, in the order of the paper.
+        conditions: the combinations of sport, respondent and prompt that have answers, in the order of the paper.
         has_people: whether people's answers are included.
     """
 
@@ -107,7 +107,8 @@ class Material:
         """Read a full or partial copy of the release.
 
         Raises:
-            InputError: if it is not a release, or a file in it is broken.
+            InputError: if the folder is not a copy of the release, or a file in it cannot be read or has invalid
+                content.
         """
         folder, catalog = Path(folder), published()
         release = import_release(folder)
@@ -125,13 +126,13 @@ class Material:
     # Figures -------------------------------------------------------------------------------------------------
 
     def printed(self, *where: str, quantity: str | None = None) -> tuple[Published, ...]:
-        """Return the figures that the paper prints in some places."""
+        """Return the figures that the paper prints in the given places, optionally only those of one quantity."""
         return tuple(figure for figure in self.catalog.at(*where) if quantity in (None, figure.quantity))
 
     def filed(self, where: str, *quantities: str) -> tuple[Published, ...]:
-        """Return the figures of a place that the release's files contain; missing ones have no value.
+        """Return a place's figures that should be in the release's files; missing figures have the value None.
 
-        They cover each condition that is in the files or has answers, unless the paper prints its figure.
+        They cover each condition that is in the files or has answers, unless the paper prints the condition's figure.
         """
         figures = {
             (figure.condition, figure.quantity): figure for figure in self._release_figures if figure.where == where
@@ -181,7 +182,7 @@ class Material:
         return self._scoring(ScorePolicy.standard(by=("respondent",), bootstrap=0))
 
     def metric(self, way: Way, key: str, condition: Condition | None) -> MetricValue | None:
-        """Return a metric of a condition; None if it has no answers."""
+        """Return a metric of a condition; None if the condition has no answers."""
         estimator = self._estimator(way, condition)
         if estimator is None:
             return None
@@ -191,12 +192,12 @@ class Material:
         return self._values[cache_key]
 
     def value(self, way: Way, key: str, condition: Condition | None) -> float | None:
-        """Return a metric's value for a condition; None if there is none."""
+        """Return a metric's value for a condition; None if the condition has no answers or the value is undefined."""
         metric = self.metric(way, key, condition)
         return metric.value if metric else None
 
     def n_scored(self, condition: Condition | None) -> int | None:
-        """Return the number of answers in the published accuracy of a condition, including unparsed ones."""
+        """Return the number of answers, with unparsed ones, in a condition's published accuracy; None without any."""
         estimator = self._estimator("paper", condition)
         if estimator is None:
             return None
@@ -224,13 +225,13 @@ class Material:
         return ConditionAnswers(images, estimator.answers.mass, estimator.answers.unparsed)
 
     def published_answers(self, condition: Condition) -> int | None:
-        """Return the number of parsed answers, joined by file name, in a condition's published figures, if known."""
+        """Return the published number of a condition's parsed answers joined by file name; None if it is unknown."""
         figures = (figure for figure in self._release_figures if figure.where == "figure 5")
         return next((figure.n for figure in figures if figure.condition == condition), None)
 
     @cached_property
     def by_file_name(self) -> FileNameJoin:
-        """The players as they were published, keyed by file name."""
+        """The published join of answers to players, by file name."""
         return FileNameJoin(self.data, self.release)
 
     def joined(self, condition: Condition | None) -> Joined | None:
@@ -250,7 +251,7 @@ class Material:
 
     @cached_property
     def models(self) -> tuple[str, ...]:
-        """The models in the paper."""
+        """Names of the models in table 2 of the paper."""
         models = dict.fromkeys(figure.respondent for figure in self.printed("table 2"))
         return tuple(respondent for respondent in models if respondent and respondent != PEOPLE)
 
@@ -302,7 +303,7 @@ def reading_order(condition: tuple[str | None, str | None, str | None] | None) -
 
 
 def absent(figure: Published) -> str | None:
-    """Return the note for a figure that a release file should contain but does not."""
+    """Return the note for a figure that a release file should contain but does not; None if it has a value."""
     return (
         f"{figure.read_from.rsplit('/', 1)[-1]} in this copy of the release does not contain this value"
         if figure.value is None
@@ -311,7 +312,7 @@ def absent(figure: Published) -> str | None:
 
 
 def mean(values: Iterable[float | None]) -> float | None:
-    """Return the mean; None for no values, or if one of them is None.
+    """Return the mean; None if there are no values, or any value is None.
 
     Examples:
         >>> mean([1.0, 2.0]), mean([1.0, None]), mean([])

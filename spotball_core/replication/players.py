@@ -1,4 +1,4 @@
-"""Check figure 5: closeness of guesses and balls to players, joined by file name as published and correctly."""
+"""Check figure 5: how close guesses and balls are to players, joined by file name as published and joined correctly."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OVERLAP_BY_SEARCH = (
 
 Key = tuple[str, str]
 Found = dict[str, list[bool]]
-"""Whether each ball is near, by sport."""
+"""For each sport, whether each ball is near a player (or overlaps one)."""
 
 
 def check(material: Material) -> Iterator[ReplicatedFigure]:
@@ -85,7 +85,7 @@ def _extreme_of_people(material: Material, figure: Published) -> ReplicatedFigur
 def _truth_near(material: Material, figure: Published) -> ReplicatedFigure:
     """Check the percentage of balls within tau of a player.
 
-    The published one is the mean of the sports' rates, the standard one is over all balls.
+    The published percentage is the mean of the sports' percentages; the standard percentage is over all balls.
     """
     points = {key: ball.point for key, ball in material.balls.items()}
     merged = _merged_players(material)
@@ -116,7 +116,7 @@ def _merged_players(material: Material) -> dict[Key, FloatArray]:
 
 
 def _own_players(material: Material) -> list[Scene]:
-    """Return the scenes with a ball and their own players, without controls."""
+    """Return the scenes that have a ball and players and are not controls (images with a visible ball)."""
     return [scene for scene in material.scenes() if scene.ball_box and scene.players and not scene.control]
 
 
@@ -128,7 +128,7 @@ def _near(point: FloatArray | tuple[float, float], players: FloatArray) -> bool:
 
 
 def _overlapping(scene: Scene, players: FloatArray) -> bool:
-    """Return whether one of these players covers at least theta of the ball's box."""
+    """Return whether one of the given players covers at least the share theta of the ball's box."""
     x1, y1, x2, y2 = scene.ball_box or (0.0, 0.0, 0.0, 0.0)
     sides = np.minimum(players[:, 2:], (x2, y2)) - np.maximum(players[:, :2], (x1, y1))
     covered = np.clip(sides, 0, None).prod(axis=1).max() / ((x2 - x1) * (y2 - y1))
@@ -147,13 +147,13 @@ def _complete(by_sport: Found) -> bool:
 
 
 def _pooled(by_sport: Found) -> float | None:
-    """Return the percentage over all balls; None without balls."""
+    """Return the percentage of all balls that are near a player (or overlap one); None without balls."""
     balls = [is_near for near in by_sport.values() for is_near in near]
     return 100 * float(np.mean(balls)) if balls else None
 
 
 def _said(published: Found, standard: Found, how: str) -> str | None:
-    """Describe the numbers of balls near players in each sport, as published and by the standard."""
+    """Describe the numbers of balls near players in each sport, by the published method and by the standard method."""
     parts = [f"published method: {_counts(published)}"] if published else []
     parts += [f"standard, with only the players of each image: {_counts(standard)}"] if standard else []
     return "; ".join([*([] if _complete(published) else ["needs the images of all sports"]), *parts, how])

@@ -28,21 +28,21 @@ PEOPLE: Final = "human"
 
 _BOUNDS = {"<= ": Decimal.__le__, ">= ": Decimal.__ge__, "< ": Decimal.__lt__, "> ": Decimal.__gt__}
 _SLACK = Decimal("1e-9")
-"""Relative change that another order of summation may cause in a figure that is given with all its digits."""
+"""Relative change that another order of summation may cause in a figure that is published with all its digits."""
 
 
 class Published(Record):
     """One published figure.
 
     Attributes:
-        where: the table, figure or section with the figure.
+        where: the table, figure or section of the paper that contains it.
         quantity: the quantity and its unit.
         value: the printed value: a number with its digits, or a bound such as `< 1`; None if only a picture shows it.
-        read_from: the place it was read from.
+        read_from: the place from which the value was read.
         sport: the sport; None for a figure over all sports, or without a sport.
         respondent: the respondent; None for a figure about the images, or over all models.
         prompt: the prompt; None for a figure over all prompts, or about the images.
-        n: number of answers behind the figure, if that was published too.
+        n: number of answers from which the figure was computed; None if it was not published.
     """
 
     where: Name
@@ -91,7 +91,7 @@ class Published(Record):
 
 
 class OtherRun(Record):
-    """Published answers that come from another run than the released ones."""
+    """A respondent and prompt whose published answers come from another run than the released answers."""
 
     respondent: Name
     prompt: Name
@@ -105,8 +105,8 @@ class ReleaseFile(Record):
         where: the table or figure that shows them.
         sport: their sport; None for figures of all sports.
         file: its path in the release's data folder.
-        columns: the quantity in each of its columns.
-        n: the column with the number of answers behind a row.
+        columns: names of the columns to read, with the quantity that each contains.
+        n: the column with the number of answers behind each row's figures; None if there is no such column.
     """
 
     where: Name
@@ -121,10 +121,10 @@ class Catalog(Record):
 
     Attributes:
         paper: the paper that was read.
-        titles: the title of each place, in the order of the paper.
+        titles: the title of each place (table, figure or section) in the order of the paper.
         printed: the figures that the paper prints.
         release_files: the release's files with further figures.
-        other_runs: known differences between what was published and what was released.
+        other_runs: respondents and prompts whose published answers come from another run than the released ones.
     """
 
     paper: Name
@@ -134,13 +134,13 @@ class Catalog(Record):
     other_runs: tuple[OtherRun, ...]
 
     def at(self, *where: str) -> tuple[Published, ...]:
-        """Return the figures printed in some places."""
+        """Return the figures that are printed in the given places."""
         return tuple(figure for figure in self.printed if figure.where in where)
 
 
 @cache
 def published() -> Catalog:
-    """Return the catalog that is part of this package.
+    """Return the catalog of published figures, which is part of this package.
 
     Examples:
         >>> [figure.value for figure in published().at("table 1") if figure.sport == "soccer"][:2]
@@ -157,7 +157,7 @@ def published() -> Catalog:
 
 
 def parts(text: str) -> tuple[str, Decimal]:
-    """Return the bound's sign, or an empty text, and the number."""
+    """Split a printed value into its bound, such as `< ` (empty if it is not a bound), and its number."""
     sign = next((sign for sign in _BOUNDS if text.startswith(sign)), "")
     try:
         number = Decimal(text.removeprefix(sign))

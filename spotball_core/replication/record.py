@@ -18,11 +18,11 @@ class ReplicatedFigure(Record):
     """One published figure, and its values from the data.
 
     Attributes:
-        where: the table, figure or section with the figure.
+        where: the table, figure or section of the paper that contains it.
         quantity: the quantity and its unit.
         published: the printed value with its digits; None if only a picture shows it.
         reproduced: the value computed in the published way; None if the data does not give it.
-        standard: the consistent value; None if there is none.
+        standard: the value under the standard policy; None if there is none.
         status: whether the reproduced value agrees with the published one to its printed precision.
         note: an explanation; for a mismatch, the known cause, or `unexplained`.
     """
@@ -81,8 +81,8 @@ def judge(
     Args:
         figure: the published figure.
         reproduced: the value computed in the published way; None or NaN if the data does not give it.
-        standard: the consistent value; None or NaN if there is none.
-        cause: the known cause, used if they differ.
+        standard: the value under the standard policy; None or NaN if there is none.
+        cause: the known cause of a difference, used if the reproduced value differs from the published one.
         note: an explanation that is given in any case.
 
     Examples:

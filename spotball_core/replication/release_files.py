@@ -20,10 +20,10 @@ def read_release_figures(data: Path, catalog: Catalog) -> tuple[Published, ...]:
 
     Args:
         data: the release's data folder. Missing files are skipped.
-        catalog: lists the files, and the printed figures.
+        catalog: the catalog that lists the files, and the figures that the paper prints.
 
     Raises:
-        InputError: for unreadable files, with the problems of all of them.
+        InputError: if files cannot be read or have invalid values. It lists the problems of all files.
     """
     printed = {_place(figure) for figure in catalog.printed}
     figures: list[Published] = []

@@ -1,4 +1,4 @@
-"""Check sections 4.3 and 4.4: the number of answers of models, participants and guesses."""
+"""Check sections 4.3 and 4.4: the numbers of models' answers, of participants, and of participants' guesses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spotball_core.replication.record import ReplicatedFigure, judge
 
 
 def check(material: Material) -> Iterator[ReplicatedFigure]:
-    """Check the answers per image of each model and prompt, and the participants, their images and their guesses."""
+    """Check the numbers of answers per image of each model and prompt, and of participants, images and guesses."""
     for figure in material.printed("section 4.3"):
         answered = material.answered(figure.condition)
         n_answers = float(answered.answers.mean()) if answered else None

@@ -1,4 +1,4 @@
-"""The first screen of a replication: how many published values are reproduced, by their place in the paper."""
+"""Summarize a replication on one screen: how many published values are reproduced, by their place in the paper."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class PlaceCounts:
 
 
 def count(title: str, items: Sequence[ReplicatedFigure]) -> PlaceCounts:
-    """Count values by status."""
+    """Return how many values have each status."""
     statuses = [item.status for item in items]
     unexplained = sum(item.unexplained for item in items)
     return PlaceCounts(
@@ -71,11 +71,11 @@ def headline(replication: Replication) -> str:
 
 
 def to_summary(replication: Replication, *, to_terminal: bool = False) -> str:
-    """Write the headline, a table over the places in the paper, the unexplained values and where the rest is.
+    """Return the headline, a table with a row per place in the paper, the unexplained values and the signatures.
 
     Args:
         replication: all published values.
-        to_terminal: whether the text may be as wide as the terminal that standard output is.
+        to_terminal: whether standard output is a terminal, so that the text may be as wide as it.
     """
     titles = published().titles
     places = [

@@ -1,4 +1,4 @@
-"""Check table 2 and figure 4: the errors of the guesses, and how often they are correct."""
+"""Check table 2 and figure 4: the guesses' Euclidean errors, and how often guesses are correct."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def check_errors(material: Material) -> Iterator[ReplicatedFigure]:
 
 
 def check_accuracy(material: Material) -> Iterator[ReplicatedFigure]:
-    """Check figure 4, from the release's file, and the text's statements about it."""
+    """Check the accuracies in figure 4, as given in the release's file, and what the paper's text states about them."""
     for figure in material.filed("figure 4", "accuracy"):
         reproduced = material.value("paper", "accuracy", figure.condition)
         standard = material.value("standard", "accuracy", figure.condition)

@@ -28,9 +28,9 @@ class _Section:
 
     Attributes:
         title: title of the place.
-        rows: items with a number, and the letter of their note.
+        rows: items with a reproduced or a standard value, each with the letter of its note.
         notes: each note once, with its letter.
-        without: groups of items without any number: how many items, their names, and what they need.
+        without: groups of items without these values: the number of items, their names, and the data that they need.
     """
 
     title: str
@@ -40,7 +40,7 @@ class _Section:
 
 
 def to_text(replication: Replication, *, width: int = 100) -> str:
-    """Return the replication as tables of at most this width, with notes below each."""
+    """Return the replication as tables that are at most `width` characters wide, with notes below each table."""
     from rich.console import Console
     from rich.padding import Padding
     from rich.table import Table
@@ -71,7 +71,7 @@ def to_text(replication: Replication, *, width: int = 100) -> str:
 
 
 def to_markdown(replication: Replication) -> str:
-    """Return the replication as Markdown tables, with notes below each and the signatures at the end."""
+    """Return the replication as Markdown tables, with notes below each table and the signatures at the end."""
     lines = [_summary(replication), "", _ABOUT, ""]
     for section in _sections(replication):
         lines += [f"**{markdown_text(section.title)}**", ""]
@@ -161,7 +161,7 @@ def _cells(item: ReplicatedFigure) -> tuple[str, str, str]:
 
 
 def _decimals(item: ReplicatedFigure) -> int:
-    """Return the number of printed decimals; a value for a bound has three."""
+    """Return the number of decimals to print; it is 3 if the published value is a bound."""
     if item.published is None:
         return 0 if item.quantity.startswith("images") else 1 if "px" in item.quantity else 3
     bound, number = parts(item.published)
@@ -169,7 +169,7 @@ def _decimals(item: ReplicatedFigure) -> int:
 
 
 def foot(replication: Replication) -> str:
-    """Return the lines under a replication: what is unexplained, and the signatures."""
+    """Return the lines below a replication: the unexplained figures, and the signatures."""
     lines = [f"standard: {replication.signature}", f"reproduced: {replication.signature_reproduced}"]
     unexplained = [f"unexplained: {item.where}, {item.name}, {item.quantity}" for item in replication.unexplained]
     if more := unexplained[SHOWN_PROBLEMS:]:

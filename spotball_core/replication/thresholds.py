@@ -1,4 +1,4 @@
-"""Check figure 10 and section 8.2: the fit of the thresholds, and the distances of the guesses to players."""
+"""Check figure 10 and section 8.2: the fit of the thresholds tau and theta, and the guesses' distances to players."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _POLICY = ScorePolicy.paper()
 
 
 def check(material: Material) -> Iterator[ReplicatedFigure]:
-    """Check the maximum of the balanced objective, its value at the published thresholds, and the medians."""
+    """Check the maximum of the objective, its value at the published thresholds, and the medians of section 8.2."""
     reproduced, standard = (_fit(scoring) for scoring in (material.paper, material.standard))
     for figure in material.printed("figure 10"):
         values = [fit[figure.quantity] if fit else None for fit in (reproduced, standard)]

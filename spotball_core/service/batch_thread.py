@@ -1,4 +1,4 @@
-"""Run a thread that processes the entries of a queue in order, in batches."""
+"""Define a thread that processes queued entries in batches, in the order in which they were added."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class BatchThread(ABC, Generic[Entry]):
         self._queue.put(entry)
 
     def finish(self) -> None:
-        """Request that the thread processes all waiting entries and ends; return at once."""
+        """Ask the thread to process all waiting entries and then end; return at once."""
         self._queue.put(None)
 
     def close(self) -> None:

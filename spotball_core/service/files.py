@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _LEFTOVER = re.compile(r"\..+\.[a-z0-9_]{8}(\.[^.]+)?")
-"""Names of temporary files and folders made by this module: `.STEM.RANDOM.ENDING`."""
+"""Matches the names of temporary files and folders made by this module: `.STEM.RANDOM.ENDING`."""
 
 
 @contextmanager
@@ -60,7 +60,7 @@ def replacing(path: str | Path, *, mode: int | None = None) -> Iterator[Path]:
 def replacing_folder(out: Path) -> Iterator[Path]:
     """Yield a new folder that becomes `out` at the end, or is removed if an exception is raised.
 
-    An existing `out` is moved aside first, and restored if the renaming fails.
+    At the end, an existing `out` is moved aside, and restored if the new folder cannot be renamed.
     """
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as beside:

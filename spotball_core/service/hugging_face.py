@@ -6,7 +6,7 @@ import sys
 
 
 def disable_progress_bars() -> None:
-    """Turn off the progress bars of the libraries, for non-interactive use."""
+    """Turn off the progress bars of the Hugging Face libraries, for non-interactive use."""
     import huggingface_hub.utils
     import transformers.utils.logging
 

@@ -17,11 +17,11 @@ Pillow supports further formats, and starts Ghostscript for PostScript.
 
 
 def open_image(source: Path | IO[bytes], formats: Sequence[str] = FORMATS) -> Image:
-    """Return an image with a known size whose pixels are not decoded yet; use it as a context manager.
+    """Open an image and read its size, but do not decode its pixels yet; the image is a context manager.
 
     Args:
         source: a file, or a stream of a file's bytes.
-        formats: the accepted formats, with Pillow's names.
+        formats: the accepted formats, as Pillow names them.
 
     Raises:
         OSError: if the file cannot be read or is not in one of the accepted formats. Pillow raises other errors for

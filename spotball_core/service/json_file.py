@@ -14,7 +14,7 @@ class RepeatedKeyError(ValueError):
     """Raised for an object with a repeated key.
 
     Attributes:
-        key: the key.
+        key: the repeated key.
     """
 
     def __init__(self, key: str) -> None:
@@ -23,7 +23,7 @@ class RepeatedKeyError(ValueError):
 
 
 def parse_json(text: str | bytes, *, finite: bool = True) -> Any:
-    """Return the value of a JSON text.
+    """Parse JSON text and return its value.
 
     Args:
         text: the text.
@@ -53,7 +53,7 @@ def read_json(path: Path, description: str) -> Any:
         description: the expected content, for the error message.
 
     Raises:
-        InputError: if the file is missing, cannot be read, or is not JSON as `parse_json` defines it.
+        InputError: if the file is missing, cannot be read, or has content that `parse_json` rejects.
     """
     line = None
     try:

@@ -1,6 +1,6 @@
 """Check the keys of every record of a JSON Lines file before Polars reads it.
 
-Polars ignores unknown keys, and keeps one of two values of a repeated key. Both would silently change numbers. Programs
+Polars ignores unknown keys, and keeps only one value of a repeated key. Both would silently change scores. Programs
 write every line with the same keys in the same order, so NumPy compares the keys of a block's lines with those of its
 first line. Only a block with other keys is parsed line by line.
 """
@@ -31,8 +31,8 @@ class Keys:
     """The keys of a file's records.
 
     Attributes:
-        shapes: each sequence of keys of a record, in the file's order, and the first line (from 1) that has it.
-        repeated: the problems of records with a repeated key.
+        shapes: each distinct sequence of a record's keys, mapped to the first line (from 1) with this sequence.
+        repeated: the problems found: records with a repeated key.
         n_broken: number of lines that are not JSON.
     """
 

@@ -17,10 +17,10 @@ def check_memory(required: float, purpose: str) -> None:
 
     Args:
         required: number of bytes.
-        purpose: what needs them, as the beginning of a sentence.
+        purpose: what needs the memory: the subject of the error message, such as "The distances".
 
     Raises:
-        NotEnoughMemoryError: with both numbers.
+        NotEnoughMemoryError: if more memory is required than available. The message states both amounts.
     """
     if required > _SMALL and required > (available := available_memory()):
         raise NotEnoughMemoryError(
@@ -30,7 +30,7 @@ def check_memory(required: float, purpose: str) -> None:
 
 
 def available_memory() -> float:
-    """Return the bytes that this process can still use, as far as the system reports it; otherwise infinity."""
+    """Return how many bytes of memory this process can still use; infinity if the system does not report it."""
     return min(_free(), _container_limit(), _left_of_limit())
 
 
@@ -58,7 +58,7 @@ def _container_limit() -> float:
 
 
 def _left_of_limit() -> float:
-    """Return the remainder of a limit of the address space, such as that of `ulimit -v`."""
+    """Return how many bytes remain under an address space limit, such as that of `ulimit -v`; infinity without one."""
     try:
         import resource
 

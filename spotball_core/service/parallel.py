@@ -27,12 +27,12 @@ Result = TypeVar("Result")
 Shared = TypeVar("Shared")
 
 _PARTS: Final = 4
-"""Number of parts per process in which items with a shared argument are sent."""
+"""Number of parts per process into which `Workers.map_with` divides the items."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """Some work on an item, and its outcome."""
+    """A function, the item to call it with, and the future that receives its result."""
 
     work: Callable[[Any], Any]
     item: Any
@@ -50,7 +50,7 @@ class Workers:
     """Processes that share work, started and ended by a `with` statement.
 
     The current process also works: while it waits for a result, it does work that no other process has started. It does
-    all the work with one job, outside of a `with` statement, and if the system cannot start processes.
+    all the work if `jobs` is 1, outside of a `with` statement, or if the system cannot start processes.
 
     Args:
         jobs: number of processes, including this one.
@@ -89,14 +89,14 @@ class Workers:
             self._folder.cleanup()
 
     def map(self, work: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
-        """Return the results of some work on each item, in the items' order. Processes start the work at once.
+        """Return the results of calling `work` with each item, in the items' order. Processes start to work at once.
 
         Args:
             work: a module-level function. It must not leave partial files if its process is ended.
-            items: its arguments.
+            items: the function's arguments, one per call.
 
         Raises:
-            WorkerError: if a process is ended from outside.
+            WorkerError: if the operating system or a user kills a process.
         """
         if self._pool is None:
             return map(work, items)
@@ -108,10 +108,9 @@ class Workers:
     def map_with(
         self, work: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
     ) -> Iterator[Result]:
-        """Compute `map` for work with a large argument that all items share. Each process reads the argument from a
-        file once.
+        """Return the same as `map` for a function whose first argument is large and the same for all items.
 
-        Later changes to the argument do not affect the work.
+        Each process reads the argument from a file once. Later changes to the argument do not affect the results.
         """
         if self._pool is None:
             return (work(shared, item) for item in items)
@@ -167,17 +166,17 @@ class Workers:
 
 
 THIS_PROCESS: Final = Workers(1)
-"""Does all work in this process."""
+"""A `Workers` object that does all work in this process."""
 
 
 def in_processes(work: Callable[[Item], Result], items: Sequence[Item], jobs: int) -> Iterator[Result]:
-    """Yield the results of work on each item in separate processes, like `Workers.map`.
+    """Yield the results of calling `work` with each item in separate processes, like `Workers.map`.
 
     If one process fails, or the user interrupts, the other processes are ended at once.
 
     Args:
         work: a module-level function.
-        items: its arguments.
+        items: the function's arguments, one per call.
         jobs: number of processes; with 1, or one item, the work is done in this process.
     """
     with Workers(min(jobs, len(items))) as workers:
@@ -228,12 +227,15 @@ def _each(work: Callable[[Any, Item], Result], file: Path, items: Sequence[Item]
 
 @lru_cache(maxsize=1)
 def _read(file: Path) -> Any:
-    """Read a file of `Workers.map_with`; only a process's first part reads it."""
+    """Return the argument that `Workers.map_with` stored in a file.
+
+    A process reads the file only for its first part.
+    """
     return pickle.loads(file.read_bytes())
 
 
 def _start(modules: Sequence[str]) -> None:
-    """Ignore a terminal's interrupts, which reach all processes; the parent process ends the others."""
+    """Import the modules, and ignore interrupts from the terminal: the parent process ends its worker processes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for module in modules:
         import_module(module)

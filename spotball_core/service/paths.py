@@ -1,4 +1,4 @@
-"""Build safe paths from data: files that a dataset names, and files that are named after records.
+"""Build safe paths for files that a dataset names, and for files that are named after records of a dataset.
 
 Datasets may be untrusted. A file that a dataset names must be inside its folder. A file named after a record must be
 inside the output folder, and must not overwrite another record's file.
@@ -16,7 +16,7 @@ from typing import Final
 from spotball_core.errors import InputError, Problem
 
 MOST_SIGNS_OF_PATH: Final = 1024
-"""Maximum length of a path."""
+"""Maximum length of a path, in characters."""
 
 CONTROLS: Final = r"\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069"
 """Characters that names must not contain, as part of a regular expression's character class.
@@ -49,7 +49,7 @@ _DEVICES = frozenset({"aux", "con", "conin$", "conout$", "nul", "prn"}) | {
 
 
 def is_relative(text: str) -> bool:
-    """Return whether a text is a valid `RelativePath`.
+    """Return whether a text is a valid relative path, as described by `PATH_RULE`.
 
     Examples:
         >>> [is_relative(text) for text in ("images/163.jpg", "../163.jpg", "/163.jpg", "C:163.jpg", "a\\\\163.jpg")]
@@ -61,12 +61,12 @@ def is_relative(text: str) -> bool:
 
 
 def data_file(folder: Path, name: str | None, *, field: str = "image", description: str = "an image file") -> Path:
-    """Return the regular file in a folder that data names, with links resolved.
+    """Return the path of a regular file that a dataset names, with links resolved.
 
     Args:
         folder: the dataset's folder.
         name: the name in the data, relative to the folder.
-        field: the name's field, for the error message.
+        field: the field that contains the name, for the error message.
         description: the expected file, for the error message.
 
     Raises:
@@ -82,7 +82,7 @@ def data_file(folder: Path, name: str | None, *, field: str = "image", descripti
 
 
 def find_file(folders: Sequence[Path], name: str | None) -> Path | None:
-    """Return the file that data names from the first folder that has it; None if no folder has it."""
+    """Return the path of a file that a dataset names, in the first folder that has it; None if no folder has it."""
     for folder in folders if name else ():
         try:
             return data_file(folder, name)
@@ -92,7 +92,7 @@ def find_file(folders: Sequence[Path], name: str | None) -> Path | None:
 
 
 def confined(folder: Path, name: str, *, field: str = "path") -> Path:
-    """Return the path in a folder that data names, with links resolved; the file may be missing.
+    """Return the path of a file that a dataset names, with links resolved. The file may be missing.
 
     Raises:
         InputError: if the name is not a relative path, or a link leads out of the folder.
@@ -111,7 +111,7 @@ def confined(folder: Path, name: str, *, field: str = "path") -> Path:
 
 
 def file_fault(path: Path) -> str | None:
-    """Describe a path that is not a regular file; return None for a regular file. The path is not opened.
+    """Describe why a path is not a regular file; return None for a regular file. The path is not opened.
 
     Examples:
         >>> file_fault(Path("/dev/null")), file_fault(Path("/")), file_fault(Path("/nothing"))
@@ -127,11 +127,12 @@ def file_fault(path: Path) -> str | None:
 
 
 def output_name(*names: str, ending: str = "") -> str:
-    """Return the relative path of a file that is named after data, with one folder or file for each name.
+    """Return a relative path for an output file, built from names in data: folders, and last the file's name.
 
     A name of lowercase ASCII letters, digits, dots, underscores and hyphens is kept. Any other name is simplified and
     extended by a `~` and the first 32 digits of its SHA-256. Different names therefore give different paths, also on
-    systems that ignore case or store accents in several ways. No name leads out of the folder or is a Windows device.
+    systems that ignore case or store accents in several ways. No path leads out of the folder or is the name of a
+    Windows device.
 
     Args:
         names: folders, and last the file without its ending.

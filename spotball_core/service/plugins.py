@@ -1,4 +1,4 @@
-"""Load objects that packages register under an entry point group, by name."""
+"""Load objects by the names under which packages register them in an entry point group."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Entry = TypeVar("Entry", bound=_Keyed)
 
 
 class Registry(Mapping[str, Entry]):
-    """A read-only mapping by key: built-in entries first, then those of other packages, loaded when it is first used.
+    """A read-only mapping of keys to entries: built-in entries first, then entries that other packages register.
 
     Args:
-        group: the entry point group.
+        group: the entry point group. Its entries are loaded when the mapping is first used.
         kind: the kind of entries, for error messages.
         type_: their type, which `spotball_core` exports.
         built_in: the entries of this package.
@@ -43,7 +43,7 @@ class Registry(Mapping[str, Entry]):
 
     @cached_property
     def _entries(self) -> Mapping[str, Entry]:
-        """Return every entry; raise OptionError if one has a wrong type, or if its key is already in use."""
+        """Return all entries; raise OptionError if an entry has a wrong type or a key that is already in use."""
         entries = {entry.key: entry for entry in self._built_in}
         for name in registered_names(self._group):
             entry = load_registered(self._group, self._kind, name)
@@ -69,7 +69,7 @@ def registered_names(group: str, prefix: str = "") -> tuple[str, ...]:
 
 
 def load_registered(group: str, kind: str, name: str, *, prefix: str = "") -> Any:
-    """Load the object with this name.
+    """Load and return the object that is registered under a name.
 
     Args:
         group: the entry point group.
@@ -84,7 +84,7 @@ def load_registered(group: str, kind: str, name: str, *, prefix: str = "") -> An
 
 
 def make_registered(group: str, kind: str, name: str, *arguments: object) -> Any:
-    """Call the factory with this name and return its result.
+    """Call the factory that is registered under a name, and return its result.
 
     Args:
         group: the entry point group.

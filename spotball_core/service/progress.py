@@ -17,7 +17,7 @@ FIRST_LINE, EVERY = 5.0, 30.0
 T = TypeVar("T")
 
 OnProgress = Callable[[int, int], None]
-"""Called with the number of finished items, and their total."""
+"""A function that is called with the number of finished items and the total number of items."""
 
 
 @contextmanager
@@ -25,9 +25,9 @@ def progress_display(sentence: Callable[[], str], *, quiet: bool, last: bool = F
     """Yield a function that shows the progress of the work. It may be called as often as needed.
 
     Args:
-        sentence: returns the text to show. It is called only when it is shown.
-        quiet: show nothing.
-        last: at the end, close the bar and print the sentence again.
+        sentence: returns the text to show. It is called only when the text is shown.
+        quiet: whether to show nothing.
+        last: whether to close the bar at the end and print the sentence again.
     """
     if quiet:
         yield ignore_progress

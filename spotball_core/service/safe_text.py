@@ -42,10 +42,12 @@ def printable(text: str) -> str:
 
 
 def show(text: str, *, err: bool = False, end: str = "\n", styled: bool = False) -> None:
-    """Print a text. All commands print through this function, so that terminals do not interpret text from data.
+    """Print a text.
+
+    All commands print with this function, so that terminals do not interpret control characters in data.
 
     Args:
-        err: print on standard error, and flush.
+        err: whether to print to standard error, and flush.
         end: printed after the text.
         styled: the text has colors from Rich, whose input was made safe by `rich_text`.
     """

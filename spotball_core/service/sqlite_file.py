@@ -35,11 +35,11 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table.
+    """A table of a store.
 
     Attributes:
         key: columns of the primary key.
-        unique: columns that are also unique together.
+        unique: columns whose combination of values must be unique, too.
         strict: whether SQLite checks the types of values.
     """
 
@@ -60,14 +60,14 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The schema of a kind of store.
+    """The schema of a kind of store (an SQLite file with fixed tables).
 
     Attributes:
         version: version of the tables, which is stored in the file.
-        tables: tables by name. A store of an earlier version gets the missing ones.
+        tables: tables by name. Tables that a store of an earlier version lacks are created when it is opened.
         start_over: how a user can start over if a store of this kind is damaged, and what that costs. It completes the
             sentence "Restore it from a backup, or ...".
-        indexes: statements that create an index if it is missing.
+        indexes: SQL statements that each create an index if it is missing.
         application: number that distinguishes this kind of store from other SQLite files; 0 for none.
         wal: whether to use a write-ahead log, so that other processes can read while one writes.
     """
@@ -81,16 +81,16 @@ class Schema:
 
 
 def open_store(path: Path, schema: Schema, *, mode: int = 0o666) -> sqlite3.Connection:
-    """Open a store after checking that it is complete, or create it if the file is missing.
+    """Check and open a store, or create it if the file is missing; return the connection.
 
-    An existing file is never replaced. A store only gets its name once it has its tables, so a file without tables is
-    damaged, and starting it anew would lose or repeat paid work.
+    An existing file is never replaced. A new store gets its name only after its tables were created, so a file without
+    tables is damaged. Replacing it could lose or repeat paid work.
 
     Args:
         mode: permissions of a new file, before the umask.
 
     Raises:
-        DamagedStoreError: for an empty or damaged file.
+        DamagedStoreError: if the file is empty, damaged or not a store of this kind, or is missing but has a log.
         StoreError: if the file cannot be opened or created, or was made by a later version of the package.
     """
     with sqlite_errors(path):
@@ -115,7 +115,7 @@ def connect(path: Path, schema: Schema) -> sqlite3.Connection:
     """Return another connection to an existing store; only one thread at a time may use it.
 
     Raises:
-        DamagedStoreError: for a file that is empty or not a store of this kind.
+        DamagedStoreError: if the file is empty or not a store of this kind.
         StoreError: if the file cannot be opened, or was made by a later version of the package.
     """
     _check_file(path, schema)
@@ -137,7 +137,7 @@ def read_only(path: Path, schema: Schema) -> sqlite3.Connection:
     """Return a read-only connection, usable while another process writes; only one thread at a time may use it.
 
     Raises:
-        DamagedStoreError: for an empty or damaged file.
+        DamagedStoreError: if the file is empty, damaged or not a store of this kind.
         StoreError: if the file cannot be opened, or was made by a later version of the package.
     """
     _check_file(path, schema)
@@ -154,7 +154,7 @@ def read_only(path: Path, schema: Schema) -> sqlite3.Connection:
 
 
 def version_of(connection: sqlite3.Connection) -> int:
-    """Return the schema's version; 0 if the file has none."""
+    """Return the version of the file's schema; 0 if the file has none."""
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     return version
 
@@ -241,7 +241,7 @@ def _check_content(path: Path, schema: Schema, connection: sqlite3.Connection) -
 
 
 def _upgrade(connection: sqlite3.Connection, schema: Schema) -> None:
-    """Create the tables that an earlier version did not have. If one fails, none is created."""
+    """Create the tables that an earlier version did not have. If creating one of them fails, none is created."""
     connection.execute("BEGIN IMMEDIATE")
     with connection:
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
@@ -256,5 +256,5 @@ def _damaged(path: Path, schema: Schema, fault: str) -> DamagedStoreError:
 
 
 def now() -> str:
-    """Return the time, as ISO 8601 in UTC."""
+    """Return the current time in UTC, in the format of ISO 8601."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")

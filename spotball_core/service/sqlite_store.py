@@ -27,7 +27,7 @@ from spotball_core.service.sqlite_file import (
 )
 
 LOCK = "run.lock"
-"""The lock of a run, next to its store."""
+"""Name of a run's lock file, which is next to its store."""
 
 
 class SqliteStore:
@@ -36,10 +36,10 @@ class SqliteStore:
     Args:
         mode: permissions of a new file, before the umask.
         lock: the acquired lock of the store's folder. It is released when the store is closed or cannot be opened.
-        read: open read-only, also while another process writes; the file must exist.
+        read: whether to open the file read-only; it must exist, and another process may write to it.
 
     Raises:
-        DamagedStoreError: for an empty or damaged file.
+        DamagedStoreError: if the file is empty, damaged or not a store of this kind.
         StoreError: if the file cannot be opened or created, or was made by a later version of the package.
     """
 
@@ -71,7 +71,7 @@ class SqliteStore:
             return version_of(self.connection)
 
     def rows(self, query: str, *values: object) -> list[Any]:
-        """Return the rows of a query."""
+        """Return all rows that a query selects."""
         with self._turn:
             return list(self.stream(query, *values))
 
@@ -82,7 +82,7 @@ class SqliteStore:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Run the block in a transaction: if it raises, nothing is stored. SQLite errors are converted."""
+        """Run the block in a transaction: if it raises, nothing is stored. SQLite errors become StoreError."""
         with self._turn, sqlite_errors(self.path), self.connection:
             self.connection.execute("BEGIN IMMEDIATE")
             yield self.connection
@@ -94,16 +94,16 @@ class SqliteStore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunKind:
-    """The differences between kinds of resumable runs.
+    """The properties in which the kinds of resumable runs differ.
 
     Attributes:
-        name: what only one process at a time may use, for the error message.
+        name: name of this kind, for the error message if another process uses the run.
         work: the feature that needs the folder's lock, for the error message. `extra` names the extra that installs it.
-        content: the table whose first row fixes the identity. While it is empty, the identity may change.
+        content: the table that the run fills. The identity may change only while this table is empty.
         detail: the column of `sessions` that only this kind has.
-        grows: whether a later start may add names to the identity, and omit names.
-        defaults: values of names that are missing in identities from earlier versions.
-        conflict: the error message for a different identity, with `{folder}` and `{differences}`.
+        grows: whether later starts may add names to the identity or omit some of its names.
+        defaults: values for names that are missing in identities stored by earlier versions.
+        conflict: the error message for a changed identity, with the placeholders `{folder}` and `{differences}`.
     """
 
     name: str
@@ -128,7 +128,7 @@ class RunStore(SqliteStore):
     Raises:
         OptionError: if another process uses the run.
         MissingExtraError: if filelock is not installed.
-        StoreError: as in `SqliteStore`.
+        StoreError: if the file cannot be opened or created, is damaged, or was made by a later version of the package.
     """
 
     def __init__(self, folder: Path, path: Path, schema: Schema, kind: RunKind) -> None:
@@ -153,7 +153,7 @@ class RunStore(SqliteStore):
             identity: JSON values by name.
 
         Raises:
-            OptionError: with each difference.
+            OptionError: if a value differs from the stored identity. The message lists each difference.
         """
         with self.transaction() as connection:
             if not connection.execute(f"SELECT EXISTS (SELECT * FROM {self._kind.content})").fetchone()[0]:
@@ -188,14 +188,14 @@ class RunStore(SqliteStore):
         return self.session
 
     def end_session(self, outcome: str) -> None:
-        """Record how the session ended."""
+        """Record the time and the outcome of the current session's end."""
         with self.transaction() as connection:
             query = "UPDATE sessions SET ended = ?, outcome = ? WHERE session = ?"
             connection.execute(query, (now(), outcome, self.session))
 
 
 def _holder(path: Path) -> str:
-    """Return the process that started the last session of a run, if the file records it."""
+    """Describe the process that started a run's last session; "another process" if the file does not record it."""
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
             row = connection.execute("SELECT pid, host, started FROM sessions ORDER BY session DESC").fetchone()
@@ -209,7 +209,7 @@ def run_tables(content: str, names: str, commands: str, detail: Column, packages
     """Return the tables that `RunStore` needs.
 
     Args:
-        content: what a run with one identity collects.
+        content: what a run with one identity collects, for the table's description.
         names: examples of the identity's names.
         commands: the commands that start a session.
         detail: the column of `sessions` that only this kind of run has.

@@ -1,4 +1,4 @@
-"""Limit the number of threads that libraries start. They read it from environment variables when they are loaded."""
+"""Limit the number of threads that libraries start. Libraries read the limit from environment variables when loaded."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from typing import Final
 
 BLAS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-"""Variables for NumPy's and SciPy's matrix products."""
+"""Environment variables that limit the threads of NumPy's and SciPy's matrix products."""
 
 POLARS: Final = "POLARS_MAX_THREADS"
 
 
 @contextmanager
 def one_thread(*variables: str) -> Iterator[None]:
-    """Limit libraries that are loaded, and processes that are started, in the `with` statement to one thread.
+    """Limit libraries loaded and processes started within the `with` statement to one thread each.
 
     If several processes share the processors, threads of their libraries would wait for each other.
 

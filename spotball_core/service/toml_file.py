@@ -19,13 +19,13 @@ _DEEP_KEY = re.compile(rf"(?:^|[{{,])[ \t\[]*(?:[^\s.,=\[\]{{}}]+[ \t]*\.[ \t]*)
 
 
 def read_toml(path: Path, description: str) -> dict[str, Any]:
-    """Return the tables of a TOML file in UTF-8, with or without a byte order mark.
+    """Return the content of a TOML file in UTF-8, with or without a byte order mark.
 
     Args:
         description: the expected content, for the error message.
 
     Raises:
-        InputError: if the file is missing, cannot be read, or is not TOML.
+        InputError: if the file is missing, cannot be read, is too large, is not TOML, or is nested too deeply.
     """
     try:
         size = path.stat().st_size

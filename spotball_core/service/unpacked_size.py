@@ -1,4 +1,4 @@
-"""Check the unpacked size of compressed files from their directories, before anything is unpacked."""
+"""Check the unpacked sizes that compressed files state, before anything is unpacked."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Final
 from spotball_core.errors import InputError, Problem
 
 MOST_RATIO: Final = 100
-"""Maximum growth factor of a part, if it unpacks to more than `MOST_BYTES`."""
+"""Maximum ratio of unpacked to compressed size, for data that unpacks to more than `MOST_BYTES`."""
 
 MOST_BYTES: Final = 2 * 10**9
-"""Maximum unpacked size of a part in bytes, if it grows by more than `MOST_RATIO`."""
+"""Maximum unpacked size in bytes, for data whose ratio of unpacked to compressed size is above `MOST_RATIO`."""
 
 _LONGEST_FOOTER = 32 * 10**6
 _MAGIC = b"PAR1"
@@ -36,7 +36,10 @@ def check_parquet_size(path: Path) -> None:
 
 
 def check_zip_size(path: Path) -> None:
-    """Raise InputError for a ZIP file that unpacks to far more than its size; other files are left to the reader."""
+    """Raise InputError for a ZIP file that unpacks to far more than its size.
+
+    Files that are not ZIP files are not checked.
+    """
     try:
         with zipfile.ZipFile(path) as file:
             entries = file.infolist()
@@ -112,7 +115,7 @@ class _Compact:
         return [read() for _ in range(self._list()[0])]
 
     def _list(self) -> tuple[int, int]:
-        """Return the number of elements of a list, and their kind."""
+        """Return the number of elements of a list, and the code of their type."""
         head = self._byte()
         return (head >> 4 if head >> 4 < 15 else self._varint()), head & 15
 

@@ -1,4 +1,4 @@
-"""Protect pages that this package serves: security headers, checks of origin and request size, and the socket."""
+"""Serve pages safely: security headers, checks of the origin and size of requests, and the listening socket."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
-"""Headers of every response; other sites cannot provide content, receive data or frame the page."""
+"""Headers of every response. With them, other sites cannot provide content, receive data or frame the page."""
 
 NO_STORE = "no-store"
 
@@ -55,7 +55,7 @@ class HttpError(Exception):
 
 
 class SafeHeaders:
-    """An app that adds `HEADERS` to every response, and forbids storing it unless the response allows it."""
+    """An ASGI app around another app: it adds `HEADERS` to responses, and forbids caching unless responses allow it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -76,7 +76,7 @@ class SafeHeaders:
 
 
 def check_origin(headers: Headers, public_host: str | None = None) -> None:
-    """Raise HttpError unless a request that changes data has JSON content and comes from our page.
+    """Raise HttpError unless a request that changes data has JSON content and comes from a page of this server.
 
     A page of another site cannot send JSON without a preflight request, and browsers state a request's origin.
 
@@ -94,7 +94,7 @@ def check_origin(headers: Headers, public_host: str | None = None) -> None:
 
 
 async def read_body(request: Request, most: int) -> bytes:
-    """Return a request's body; raise HttpError if it is too large, or does not arrive."""
+    """Return a request's body; raise HttpError if it is too large or does not arrive in time."""
     if request.headers.get("content-length", "0").isdigit() and int(request.headers.get("content-length", "0")) > most:
         raise HttpError(413, f"more than {most} bytes")
     parts, size = [], 0
@@ -131,15 +131,15 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 def shown(at: socket.socket) -> str:
-    """Return a listening socket's address."""
+    """Return the URL of a listening socket."""
     host, port = at.getsockname()[:2]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def serve_until_ended(config: uvicorn.Config, at: socket.socket, ready: Callable[[], None]) -> None:
-    """Serve until Ctrl-C or SIGTERM, from `ready` on; both end the server in the same way.
+    """Call `ready`, then serve until Ctrl-C or SIGTERM; both end the server in the same way.
 
-    The signal handler only sets a flag. An exception could be lost, because Python drops exceptions in some callbacks.
+    The signal handler sets a flag and raises no exception, because Python drops exceptions in some callbacks.
 
     Args:
         at: a listening socket.

@@ -22,7 +22,7 @@ class Engine(Protocol):
     def __call__(
         self, files: Sequence[Path], scenes: Sequence[Scene], /, *, participants: bool, pool: bool = False
     ) -> Counts:
-        """Return the counts of files, like `spotball_core.counting.responses.read_counts`, with the same errors."""
+        """Return the counts of the responses in files, as `spotball_core.counting.responses.read_counts` does."""
 
 
 def engine_named(
@@ -31,14 +31,14 @@ def engine_named(
     """Return the engine with this name.
 
     Args:
-        name: `local` reads in this process, `ray` on Ray Data.
+        name: `local` counts in this process, `ray` on Ray Data.
         ray_address: address of a running Ray cluster. Without it, a cluster is started on this machine, and stopped at
             the end.
-        on_progress: called with the number of pieces of files that Ray has counted, and their total.
+        on_progress: called with the number of pieces of files that Ray has counted, and the total number of pieces.
         debug: show Ray's log messages.
 
     Raises:
-        OptionError: for an unknown name, or an address without Ray.
+        OptionError: if the name is unknown, or an address is given although the engine is not `ray`.
         MissingExtraError: if Ray is not installed.
     """
     check_engine(name, ray_address)
@@ -52,10 +52,10 @@ def engine_named(
 
 
 def check_engine(name: str, ray_address: str | None) -> None:
-    """Check that the engine exists and that its options fit.
+    """Raise an error if there is no engine with this name, or the engine does not use the given address.
 
     Raises:
-        OptionError: if not.
+        OptionError: if the name is unknown, or an address is given although the engine is not `ray`.
     """
     if name not in get_args(EngineName):
         raise OptionError(f"engine: found {name!r}, expected local or ray")

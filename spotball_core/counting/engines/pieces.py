@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 PIECE_ROWS = 2_000_000
-"""Row groups of a Parquet file are combined into pieces of up to about this many rows."""
+"""Approximate maximum number of rows of a piece, which consists of whole row groups of a Parquet file."""
 
 MERGED_TOGETHER = 100
 """Number of counts that are added at a time. A larger number needs more memory, a smaller one more sorting."""
@@ -29,12 +29,12 @@ MERGED_TOGETHER = 100
 
 @dataclass(frozen=True)
 class FilePiece:
-    """A file, or a part of one.
+    """A file, or a range of its rows.
 
     Attributes:
         path: the file's absolute path, because workers have their own working folders.
-        start: its first row, from 0; None for the whole file.
-        length: number of rows.
+        start: the first row of the range, from 0; None for the whole file.
+        length: number of rows in the range; None for the whole file.
     """
 
     path: str
@@ -43,7 +43,7 @@ class FilePiece:
 
 
 def pieces_of(files: Iterable[Path]) -> Iterator[FilePiece]:
-    """Yield Parquet files by their row groups, and other files whole. An unreadable file is one piece."""
+    """Yield the pieces of files. Large Parquet files are split between row groups; any other file is one piece."""
     from pyarrow import ArrowException
     from pyarrow.parquet import read_metadata
 
@@ -74,10 +74,10 @@ class Counted:
 
     Attributes:
         path: the piece's file.
-        table: the table of its counts, as Arrow IPC; None if it could not be counted.
-        across: the second result of `read_part`, as Arrow IPC.
-        error: why it could not be counted.
-        sums: the sums that show whether the file was misread, as Arrow IPC.
+        table: the table of its counts, as Arrow IPC; None if the piece could not be counted.
+        across: the second result of `read_part`, as Arrow IPC; None if the piece could not be counted.
+        error: why the piece could not be counted; None if it was counted.
+        sums: the third result of `read_part`, as Arrow IPC; None if the piece could not be counted.
     """
 
     path: str
@@ -88,7 +88,7 @@ class Counted:
 
 
 def count_piece(piece: FilePiece, scenes: Sequence[Scene], *, participants: bool) -> Counted:
-    """Count a piece, on any machine."""
+    """Return the counts of a piece, or its error. This can run on any machine that has the file."""
     # Each machine runs as many of these workers as it has cores.
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     from spotball_core.counting.responses import read_part
@@ -118,7 +118,7 @@ def _unpacked(packed: bytes | None) -> pl.DataFrame:
 
 
 class Gathered:
-    """The results of the pieces so far, in any order."""
+    """Collect the results of pieces, which may arrive in any order, and add them up."""
 
     def __init__(self, rows: int, cols: int) -> None:
         self.rows, self.cols = rows, cols
@@ -156,12 +156,12 @@ class Gathered:
     def settled(
         self, files: Sequence[Path], scenes: Sequence[Scene], *, participants: bool, pool: bool = False
     ) -> Counts:
-        """Return the counts of all pieces.
+        """Return the sum of the counts of all pieces, with warnings about misread files.
 
-        Files with problems are read again in this process first, which raises their errors.
+        First, files that may have problems are read again in this process, which raises their errors.
 
         Raises:
-            InputError: in the cases of `read_counts`.
+            InputError: if a file has a problem for which `read_counts` raises an error.
             SpotballError: if a worker could not read a file that this process can read.
         """
         from spotball_core.counting.responses import read_counts
@@ -177,7 +177,7 @@ class Gathered:
         return replace(self.counts(), warnings=self._warnings(files, scenes, participants))
 
     def _warnings(self, files: Sequence[Path], scenes: Sequence[Scene], participants: bool) -> tuple[Problem, ...]:
-        """Return the signs that files were misread; files that show any are read again in this process."""
+        """Return warnings about files that may have been misread; these files are read again in this process."""
         from spotball_core.counting.misread import warnings_of
         from spotball_core.counting.responses import Reader, common_grid
         from spotball_core.io.sources import sources_of
@@ -195,11 +195,11 @@ class Gathered:
         return warnings_of(reader, (sign.at(some.index(sign.source)) for sign in shown))
 
     def suspects(self, *, pool: bool = False) -> set[str]:
-        """Return files that have, or together with others may have, a problem. They must be read again.
+        """Return the paths of files that have or may have a problem and must be read again.
 
         A file is returned if it could not be counted, if it gives one respondent two kinds, or if a respondent's
-        samples for an image are not low, low + 1, ..., high. Without `pool`, a file is also returned if a respondent's
-        answers may come from independent sources.
+        samples for an image, over all files, are not numbered low, low + 1, ..., high. Without `pool`, a file is also
+        returned if a respondent's answers may come from independent sources.
         """
         import polars as pl
 

@@ -17,10 +17,10 @@ def require(what: str) -> None:
     """Check that Ray Data is installed.
 
     Args:
-        what: the feature that needs it, for the error message.
+        what: the feature that needs Ray Data, for the error message.
 
     Raises:
-        MissingExtraError: if it is not installed.
+        MissingExtraError: if Ray Data is not installed.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
@@ -31,7 +31,7 @@ def require(what: str) -> None:
 
 @contextmanager
 def connected(address: str | None, *, debug: bool = False) -> Iterator[None]:
-    """Connect to the Ray cluster at an address, or start one and stop it at the end.
+    """Connect to the Ray cluster at an address; without an address, start a cluster and stop it at the end.
 
     Raises:
         OptionError: if no cluster answers at the address.
@@ -72,7 +72,7 @@ def ray_errors(what: str) -> Iterator[None]:
 
 @contextmanager
 def _own_sigterm() -> Iterator[None]:
-    """Restore the handler of termination requests: Ray installs one that ends the process at once."""
+    """Restore the SIGTERM handler at the end, because Ray installs a handler that ends the process at once."""
     before = signal.getsignal(signal.SIGTERM)
     yield
     if threading.current_thread() is threading.main_thread():

@@ -14,15 +14,15 @@ from spotball_core.schema.scene import Scene
 from spotball_core.service.progress import OnProgress, counted, ignore_progress
 
 MOST_BLOCKS = 10_000
-"""Maximum number of Ray blocks; more pieces than this share blocks."""
+"""Maximum number of Ray blocks. If there are more pieces, several pieces share a block."""
 
 
 class RayEngine:
     """An engine (`spotball_core.counting.engines.Engine`) that counts files on Ray Data.
 
     If a worker dies, another worker counts its piece again. Files with a problem are read again in this process, so
-    that the error equals that of the local engine. The same is done for files that share a respondent's samples of an
-    image out of order, to find duplicates.
+    that the error equals that of the local engine. To find duplicates, files are also read again if their samples of
+    the same respondent and image are not numbered consecutively.
 
     Raises:
         MissingExtraError: if Ray is not installed.
@@ -37,10 +37,10 @@ class RayEngine:
     def __call__(
         self, files: Sequence[Path], scenes: Sequence[Scene], /, *, participants: bool, pool: bool = False
     ) -> Counts:
-        """Return the counts of files.
+        """Return the counts of the responses in files.
 
         Raises:
-            InputError: in the cases of `read_counts`.
+            InputError: if a file has a problem for which `read_counts` raises an error.
             OptionError: if no cluster answers at the address.
             SpotballError: if a worker cannot read a file that this process can read.
         """

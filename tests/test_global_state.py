@@ -28,6 +28,8 @@ CACHES = {
     "spotball_core/cli/gaze_follow.py:size": "the sizes of images, within one command",
     "spotball_core/overlay.py:_font": "a font of the installed Pillow",
     "spotball_core/overlay.py:_labels": "a function of an immutable grid and numbers",
+    "spotball_core/stats/bootstrap.py:_cached_weights": "a read-only array of a function of numbers",
+    "spotball_core/stats/permutation.py:_cached_ways": "a read-only array of a function of numbers",
     "spotball_core/overlay.py:layout": "a function of an immutable grid",
     "spotball_core/plots/canvas.py:_advance": "the width of a character in the font of the installed matplotlib",
     "spotball_core/replication/published.py:published": "a file of the package",

@@ -160,10 +160,23 @@ def panels(n: int, box: PanelBox, frame: FigureFrame | None = None) -> tuple[Fig
         row, column = divmod(place, across)
         x, y = left + column * (step_right + gap), top + row * (step_down + gap)
         of_panel = axes_at(figure, x + box.left, y + box.above, box.wide, box.high)
-        of_panel.set_gid(PANEL + "_".join(f"{72 * inches:.2f}" for inches in (x, y, step_right, step_down)))
-        of_panel.patch.set_visible(False)
+        start_panel(of_panel, x, y, step_right, step_down)
         axes.append(of_panel)
     return figure, axes
+
+
+def start_panel(axes: Axes, x: float, y: float, wide: float, high: float) -> None:
+    """Make these axes, and further axes up to the next panel's, a panel that a page can cut out of an SVG file.
+
+    Args:
+        axes: the panel's first axes.
+        x: distance of the panel's left edge from the figure's, in inches.
+        y: distance of the panel's top edge from the figure's.
+        wide: width of the panel.
+        high: height of the panel.
+    """
+    axes.set_gid(PANEL + "_".join(f"{72 * inches:.2f}" for inches in (x, y, wide, high)))
+    axes.patch.set_visible(False)
 
 
 def text_width(text: str, points: float) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from spotball_core.plots.canvas import LABEL, NAME, FigureFrame, axes_at, columns, framed
+from spotball_core.plots.canvas import LABEL, NAME, FigureFrame, axes_at, columns, framed, start_panel
 from spotball_core.plots.cue_maps import draw_cue_map
 from spotball_core.plots.theme import INK
 from spotball_core.schema.scene import Scene
@@ -53,22 +53,23 @@ class CuePhotoChart:
     def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
         """Draw the maps of some images, alone or framed for a file."""
         chosen = [self.photos[place] for place in places]
-        width = frame.width if frame else columns(2)
+        width = min(frame.width, columns(2)) if frame else columns(2)
         n_maps = len(self.photos[0].maps)
         wide = (width + _GAP) / n_maps - _GAP
         heights = [wide * photo.scene.height / photo.scene.width for photo in chosen]
         body = sum(_HEADING + _ABOVE + high + _BELOW for high in heights)
         figure, left, top = framed(body, width, frame)
-        total_wide, total_high = figure.get_size_inches()
         y = top
         for place, photo, high in zip(places, chosen, heights, strict=True):
-            look: dict[str, Any] = {"va": "top", "fontsize": NAME, "fontweight": "bold", "color": INK}
-            figure.text(left / total_wide, 1 - y / total_high, self.names[place], **look)
-            y += _HEADING
+            above, total = _HEADING + _ABOVE, _HEADING + _ABOVE + high + _BELOW
+            note: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "color": INK}
             for column, (title, key, values) in enumerate(photo.maps):
-                axes = axes_at(figure, left + column * (wide + _GAP), y + _ABOVE, wide, high)
+                axes = axes_at(figure, left + column * (wide + _GAP), y + above, wide, high)
                 draw_cue_map(axes, photo.scene, values, photo.pixels, key)
-                note: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "bottom"}
-                axes.annotate(title, (0, 1), (0, 3), fontsize=LABEL, color=INK, **note)
-            y += _ABOVE + high + _BELOW
+                axes.annotate(title, (0, 1), (0, 3), va="bottom", fontsize=LABEL, **note)
+                if column == 0:
+                    start_panel(axes, left, y, width, total)
+                    heading: dict[str, Any] = {"va": "top", "fontsize": NAME, "fontweight": "bold"}
+                    axes.annotate(self.names[place], (0, 1), (0, 72 * above), **heading, **note)
+            y += total
         return figure

@@ -18,7 +18,7 @@ from spotball_core.text.numbers import plural
 
 @dataclass(frozen=True, slots=True)
 class ScoredTask:
-    """The properties that must agree for two groups of responses to be ranked together.
+    """The properties that must agree for two groups of responses to be in the same ranking.
 
     Attributes:
         version: version of spotball-core.

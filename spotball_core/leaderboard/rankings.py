@@ -112,7 +112,7 @@ class RankTable:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """All rankings of some reports.
+    """The rankings that are made from a collection of reports.
 
     Attributes:
         rankings: averages over sports first, then one sport after the other.

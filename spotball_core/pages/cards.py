@@ -139,7 +139,7 @@ class Gallery:
         orders: the sort orders: the key in `ImageCard.order`, and its name.
         highlights: images of special interest.
         images: images by sport; the one with the most disagreement is first.
-        failures: which images each respondent fails on.
+        failures: the images to which failure modes of each respondent apply.
         without: number of images without a picture.
         left_out: a description of what is not shown; empty if everything is shown.
         pages: the file of each image's page, by the image's name; empty if all images are on this page.

@@ -47,7 +47,7 @@ class TableCell:
 
 @dataclass(frozen=True, slots=True)
 class TableRows:
-    """Rows under one heading; the first columns, `PageTable.names` of them, name the rows."""
+    """Rows under one heading; the first `PageTable.names` columns name the rows."""
 
     title: str
     rows: tuple[tuple[TableCell, ...], ...]

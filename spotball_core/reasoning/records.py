@@ -86,7 +86,7 @@ class ReasoningSignature(Record):
 class TextCounts(Record):
     """The numbers of responses and texts, and of texts that the analysis of English sentences is not made for.
 
-    Only empty texts and texts without a direction are excluded from the analysis.
+    Only empty texts, and texts whose embedding is zero or not finite, are excluded from the analysis.
 
     Attributes:
         n_responses: responses to images that are not controls.

@@ -47,10 +47,10 @@ class ComparedGroup(GroupKey):
 
     Attributes:
         n_images: number of compared images.
-        responses_before: responses to them in the earlier run, including unparsed ones.
-        responses_after: responses to them in the later run.
-        unparsed_before: unparsed responses among those of the earlier run.
-        unparsed_after: unparsed responses among those of the later run.
+        responses_before: number of responses to these images in the earlier run, including unparsed responses.
+        responses_after: number of responses to these images in the later run, including unparsed responses.
+        unparsed_before: number of unparsed responses among those of the earlier run.
+        unparsed_after: number of unparsed responses among those of the later run.
         same_answers: whether each cell of each image was named equally often in both runs.
     """
 
@@ -118,7 +118,7 @@ class RunChanges(Record):
     Attributes:
         changes: one for each group in both runs and each headline metric.
         groups: the groups that are compared.
-        not_compared: groups in both runs, or metrics of them, that are not compared.
+        not_compared: groups in both runs, or single metrics of such groups, that are not compared.
         only_before: groups in the earlier run only.
         only_after: groups in the later run only.
         n_images: number of images on which any group is compared.

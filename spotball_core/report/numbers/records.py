@@ -90,7 +90,7 @@ class CellMap(Record):
 
     Attributes:
         n: number of answers or cells.
-        n_images: number of images with at least one of them.
+        n_images: number of images with at least one answer or cell.
         shares: each cell's share of the answers or ball cells, row by row; all 0 if there are none.
         in_window: the share in the center window; None if the grid has no center window.
     """
@@ -213,7 +213,7 @@ class GroupFailures(Record):
     """The images to which a group's failure modes apply.
 
     Attributes:
-        n_images: number of images compared with the reference.
+        n_images: number of images that the group answered; with a reference, those that can be compared with it.
         failed: the images, by the key of the failure mode.
     """
 
@@ -234,7 +234,7 @@ class CaseNumbers(Record):
         n_answers: number of parsed answers.
         answers: number of times each cell was named; cells that were not named are missing.
         failures: keys of the failure modes that apply.
-        rationales: some of the group's rationales for this image, shortened; empty if none were given.
+        rationales: examples of the group's rationales for this image, shortened; empty if there are none.
     """
 
     sport: str | None
@@ -283,7 +283,7 @@ class GalleryNumbers(Record):
 
     Attributes:
         modes: the failure modes.
-        failures: the images on which each group fails.
+        failures: the images to which each group's failure modes apply.
         images: the images of each sport, those with the most disagreement first; without distances, those on which the
             ball is found least often.
         n_images: number of images with answers, shown or not.
@@ -309,7 +309,7 @@ class PageNumbers(Record):
 
     Attributes:
         n_images: number of images on which a group is scored.
-        n_responses: number of responses to them.
+        n_responses: number of responses to these images.
         grid: the grid of the maps.
         window: first and last row and column of the center window; None if the grid has none.
         sports: the sports, in the order of the groups.

@@ -15,11 +15,14 @@ LABEL = "Spot the Ball"
 
 _COLOR, _NAME = "#007ec6", 40
 _CHARACTER, _PADDING, _HEIGHT = 6.8, 10, 20
-"""Pixels: width of an average character at this size, space on both sides of a text, and the badge's height."""
+"""Average width of a character, total space at the sides of a text, and height of the badge, in pixels."""
 
 
 def message(board: Leaderboard, keys: tuple[str, ...]) -> str:
-    """Return the leader of the first ranking by its first ranked metric; a name only if no other entry may lead."""
+    """Return the badge's text: the leader of the first ranking with ranks, by its first ranked metric.
+
+    If several entries may lead, the text gives their number; without ranks, it gives the number of respondents.
+    """
     for ranking in board.rankings:
         for column in columns_of(ranking, keys):
             if ranking.ranks[column.key]:
@@ -28,7 +31,7 @@ def message(board: Leaderboard, keys: tuple[str, ...]) -> str:
 
 
 def as_svg(text: str) -> str:
-    """Return the badge as self-contained SVG."""
+    """Return the badge with this text as self-contained SVG."""
     label, shown = html.escape(LABEL), html.escape(printable(text))
     left, right = (round(len(words) * _CHARACTER) + _PADDING for words in (LABEL, text))
     full, font = left + right, 'font-family="Verdana,Geneva,DejaVu Sans,sans-serif" font-size="11"'
@@ -50,7 +53,7 @@ def as_svg(text: str) -> str:
 
 
 def as_endpoint(text: str) -> str:
-    """Return the badge as JSON for https://shields.io/badges/endpoint-badge."""
+    """Return the badge with this text as JSON for https://shields.io/badges/endpoint-badge."""
     return (
         json.dumps({"schemaVersion": 1, "label": LABEL, "message": printable(text), "color": "blue"}, indent=1) + "\n"
     )

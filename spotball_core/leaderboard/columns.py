@@ -11,7 +11,7 @@ from spotball_core.metrics.registry import METRICS
 from spotball_core.schema.policy import ScorePolicy
 
 CEILING_SCORE = "ceiling_score"
-"""Key of `Ceiling.score`, the closeness, as a metric: 0 for uniform guessing, 1 for answers like people's."""
+"""Metric key of `Ceiling.score`, the closeness to the reference: 0 for uniform guessing, 1 for the reference."""
 
 DEFAULT = (
     *("accuracy", "euclidean_error", "wasserstein_matched", "near_player_rate", "overlap_rate"),
@@ -32,7 +32,7 @@ class MetricColumn:
         unit: unit of the values.
         better: which values are better; None if the metric is not ranked.
         bounds: the lowest and highest possible value; None for no bound.
-        why_not: why it is not ranked.
+        why_not: why the metric is not ranked; empty if it is ranked.
     """
 
     key: str
@@ -66,14 +66,14 @@ def column(key: str, policy: ScorePolicy) -> MetricColumn:
 
 
 def chosen(wanted: Sequence[str] | None, present: Iterable[str]) -> tuple[str, ...]:
-    """Select the metrics to show.
+    """Return the keys of the metrics to show, each once.
 
     Args:
-        wanted: their keys; None for the default metrics that have a value.
+        wanted: the selected keys; None for the default metrics that have a value.
         present: the keys that have a value.
 
     Raises:
-        OptionError: for a key without a value in any report.
+        OptionError: if a selected key has no value in any report.
     """
     known = list(dict.fromkeys(present))
     if wanted is None:

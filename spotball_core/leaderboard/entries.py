@@ -1,4 +1,4 @@
-"""Collect the entries of a leaderboard: respondents with a prompt, by the task they were scored on."""
+"""Collect the entries of a leaderboard: the scores of each respondent and prompt, by the task they were scored on."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from spotball_core.text.numbers import plural
 
 @dataclass(frozen=True, slots=True)
 class ScoredTask:
-    """The properties that must agree for two groups of responses to be ranked together.
+    """The properties that must agree for two groups of responses to be in the same ranking.
 
     Attributes:
         version: version of spotball-core.
+        policy: the scoring policy.
         parse_policies: the policies that model replies were parsed under.
         sport: the sport; None if the report's groups are not split by sport.
         scenes: SHA-256 of the scored scenes.
-        reference: SHA-256 of the reference's responses to them; None without a reference.
+        reference: SHA-256 of the reference's responses to these scenes; None without a reference.
         grid: the grid's name in the signature. It is not compared, because it covers all sports of a report.
         n_images: number of images. It is not compared, because it follows from the scenes.
     """
@@ -56,10 +57,10 @@ class Entry:
     """A respondent's scores with one prompt.
 
     Attributes:
-        is_reference: whether the others are compared with it.
+        is_reference: whether this is the respondent that others are compared with.
         sources: the files with these scores.
-        signatures: signatures of their reports.
-        data: fingerprints of the data behind the reports.
+        signatures: signatures of the reports in these files.
+        data: SHA-256 of the data of each of these reports.
         is_one_of_several: whether other files have different scores of this respondent and prompt.
     """
 
@@ -78,13 +79,13 @@ class Entry:
 
     @property
     def is_model(self) -> bool:
-        """Whether it is neither people nor a baseline."""
+        """Whether the respondent is neither people nor a baseline."""
         return self.kind not in ("human", "baseline")
 
 
 @dataclass
 class TaskEntries:
-    """The entries of a task, and the scores of uniform guessing by metric."""
+    """The entries of a task, and the scores of uniform guessing on its images by metric."""
 
     entries: list[Entry]
     uniform: dict[str, float]
@@ -97,7 +98,7 @@ def collect(reports: Sequence[SourceReport]) -> tuple[dict[ScoredTask, TaskEntri
     a separate entry.
 
     Returns:
-        The entries by task, and sentences about data that could not be used.
+        The entries by task, and sentences about reports and groups that are excluded.
     """
     tasks: dict[ScoredTask, TaskEntries] = {}
     notes = []

@@ -25,7 +25,7 @@ def model_indexes(board: Leaderboard, keys: tuple[str, ...], *, url: str | None 
     Args:
         board: the leaderboard. Averages over sports are not included.
         keys: the metrics to include.
-        url: the leaderboard's address, which each result names as its source.
+        url: the leaderboard's address, which each result names as its source; None for no source.
     """
     entries = model_index(board, keys, url=url)
     return {entry["name"]: yaml_text({"model-index": [entry]}) for entry in entries}

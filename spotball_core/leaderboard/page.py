@@ -13,7 +13,7 @@ from spotball_core.text.numbers import listed, plural
 from spotball_core.version import version
 
 GENERATOR = "spotball leaderboard"
-"""Start of the page's `generator`, which identifies a folder as a leaderboard."""
+"""Start of the `generator` metadata in the page's HTML, which identifies a folder as a leaderboard."""
 
 CAPTION = (
     "Brackets show the 95% confidence interval. Italics show the rank, and parentheses the ranks that are possible."
@@ -61,7 +61,7 @@ def page(board: Leaderboard, keys: tuple[str, ...]) -> str:
 
     Args:
         board: the leaderboard.
-        keys: the metrics to show.
+        keys: keys of the metrics to show.
     """
     parts = Page(
         title=f"{LABEL}: leaderboard",

@@ -20,17 +20,17 @@ from spotball_core.text.numbers import listed, plural
 
 @dataclass(frozen=True)
 class RankTable:
-    """Comparable entries, with the ranks of some of them.
+    """Comparable entries, with ranks for the models or else for the baselines.
 
     Attributes:
-        number: number of the ranking, from 1.
-        tasks: the task; or one task per sport if values are averaged over sports.
+        number: number of the ranking on the page, from 1.
+        tasks: the task of the entries; if values are averaged over sports, one task per sport.
         entries: all entries.
-        ranks: for each ranked metric, the ranks by the entry's position; entries without a rank are missing.
+        ranks: for each metric, the ranks by the entry's position in `entries`; entries without a rank are missing.
         ranked: the kind of entries with ranks: models, or baselines if there are no models.
         uniform: scores of uniform guessing, by metric.
         columns: every metric, by key.
-        differs: why its entries are not in another ranking of the same sport; empty if there is no other one.
+        differs: how the task differs from those of other rankings of the same sports; empty if there are none.
     """
 
     number: int
@@ -89,7 +89,7 @@ class RankTable:
         return short_form(own | {key: value for key, value in shared.fields().items() if key not in ("v", "data")})
 
     def order(self, key: str) -> list[int]:
-        """Return the positions of the entries by a metric, the best first; entries without a value are last."""
+        """Return the positions of the entries sorted by a metric, the best first; entries without a value are last."""
         goal = self.goal(key) or "lower"
 
         def place(position: int) -> tuple[float, str, str]:
@@ -106,13 +106,13 @@ class RankTable:
         return sorted(range(len(self.entries)), key=place)
 
     def goal(self, key: str) -> Goal | None:
-        """Return which values of a metric are better; None if that is not known."""
+        """Return which values of a metric are better; None if the metric cannot be ranked."""
         return _goal(self.columns[key], self.entries)
 
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """All rankings.
+    """The rankings that are made from a collection of reports.
 
     Attributes:
         rankings: averages over sports first, then one sport after the other.
@@ -126,7 +126,7 @@ class Leaderboard:
 
     @property
     def metrics(self) -> list[str]:
-        """Return the keys of all metrics that have a value."""
+        """The keys of all metrics that have a value, in the order of the tables."""
         keys = {key for ranking in self.rankings for entry in ranking.entries for key in entry.metrics}
         keys = {key for key in keys if any(has_value(ranking, key) for ranking in self.rankings)}
         return _in_order(keys)
@@ -138,14 +138,14 @@ def has_value(ranking: RankTable, key: str) -> bool:
 
 
 def value_of(entry: Entry, key: str) -> float | None:
-    """Return an entry's value of a metric."""
+    """Return an entry's value of a metric; None if there is none."""
     return entry.metrics[key].value if key in entry.metrics else None
 
 
 def make_leaderboard(
     collection: Collection, *, sports: Sequence[str] | None = None, prompts: Sequence[str] | None = None
 ) -> Leaderboard:
-    """Rank the comparable entries of reports.
+    """Build a leaderboard: collect the comparable entries of reports in rankings, and rank them.
 
     Args:
         collection: the reports.
@@ -173,7 +173,7 @@ def make_leaderboard(
 def _only(
     tasks: Mapping[ScoredTask, TaskEntries], sports: Sequence[str] | None, prompts: Sequence[str] | None
 ) -> dict[ScoredTask, TaskEntries]:
-    """Return the tasks of some sports, and their entries with some prompts."""
+    """Return only the tasks of the selected sports, with only the entries of the selected prompts and the reference."""
     known_sports = {str(task.sport) for task in tasks}
     known_prompts = {str(entry.prompt) for of_task in tasks.values() for entry in of_task.entries}
     for option, wanted, known in (("--sport", sports, known_sports), ("--prompt", prompts, known_prompts)):
@@ -239,7 +239,7 @@ def _estimate(entry: Entry, by: MetricColumn) -> Estimate | None:
 
 
 def _in_order(keys: Iterable[str]) -> list[str]:
-    """Return keys of metrics in the order of tables."""
+    """Sort keys of metrics by the order of the tables."""
     places = {key: place for place, key in enumerate((*METRICS, CEILING_SCORE))}
     return sorted(keys, key=lambda key: (places.get(key, len(places)), key))
 
@@ -252,7 +252,7 @@ Average = tuple[tuple[ScoredTask, ...], TaskEntries]
 
 
 def _averages(tasks: Mapping[ScoredTask, TaskEntries]) -> tuple[list[Average], list[str]]:
-    """Return averages of the entries with scores in every sport, and sentences about the other entries."""
+    """Return averages of the entries with scores in every sport, and sentences about entries without averages."""
     by_setting: dict[object, dict[ScoredTask, TaskEntries]] = {}
     for task, of_task in tasks.items():
         if task.sport is not None:
@@ -276,7 +276,7 @@ def _averages(tasks: Mapping[ScoredTask, TaskEntries]) -> tuple[list[Average], l
 
 
 def _averages_over(sports: Sequence[str], tasks: Mapping[ScoredTask, TaskEntries]) -> tuple[list[Average], list[str]]:
-    """Return the averages of one setting, and respondents whose several scores of a sport cannot be averaged."""
+    """Return the averages for tasks of one setting, and the respondents with several scores of a sport instead."""
     of_respondents: dict[tuple[str, str | None], dict[ScoredTask, list[Entry]]] = {}
     for task, of_task_entries in tasks.items():
         for entry in of_task_entries.entries:
@@ -318,7 +318,7 @@ def _one_each(entries: Mapping[ScoredTask, list[Entry]], tasks: Sequence[ScoredT
 
 
 def _average(parts: Sequence[Entry], tasks: Sequence[ScoredTask]) -> Entry:
-    """Return the unweighted mean over sports."""
+    """Return an entry with a respondent's unweighted means over sports, from its entry in each task."""
     first = parts[0]
     shared = [key for key in first.metrics if all(key in part.metrics for part in parts)]
     # Participants answer images of several sports, so resamples of participants are not independent.
@@ -356,8 +356,8 @@ def _mean_value(parts: Sequence[Entry], tasks: Sequence[ScoredTask], key: str, *
 def mean_interval(values: Sequence[float], intervals: Sequence[Interval]) -> Interval:
     """Compute the interval of the mean of independent estimates from their intervals.
 
-    The distances of the ends from the values are combined like standard errors, separately for each side (Zou and
-    Donner, 2008).
+    The distance of each end from the value is combined over the estimates like a standard error, separately for the
+    lower and the upper end (Zou and Donner, 2008).
 
     Examples:
         >>> mean_interval([1.0, 2.0], [(0.4, 1.3), (1.2, 2.4)])
@@ -378,7 +378,7 @@ def _mean_uniform(parts: Sequence[TaskEntries]) -> dict[str, float]:
 
 
 def _with_differences(rankings: Sequence[RankTable]) -> Iterator[RankTable]:
-    """Yield rankings with a sentence on how they differ from others of the same sports."""
+    """Yield the rankings, each with a sentence on how it differs from other rankings of the same sports."""
     alike: dict[tuple[str | None, ...], list[tuple[int, dict[str, str]]]] = {}
     for ranking in rankings:
         alike.setdefault(ranking.sports, []).append((ranking.number, _attributes(ranking)))

@@ -1,10 +1,11 @@
 """Compute ranks and their intervals from values and 95% intervals alone.
 
-The intervals are widened so that, with 95% confidence, all of them contain their true values at once (Bonferroni). An
-entry is then certainly better than another if their intervals do not overlap. An entry's rank interval follows from the
-numbers of entries that are certainly better and certainly worse. All rank intervals hold at once, for any
-dependence between entries (Klein, Wright and Wieczorek, 2020). Entries with the same images are correlated, but reports
-do not store the correlation. With the responses, `stats.ranks` uses the correlation and gives shorter intervals.
+The intervals are widened to simultaneous (Bonferroni) confidence intervals: with 95% confidence, all of them contain
+their true values. An entry is then certainly better than another if their intervals do not overlap. An entry's rank
+interval follows from the numbers of entries that are certainly better and certainly worse. The rank intervals are
+simultaneous too, for any dependence between entries (Klein, Wright and Wieczorek, 2020). Entries with the same images
+are correlated, but reports do not store the correlation. `stats.ranks` uses the responses, and therefore the
+correlation, and gives shorter intervals.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class Estimate:
 
     Attributes:
         value: the value.
-        ci95: its interval; None if it is not known.
+        ci95: the 95% interval; None if it is not known.
         n_images: number of images; for a mean of several independent values, the smallest number.
         bounds: the lowest and highest possible value; None for no bound.
     """
@@ -39,7 +40,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """A rank, 1 for the best.
+    """The rank of an entry (1 is the best), and the interval of the rank.
 
     Attributes:
         rank: the rank by value; equal values share a rank.
@@ -55,14 +56,14 @@ Goal = Literal["higher", "lower"] | Estimate
 
 
 def ranks(entries: Sequence[Estimate], goal: Goal) -> list[Rank]:
-    """Rank entries.
+    """Rank entries by their values, and compute an interval for each rank.
 
     Args:
         entries: the entries to rank.
         goal: which values are better.
 
     Returns:
-        For each entry its rank, and the interval of its rank, at 95% confidence for all entries at once.
+        The rank of each entry, with a simultaneous 95% confidence interval.
 
     Examples:
         >>> entries = [Estimate(0.1, (0.05, 0.15), 50), Estimate(0.4, (0.3, 0.5), 50), Estimate(0.12, (0.05, 0.2), 50)]
@@ -91,7 +92,7 @@ def ranks(entries: Sequence[Estimate], goal: Goal) -> list[Rank]:
 
 
 def _widened(estimate: Estimate, n_intervals: int) -> tuple[float, float]:
-    """Return the interval at a confidence at which all `n_intervals` intervals contain their true values at once."""
+    """Return the simultaneous (Bonferroni) 95% confidence interval of an estimate that is one of `n_intervals`."""
     if estimate.ci95 is None:
         return -np.inf, np.inf
     tail = (1 - CONFIDENCE) / 2
@@ -113,7 +114,7 @@ def _widened(estimate: Estimate, n_intervals: int) -> tuple[float, float]:
 def _surely_worse(
     low: float, high: float, lows: FloatArray, highs: FloatArray, goal: Literal["higher", "lower"] | tuple[float, float]
 ) -> BoolArray:
-    """Return which intervals contain only worse values than one interval; shape (n_entries,)."""
+    """Return which intervals have only values worse than all in (`low`, `high`), shape (n_entries,)."""
     if goal == "higher":
         return np.asarray(highs < low)
     if goal == "lower":

@@ -11,13 +11,13 @@ from spotball_core.service.safe_text import markdown_row, markdown_text
 
 
 def readme(board: Leaderboard, keys: tuple[str, ...], *, badge: str, page: str, explanation: str) -> str:
-    """Return the README.
+    """Return the README of a leaderboard as Markdown.
 
     Args:
         board: the leaderboard.
-        keys: the metrics to show.
-        badge: the file of the badge.
-        page: the file of the page.
+        keys: keys of the metrics to show.
+        badge: file name of the badge.
+        page: file name of the HTML page.
         explanation: an explanation of the ranks.
     """
     parts = [

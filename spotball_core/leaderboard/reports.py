@@ -23,7 +23,7 @@ from spotball_core.service.safe_text import printable
 EXPECTED = "a score report from `spotball score --format json` or `spotball report`"
 
 _KEYS = ("schema_version", "signature", "provenance", "policy", "groups")
-"""Keys that every score report has; comparisons and reports on reasoning or gaze lack one of them."""
+"""Keys that every score report has; comparisons and reports on reasoning or gaze lack at least one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +36,11 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """Reports of several files, each report once.
+    """The score reports in files; identical reports are included once.
 
     Attributes:
         reports: reports in the order of the arguments; within a folder, by path.
-        notes: sentences about files that were not read.
+        notes: sentences about files that are not used.
     """
 
     reports: tuple[SourceReport, ...]
@@ -50,7 +50,7 @@ class Collection:
 def read_reports(
     paths: Sequence[str | Path], *, exclude: Path | None = None, on_progress: OnProgress = ignore_progress
 ) -> Collection:
-    """Read all score reports in some folders and files.
+    """Read all score reports in the given folders and files.
 
     Args:
         paths: folders, which are searched with their subfolders for *.json, and files, which must be score reports.
@@ -58,7 +58,8 @@ def read_reports(
         on_progress: called with the number of files read, and their total.
 
     Raises:
-        InputError: if there is no score report, or a report is damaged or from a newer version.
+        InputError: if there is no score report, a given file is not a score report, or a report is damaged or from a
+            newer version.
     """
     files = _files([Path(path) for path in paths], exclude)
     names = _names([path for path, _ in files])
@@ -93,7 +94,7 @@ def read_reports(
 
 
 def report_files(folder: Path) -> list[Path]:
-    """Return the score reports in a folder and its subfolders, in the order of their paths.
+    """Return the paths of the score reports in a folder and its subfolders, sorted within each folder.
 
     Raises:
         InputError: if a report is damaged or from a newer version.
@@ -114,7 +115,7 @@ def _files(paths: Iterable[Path], exclude: Path | None) -> list[tuple[Path, bool
 
 
 def _json_files(folder: Path, exclude: Path | None) -> Iterator[Path]:
-    """Yield regular files, except hidden ones, which include unfinished files."""
+    """Yield the *.json files in a folder and its subfolders, except hidden files, some of which are unfinished."""
     for parent, folders, files in os.walk(folder):
         folders[:] = sorted(
             name
@@ -137,7 +138,7 @@ def _names(paths: Sequence[Path]) -> list[str]:
 
 
 def _read(path: Path, must_be: bool) -> ScoreReport | None:
-    """Read a report; return None for another JSON file in a folder."""
+    """Read a score report; if the file is not one, return None, or raise InputError if it must be one."""
 
     def refuse(field: str, found: str, expected: str = EXPECTED) -> InputError:
         return InputError([Problem(str(path), None, field, found, expected)])

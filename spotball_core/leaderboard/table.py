@@ -28,8 +28,9 @@ _VALUES = ("value", "ci95_low", "ci95_high")
 def to_frame(board: Leaderboard) -> pl.DataFrame:
     """Return one row for each ranking, entry and metric, with its rank.
 
-    For averages over sports, `sport` is null and `n_sports` is the number of sports. `better` is higher, lower, near
-    the reference's, or near one; it is null for metrics that are not ranked. Rows with the same `comparable` may be
+    For averages over sports, `sport` is null and `n_sports` is the number of sports. `better` is `higher`, `lower`,
+    `reference` (values nearer to the reference's are better) or `one` (values nearer to 1 are better); it is null for
+    metrics that are not ranked. Rows with the same `comparable` may be
     compared.
     """
     import polars as pl
@@ -42,7 +43,7 @@ def to_frame(board: Leaderboard) -> pl.DataFrame:
 
 
 def write_table(board: Leaderboard, csv: Path, parquet: Path) -> None:
-    """Write the table as Parquet, and as CSV whose text spreadsheets do not run as formulas."""
+    """Write the table as Parquet, and as CSV in which spreadsheet programs do not run text as formulas."""
     frame = to_frame(board)
     csv_frame(frame).write_csv(csv)
     frame.write_parquet(parquet)

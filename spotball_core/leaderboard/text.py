@@ -20,7 +20,7 @@ _NAME = 80
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A value as text, its interval in brackets, and its rank with the rank interval; empty if missing."""
+    """A value as text, its interval in brackets, and its rank with the rank interval; missing parts are empty."""
 
     value: str
     interval: str = ""
@@ -29,7 +29,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a table."""
+    """The text of one row of a table."""
 
     name: str
     prompt: str
@@ -40,7 +40,7 @@ class Line:
 
 
 def columns_of(ranking: RankTable, keys: tuple[str, ...]) -> list[MetricColumn]:
-    """Return the metrics to show that have a value in a ranking."""
+    """Return the columns of the metrics in `keys` that have a value in a ranking."""
     return [ranking.columns[key] for key in keys if key in ranking.columns and has_value(ranking, key)]
 
 
@@ -52,7 +52,7 @@ def head(column: MetricColumn) -> str:
 
 
 def lines(ranking: RankTable, columns: list[MetricColumn]) -> list[Line]:
-    """Return the lines of a ranking's table, sorted by its first metric, including uniform guessing."""
+    """Return the rows of a ranking's table, sorted by the first column's metric, including uniform guessing."""
     if not columns:
         return []
     shown_lines = [(place, _line(ranking, place, columns)) for place in ranking.order(columns[0].key)]
@@ -106,7 +106,7 @@ def _line(ranking: RankTable, place: int, columns: list[MetricColumn]) -> Line:
 
 
 def _mark(ranking: RankTable, entry: Entry) -> str:
-    """Return the label of an entry without ranks."""
+    """Return the label that explains why an entry has no ranks; empty for ranked entries."""
     if entry.is_reference:
         return " (reference)"
     if entry.kind == "human":

@@ -38,24 +38,25 @@ def write_leaderboard(
     url: str | None = None,
     on_progress: OnProgress = ignore_progress,
 ) -> Leaderboard:
-    """Rank the score reports of some folders and files, and write the leaderboard into a folder.
+    """Rank the respondents in score reports, and write the leaderboard into a folder.
 
     The folder is written to a temporary name and renamed. An earlier leaderboard at `out` is replaced.
 
     Args:
-        paths: folders with score reports, or the files.
-        out: the folder.
+        paths: score reports, or folders that contain them.
+        out: the leaderboard's folder.
         metrics: keys of the metrics on the page (default: `columns.DEFAULT`). The first one determines the order of the
             tables. The CSV and Parquet files have all metrics.
         sports: the sports to include (default: all).
         prompts: the prompts to include (default: all).
-        url: address where the leaderboard will be published, as the source in model-index blocks.
+        url: address where the leaderboard will be published, which model-index blocks name as their source.
         on_progress: called with the number of files read, and their total.
 
     Raises:
-        InputError: if there is no score report, or one is damaged or from a newer version.
-        OptionError: if `out` contains anything other than an earlier leaderboard or cannot be written, or for a metric,
-            sport or prompt that no report has.
+        InputError: if there is no score report, a given file is not a score report, or a report is damaged or from a
+            newer version.
+        OptionError: if `out` contains anything other than an earlier leaderboard or cannot be written; if no report has
+            a selected metric, sport or prompt; or if there is nothing to rank.
         MissingExtraError: if Jinja2 is not installed.
     """
     target = Path(out).resolve()

@@ -1,4 +1,4 @@
-"""The records of images on a page: those of the gallery, and photos of the gaze task."""
+"""Records of the images on a page: images of the gallery, and photos of the gaze task."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ class AnswerCard:
     Attributes:
         name: unique on the page, and the same in every report: sport, image, respondent and prompt.
         respondent: the respondent's name.
-        title: the respondent, with the prompt if there are several.
+        title: the respondent, with the prompt if the respondent has several.
         circles: a circle for each guessed cell, as SVG; its area is proportional to the number of guesses.
-        counts: these numbers as SVG, in circles with enough room.
+        counts: the numbers of guesses as SVG text, for circles that are large enough.
         color: the respondent's color, as #rrggbb, which is the same on light and dark pages.
         facts: distance and accuracy, in words.
         right: share of the guesses that name a cell with the ball; None if the ball's cells are not known.
         failures: keys of the failure modes that apply.
-        badges: their titles.
-        rationales: some of the respondent's rationales.
+        badges: titles of these failure modes.
+        rationales: examples of the respondent's rationales for the image.
         alt: a description of the card.
     """
 
@@ -68,17 +68,17 @@ class ImageCard:
     Attributes:
         name: unique on the page, and the same in every report: sport and image.
         sport: its sport.
-        title: the image.
+        title: the image's name.
         data: the picture with its grid, as a `data:` address; None if there is no picture.
         grid: the grid on the image, drawn if there is no picture.
         ball: outline of the ball's cells.
         ball_cells: labels of the ball's cells, separated by spaces.
         players: boxes of players without an outline, drawn if there is no picture.
         outlines: outlines of the other players, as data of SVG paths, drawn if there is no picture.
-        people: the reference's guesses.
-        shares: the reference's shares by label, as JSON.
-        facts: how often respondents find the ball, and how far answers are apart, in words.
-        order: sort values of the image, by the name of the order.
+        people: the cells that the reference guessed, with densities.
+        shares: the share of the reference's guesses in each cell, by the cell's label, as JSON.
+        facts: how often the ball is found, and how far respondents are from the reference, in words.
+        order: the image's value in each sort order, by the order's key.
         failures: keys of the failure modes that apply to any card.
         cards: one for each respondent and prompt.
         alt: a description of the picture.
@@ -104,14 +104,14 @@ class ImageCard:
 
 @dataclass(frozen=True, slots=True)
 class FailureLinks:
-    """The images on which a respondent fails in one way, under one prompt.
+    """The images to which one failure mode of a respondent and prompt applies.
 
     Attributes:
         mode: the failure mode.
         group: the sport, and the respondent with its prompt.
         n: number of images with this failure.
-        of: number of all images.
-        images: the images with the largest distance, each with the names of the image's card and of the respondent's
+        of: number of all images compared.
+        images: the images with the largest distances, each with the names of the image's card and of the respondent's
             card; None if an image is not shown.
     """
 
@@ -124,7 +124,7 @@ class FailureLinks:
 
 @dataclass(frozen=True, slots=True)
 class Highlight:
-    """Some images of special interest, with the names of their cards."""
+    """A list of images of special interest: a title, and each image's text and the name of its card."""
 
     title: str
     images: tuple[tuple[str, str], ...]
@@ -132,18 +132,18 @@ class Highlight:
 
 @dataclass(frozen=True, slots=True)
 class Gallery:
-    """All images.
+    """The gallery of a page: images with cards, sort orders, highlights and failures.
 
     Attributes:
         modes: the failure modes, with their rules.
         orders: the sort orders: the key in `ImageCard.order`, and its name.
         highlights: images of special interest.
         images: images by sport; the one with the most disagreement is first.
-        failures: which images each respondent fails on.
+        failures: the images to which failure modes of each respondent apply.
         without: number of images without a picture.
-        left_out: a description of what is not shown; else empty.
+        left_out: a description of what is not shown; empty if everything is shown.
         pages: the file of each image's page, by the image's name; empty if all images are on this page.
-        contents: the title and the file of each of these pages.
+        contents: the title and the file of each page of images.
     """
 
     modes: tuple[Filter, ...]
@@ -163,7 +163,7 @@ class Gallery:
 
 @dataclass(frozen=True, slots=True)
 class PhotoMark:
-    """A mark on a photo, in its pixels. `eyes` and `head` are outlines; a choice is a disc in a respondent's color."""
+    """A mark at pixels of a photo. Kinds `eyes` and `head` are outlines; a choice is a disc in a respondent's color."""
 
     kind: str
     x: float
@@ -174,7 +174,7 @@ class PhotoMark:
 
 @dataclass(frozen=True, slots=True)
 class PhotoCard:
-    """One photo.
+    """One photo of the gaze task, with marks and text.
 
     Attributes:
         name: unique on the page.
@@ -182,8 +182,8 @@ class PhotoCard:
         data: the picture, as a `data:` address.
         width: width of the picture in pixels.
         height: height of the picture in pixels.
-        marks: marks, if the objects' points are known.
-        lines: text that states what eyes and head point to, and what each respondent chose.
+        marks: marks on the photo; empty if the positions of the objects are not known.
+        lines: sentences that state what the eyes and the head point to, and what each respondent chose.
     """
 
     name: str
@@ -197,10 +197,10 @@ class PhotoCard:
 
 @dataclass(frozen=True, slots=True)
 class PhotoSheet:
-    """Some photos.
+    """Example photos of the gaze task.
 
     Attributes:
-        cards: one for each existing condition and view.
+        cards: one photo for each combination of condition and view in the data.
         key: the respondents whose choices are marked, with their colors; empty without marks.
         more: number of respondents that are not shown.
     """

@@ -27,7 +27,7 @@ class FigureOptions:
 
     Attributes:
         presets: names from `plots.presets.PRESETS`.
-        titles: whether those figures have a title; None for the preset's default.
+        titles: whether these figures have a title; None for the preset's default.
         notes: whether they have their caption and signature at the bottom; None for the preset's default.
     """
 
@@ -44,29 +44,29 @@ class Figure(Protocol):
 
     @property
     def name(self) -> str:
-        """Name of its files."""
+        """The name of the figure's files, without ending."""
 
     @property
     def title(self) -> str:
-        """What it shows."""
+        """The title, which states what the figure shows."""
 
     @property
     def caption(self) -> str:
-        """Explanation for readers."""
+        """The caption, which explains how to read the figure."""
 
     @property
     def chart(self) -> Chart:
-        """Its panels."""
+        """The chart that draws the figure's panels."""
 
 
 class DrawnFigures:
     """The figures of a page, which workers draw into a new folder.
 
     Args:
-        folder: folder for the files.
+        folder: folder for the files, which is created.
         sections: sections of the page.
         signature: signature of figures whose section has no signature.
-        options: which further figures are written.
+        options: which figures are written in addition to those of the page.
         workers: workers that draw the figures.
         tell: called with a description of the current step.
     """
@@ -91,7 +91,7 @@ class DrawnFigures:
         self._files: dict[str, list[str]] = {}
 
     def panels(self) -> dict[str, list[Inline]]:
-        """Return the panels of each picture, by the picture's name, once they are drawn."""
+        """Wait until the charts are drawn, and return the panels of each chart, by the chart's name."""
         panels = {}
         for name, files, inline in self._pictures:
             self._tell(f"drawing {name}")
@@ -99,7 +99,7 @@ class DrawnFigures:
         return panels
 
     def finish(self) -> None:
-        """Wait for the maps, and write the captions."""
+        """Wait until the heat maps are drawn, and write the captions of all figures to a file."""
         for name, files, _ in self._maps:
             self._tell(f"drawing {name}")
             self._files[name] = files

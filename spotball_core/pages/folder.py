@@ -23,7 +23,7 @@ from spotball_core.service.parallel import THIS_PROCESS, Workers
 PAGE, NUMBERS, FIGURES, IMAGES = "report.html", "report.json", "figures", "images"
 
 _ON_A_PAGE = 50
-"""Number of images per page of images."""
+"""Number of the gallery's images on each separate page."""
 
 
 def check_installed(what: str = "The report", packages: Sequence[str] = ("matplotlib", "jinja2", "PIL")) -> None:
@@ -55,9 +55,9 @@ def check_replaceable(
 
     Args:
         out: the folder.
-        generator: the command.
-        what: what the command writes, in one word.
-        page_name: the file of its page, which names the command.
+        generator: the command, as the page names it in its `generator` metadata.
+        what: the word for what the command writes, for the error message.
+        page_name: the file name of the page that names the command.
         is_ours: whether a path within the folder is one that the command writes.
     """
     if out.exists() and not out.is_dir():
@@ -92,7 +92,7 @@ def write_folder(
     Args:
         out: the folder.
         page: title and other parts around the sections.
-        sections: sections in order.
+        sections: sections from top to bottom.
         record: content of report.json.
         figures: which figures are written in addition to those of the page.
         pages: whether the images of the gallery are on separate pages, in images/.

@@ -1,4 +1,4 @@
-"""Prepare heat maps for a page: the maps of the figure files, as rectangles that scale to any width."""
+"""Prepare heat maps for a page: the same maps as in figure files, as rectangles that scale to any width."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class MapFigure:
 
     @property
     def window(self) -> Tile | None:
-        """The outline of the center window."""
+        """The outline of the center window; None if the chart shows no window."""
         return _around(self.chart.window, self.chart.grid) if self.chart.window else None
 
     @property
     def top(self) -> str:
-        """The share at the strongest color."""
+        """The share of guesses that the strongest color stands for, as text."""
         return quantity(self.chart.top, "share")
 
     def tiles(self, shares: FloatArray | Sequence[float]) -> tuple[Tile, ...]:

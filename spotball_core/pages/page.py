@@ -25,16 +25,16 @@ class Page:
     """The title and other parts around a page's sections.
 
     Attributes:
-        title: its heading.
-        generator: the command that makes it.
+        title: the page's heading.
+        generator: the command that writes the page.
         intro: paragraphs below the title.
-        signature: signature of its numbers; empty if each section has its own.
+        signature: signature of the page's numbers; empty if each section has its own.
         warnings: warnings about the data.
         dropped: number of excluded items, by reason.
-        reference: the respondent that others are compared with.
+        reference: the respondent that others are compared with; None for none.
         respondents: respondents whose rows, marks and cards the reader can select.
         about: paragraphs at the bottom; by default they name the record and the figures of a report.
-        back: address of the page that this page is a part of.
+        back: address of the page that this page is a part of; empty for a page on its own.
     """
 
     title: str
@@ -54,7 +54,7 @@ def render_page(page: Page, sections: Sequence[Section], svgs: Mapping[str, Sequ
 
     Args:
         page: title and other parts around the sections.
-        sections: sections in order.
+        sections: sections from top to bottom.
         svgs: the panels of each picture, by the picture's name, from `inline_panels`.
     """
     from spotball_core.version import version

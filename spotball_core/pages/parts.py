@@ -17,10 +17,10 @@ class PagePicture:
     """A chart with its title and caption.
 
     Attributes:
-        name: name of its files, unique on the page.
-        title: its content in a few words.
-        caption: how to read it: units, n, intervals.
-        chart: its panels.
+        name: name of the chart's files, unique on the page.
+        title: the chart's content in a few words.
+        caption: how to read the chart: units, n, intervals.
+        chart: the chart, which draws its panels.
         alts: a description of each panel, with numbers.
     """
 
@@ -32,7 +32,7 @@ class PagePicture:
 
     @property
     def fits_beside(self) -> bool:
-        """Whether a page can show it next to its text: it has one panel of one column."""
+        """Whether a page can show the chart next to text, because it has one panel that is one column wide."""
         return len(self.chart.names) == 1 and not self.chart.wide
 
 
@@ -47,7 +47,7 @@ class TableCell:
 
 @dataclass(frozen=True, slots=True)
 class TableRows:
-    """Rows under one heading; the first `names` columns of the table name the rows."""
+    """Rows under one heading; the first `PageTable.names` columns name the rows."""
 
     title: str
     rows: tuple[tuple[TableCell, ...], ...]
@@ -55,14 +55,14 @@ class TableRows:
 
 @dataclass(frozen=True)
 class PageTable:
-    """A table.
+    """A table with its caption.
 
     Attributes:
         name: unique on the page.
-        caption: its content and units.
-        heads: heads of its columns.
+        caption: the table's content and units.
+        heads: heads of the columns.
         names: number of leading columns that name the row.
-        groups: its rows.
+        groups: the rows, grouped under headings.
         fold: label of the control that unfolds the table; empty for a table that is open.
     """
 
@@ -89,16 +89,16 @@ class Section:
 
     Attributes:
         name: unique on the page.
-        title: its heading.
+        title: the section's heading.
         lead: paragraphs about the topic and how to read the section.
         points: the findings, usually one sentence per sport.
-        missing: why there is nothing to show; else empty.
+        missing: why there is nothing to show; empty if there is something.
         pictures: charts.
         maps: heat maps.
         tables: tables.
         gallery: cards of images, after the tables.
         photos: cards of the gaze task's photos, after the tables.
-        signature: signature of its numbers, if they do not come from the report's scoring.
+        signature: signature of the section's numbers; empty if they come from the report's scoring.
     """
 
     name: str

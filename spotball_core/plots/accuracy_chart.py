@@ -24,7 +24,7 @@ def accuracy_chart(report: ScoreReport) -> Figure:
 
     Raises:
         MissingExtraError: if matplotlib is not installed.
-        OptionError: if no group of the report has an accuracy.
+        OptionError: if no group other than `oracle` has an accuracy.
     """
     drawn = [group for group in report.groups if not _is_oracle(group)]
     means: dict[str, list[float]] = {group.respondent or "": [] for group in drawn}
@@ -72,7 +72,7 @@ def _asked_several(groups: Iterable[GroupScore]) -> set[str | None]:
 
 
 def _caption(report: ScoreReport) -> str:
-    """Describe the dots, the lines, and what is not drawn."""
+    """Describe the dots, the lines, and what the chart does not show."""
     text = "Dots show the share of responses that name a cell with the ball. Unparsed responses count as wrong."
     if report.policy.bootstrap:
         text += f" Lines show 95% bootstrap intervals over {report.policy.cluster}s."

@@ -1,7 +1,7 @@
 """Provide what all figures share: sizes, fonts, axes, and panels of equal size side by side.
 
-Sizes are in inches and points of a figure on a page. Figures for print and slides have the same layout, scaled as a
-whole (`plots.presets`), so a panel looks the same everywhere.
+Sizes are those of a figure on a page, in inches (fonts: in points). Figures for print and slides have the same layout,
+scaled as a whole (`plots.presets`), so a panel looks the same everywhere.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 Point = tuple[float, float]
 
 COLUMN, GAP = 3.74, 0.42
-"""Width of a panel with its labels, and the space between two panels."""
+"""Width of a panel with its labels, and the space between two panels, in inches."""
 
 NAME, LABEL, SMALL, TITLE = 10.0, 9.0, 8.0, 12.0
 """Font sizes in points. SMALL is the smallest."""
 
 LINE = 0.17
-"""Height of a line of small text."""
+"""Height of a line of small text, in inches."""
 
 PANEL = "panel_"
 """Start of the id of a panel's axes. The rest is the panel's box: left, top, width and height in points."""
@@ -50,7 +50,7 @@ def columns(n: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class PanelBox:
-    """A panel: the plot's width and height, and the space around it."""
+    """The size of a panel in inches: the plot's width and height, and the space around the plot."""
 
     wide: float
     high: float
@@ -61,7 +61,7 @@ class PanelBox:
 
     @property
     def outer(self) -> tuple[float, float]:
-        """Width and height including the space around the plot."""
+        """The width and height of the panel, including the space around the plot."""
         return self.left + self.wide + self.right, self.above + self.high + self.below
 
 
@@ -72,8 +72,8 @@ class FigureFrame:
     Attributes:
         title: the title at the top; empty for none.
         notes: paragraphs at the bottom: the caption and the signature.
-        width: width of the figure without its margins.
-        margin: margin on all sides.
+        width: width of the figure without its margins, in inches.
+        margin: margin on all sides, in inches.
     """
 
     title: str = ""
@@ -84,10 +84,10 @@ class FigureFrame:
 
 @contextmanager
 def plain_style() -> Iterator[None]:
-    """Use Matplotlib's default settings, so that a figure is the same on every machine.
+    """Use Matplotlib's default settings within a `with` block, so that a figure is the same on every machine.
 
-    Garbage collection is paused in this context: figures are large numbers of objects in cycles, and collection would
-    take a fifth of the drawing time.
+    Garbage collection is paused in the block: figures consist of many objects that refer to each other, and collection
+    would take a fifth of the drawing time.
 
     Raises:
         MissingExtraError: if matplotlib is not installed.
@@ -116,11 +116,11 @@ def framed(height: float, width: float, frame: FigureFrame | None) -> tuple[Figu
 
     Args:
         height: height of the drawing, in inches.
-        width: width of the drawing; a frame may be wider.
-        frame: None for the drawing alone.
+        width: width of the drawing, in inches; the frame may be wider.
+        frame: the title, notes and margins; None for the drawing alone.
 
     Returns:
-        The figure, and the distance of the drawing from the figure's left and top edges in inches.
+        The figure, and the distances of the drawing from the figure's left edge and top edge, in inches.
     """
     from matplotlib.figure import Figure
 
@@ -148,7 +148,11 @@ def axes_at(figure: Figure, x: float, y: float, wide: float, high: float) -> Axe
 
 
 def panels(n: int, box: PanelBox, frame: FigureFrame | None = None) -> tuple[Figure, list[Axes]]:
-    """Create a figure with n empty panels in rows that fit the frame's width; without a frame, in one row."""
+    """Create a figure with n empty panels, in rows that fit the frame's width, or in one row without a frame.
+
+    Returns:
+        The figure, and the axes of each panel.
+    """
     (step_right, step_down), gap = box.outer, GAP if frame else 0.0
     fits = int((frame.width + gap + 1e-9) / (step_right + gap)) if frame else n
     across = min(n, max(fits, 1))
@@ -180,7 +184,7 @@ def start_panel(axes: Axes, x: float, y: float, wide: float, high: float) -> Non
 
 
 def text_width(text: str, points: float) -> float:
-    """Return the width of a text in inches, slightly larger than in DejaVu Sans."""
+    """Estimate the width of a text in inches, slightly larger than its width in DejaVu Sans."""
     return _SAFE * points / 72 * sum(map(_advance, text))
 
 
@@ -251,7 +255,7 @@ def mark(axes: Axes, text: str) -> None:
 
 
 def scale(start: float, end: float, *, percent: bool, n: int = 4) -> tuple[list[float], list[str]]:
-    """Return about n ticks of a scale, and their labels.
+    """Return the values of about n ticks on a scale from `start` to `end`, and the ticks' labels.
 
     Examples:
         >>> scale(0, 0.25, percent=True)
@@ -264,7 +268,9 @@ def scale(start: float, end: float, *, percent: bool, n: int = 4) -> tuple[list[
 
 
 def stacked(spans: Sequence[tuple[float, float]], gap: float) -> list[int]:
-    """Return a line number, from 0, for each text with this extent, so that texts on the same line do not touch.
+    """Return a line number, from 0, for each text, so that texts on the same line are at least `gap` apart.
+
+    A span is the start and end of a text, in the unit of the gap.
 
     Examples:
         >>> stacked([(0, 5), (4, 8), (9, 12)], gap=1.0)

@@ -32,7 +32,7 @@ _WIDE, _GAP, _ABOVE, _ACROSS = 2.6, 0.12, 0.3, 4
 _HEADING = 0.3
 _DPI = 110
 _STRONGEST, _CONTRAST = 0.8, 1.5
-"""Opacity of the cell with the highest score, and how fast it falls to 0 for the lowest score."""
+"""Opacity of the cell with the highest score, and the exponent with which it falls to 0 for the lowest score."""
 
 _LIGHTER = 0.45
 """Share of white that is mixed into the photo, so that colors stand out."""
@@ -41,7 +41,7 @@ _LINE = "#202020"
 """Color of lines on photos, which is the same on light and on dark pages."""
 
 _DIRECTION, _SECOND = "#d9480f", "#b08900"
-"""Colors of the arrows of heads or torsos, and of torsos next to heads."""
+"""Color of the arrows of heads or of torsos alone, and color of the arrows of torsos drawn together with heads."""
 
 
 def cue_map_figure(
@@ -58,15 +58,17 @@ def cue_map_figure(
     show the detected skeletons. Arrows show the directions of heads (in the maps of `head` and `view`) and torsos;
     longer arrows are more reliable. Cues that do not apply to the scene have an empty map.
 
+    Call this function within `plain_style`.
+
     Args:
         scene: the scene.
         cues: the cues.
         scores: scores of each cue, in any unit, shape (n_cells, n_cues); NaN if a cue does not apply.
-        photo: the image's file. Without a readable file, the maps have a plain background.
-        guesses: names and counts, shape (n_cells,) each.
+        photo: the image's file. If it is None or cannot be read, the maps have a plain background.
+        guesses: the title of each map of guesses, and the number of guesses in each cell, shape (n_cells,).
 
     Raises:
-        MissingExtraError: if matplotlib is not installed. Call this function within `plain_style`.
+        MissingExtraError: if matplotlib is not installed.
     """
     maps = [(name, "guesses", np.asarray(counts, dtype=float), "") for name, counts in guesses]
     maps += [(cue.title, cue.key, scores[:, place], cue.key) for place, cue in enumerate(cues)]
@@ -98,17 +100,17 @@ def write_cue_maps(
     cues: Iterable[str] | None = None,
     image_folders: Sequence[Path] = (),
 ) -> None:
-    """Write a PNG file with the maps of all cues for each of some scenes.
+    """Write a PNG file with cue maps for each selected scene.
 
     Args:
         scenes: all scenes; the score of a cue may depend on other scenes of the sport.
-        shown: positions of the scenes to draw, and for each the names and counts of guesses to draw first.
+        shown: positions of the scenes to draw, and for each scene the titles and counts of maps of guesses.
         out: the folder, which is created. Files are named by sport and image.
         cues: keys of the cues (default: all).
-        image_folders: folders that may contain the images' files; their paths are relative to one of these.
+        image_folders: folders to search for the images; the paths in the scenes are relative to these folders.
 
     Raises:
-        OptionError: for unknown cues, and in the cases of `check_maps`.
+        OptionError: for unknown cues, or if the folder cannot be created.
         MissingExtraError: if matplotlib is not installed.
     """
     keys = None if cues is None else list(cues)
@@ -145,10 +147,10 @@ def photo_pixels(photo: Path | None, width: int | None = None) -> IntArray | Non
 
     Args:
         photo: the file.
-        width: scale the photo to this number of pixels.
+        width: width in pixels to which the photo is scaled; None to keep its size.
 
     Returns:
-        Shape (height, width, 3), from 0 to 255.
+        RGB values from 0 to 255, shape (height, width, 3).
     """
     if photo is None:
         return None
@@ -188,7 +190,7 @@ def draw_cue_map(axes: Axes, scene: Scene, values: FloatArray, ground: IntArray 
 
 
 def _blended(scene: Scene, values: FloatArray, pixels: IntArray) -> NDArray[np.uint8]:
-    """Return the pixels mixed with the color of their cell."""
+    """Return the photo's pixels, each mixed with the color of the cell that contains it."""
     spread = np.ptp(values) if np.isfinite(values).all() else 0.0
     if not spread > 0:
         return pixels.astype(np.uint8)

@@ -49,9 +49,9 @@ class Dot:
         prompt: the prompt, if the respondent has several; else empty.
         color: as #rrggbb.
         marker: a Matplotlib marker.
-        value: None draws only the note.
-        ends: the ends of the interval.
-        tick: another value of the same row, drawn as a short vertical line.
+        value: the value; None to draw only the note.
+        ends: the ends of the interval; None for no interval.
+        tick: another value of the same row, drawn as a short vertical line; None for none.
         note: the text in the right margin; if empty, the value with its unit.
     """
 
@@ -87,14 +87,14 @@ class DotPanel:
 
 @dataclass(frozen=True)
 class DotChart:
-    """Panels that share one scale.
+    """Chart of values with intervals, whose panels share one scale.
 
     Attributes:
         panels: at least one.
         axis: label of the scale, with its unit.
         unit: unit of the values, as in `text.numbers.quantity`.
         start: start of the scale; None to start at the lowest value.
-        end: minimum end of the scale; None to end at the highest value.
+        end: value up to which the scale reaches at least; None to end at the highest value.
     """
 
     panels: tuple[DotPanel, ...]
@@ -111,7 +111,7 @@ class DotChart:
         return tuple(panel.title for panel in self.panels)
 
     def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
-        """Draw some of the panels, alone or framed for a file."""
+        """Draw the panels at these positions; with a frame, add its title, notes and margins."""
         chosen = [self.panels[place] for place in places]
         rows = max(_positions(panel.dots)[1] for panel in chosen)
         lines = max(max(stacked(self._spans(panel), gap=0.0), default=-1) + 1 for panel in chosen)
@@ -142,7 +142,7 @@ class DotChart:
 
     @cached_property
     def _ends(self) -> tuple[float, float]:
-        """Start and end of the scale."""
+        """The start and end of the scale."""
         values = [
             value
             for panel in self.panels
@@ -240,7 +240,7 @@ def _positions(dots: Sequence[Dot]) -> tuple[list[float], float]:
 
 
 def _draw_rule(axes: Axes, rule: ReferenceLine, middle: float, line: int) -> None:
-    """Draw a line, with its name centered at `middle` inches, this many text lines above the plot."""
+    """Draw a reference line, with its name centered at `middle` inches, `line` text lines above the plot."""
     if rule.ends:
         axes.axvspan(*rule.ends, color=rule.color, alpha=0.14, linewidth=0, zorder=0.5)
     axes.axvline(rule.value, color=rule.color, linewidth=1.1, linestyle="-" if rule.ends else (0, (4, 2)), zorder=1)

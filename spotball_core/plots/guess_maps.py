@@ -30,7 +30,7 @@ def guesses_by_respondent(counts: Counts, scenes: Iterable[Scene]) -> dict[str, 
 
     Args:
         counts: counts of responses to these scenes, on their grid; counts of other images are excluded.
-        scenes: the scenes; controls are excluded.
+        scenes: the scenes; controls (images in which the ball is visible) are excluded.
 
     Returns:
         Counts by sport and respondent, shape (n_images, n_cells), for respondents with answers: people first, then
@@ -62,7 +62,7 @@ def guesses_by_respondent(counts: Counts, scenes: Iterable[Scene]) -> dict[str, 
 def truth_by_sport(scenes: Iterable[Scene]) -> dict[str, FloatArray]:
     """Return where the ball is, by sport, for use in `guess_maps`: 1 in its cells, shape (n_images, n_cells).
 
-    Controls are excluded.
+    Controls (images in which the ball is visible) are excluded.
     """
     masks: dict[str, list[FloatArray]] = {}
     for scene in scenes:
@@ -92,7 +92,7 @@ def guess_maps(
 
     Raises:
         MissingExtraError: if matplotlib is not installed.
-        OptionError: if there is nothing to draw, or a sport has no truth.
+        OptionError: if `guesses` is empty, or if `truth` lacks one of its sports.
         DistributionError: for counts that are negative, not finite or of the wrong length.
 
     Examples:
@@ -123,7 +123,7 @@ def guess_maps(
 
 
 def pooled_map(name: str, counts: ArrayLike, what: str, grid: Grid) -> HeatMap:
-    """Pool counts, shape (n_images, n_cells), of responses or cells (`what`) over images."""
+    """Return the heat map of counts, shape (n_images, n_cells), pooled over images; `what` names a counted item."""
     mass = np.atleast_2d(checked_mass(counts, grid))
     total = float(mass.sum())
     size = f"{plural(total, what)}, {plural(int(mass.any(axis=-1).sum()), 'image')}"

@@ -30,7 +30,7 @@ _PAD = 0.05
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
-    """One map: the respondent, the number of guesses, their share in each cell, shape (n_cells,), and a description."""
+    """One map: the respondent, the numbers of guesses and images, each cell's share of guesses, and a description."""
 
     name: str
     size: str
@@ -64,17 +64,17 @@ class HeatMapChart:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The sport of each block."""
+        """The sport of each block of maps."""
         return tuple(sport.title for sport in self.sports)
 
     @cached_property
     def top(self) -> float:
-        """The share at the strongest color, which is the same in all maps."""
+        """The share of guesses that the strongest color stands for, which is the same in all maps."""
         return max(float(max(heat_map.shares)) for sport in self.sports for heat_map in sport.maps) or 1.0
 
     @property
     def caption(self) -> str:
-        """An explanation of the maps for readers."""
+        """The caption that explains how to read the maps."""
         outline = f" The dashed line shows the center window ({window_words(self.window)})." if self.window else ""
         return (
             "Each map shows where one respondent guessed, over all images; the map of the ball shows its cells. Blank "
@@ -86,7 +86,7 @@ class HeatMapChart:
         return self.grid.height / self.grid.width
 
     def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
-        """Draw the maps of some sports, alone or framed for a file."""
+        """Draw the maps of the sports at these positions; with a frame, add its title, notes and margins."""
         blocks = [self.sports[place] for place in places]
         width = frame.width if frame else columns(2)
         room = width - _LEFT + _GAP

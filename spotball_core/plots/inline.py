@@ -44,7 +44,7 @@ def inline_panels(svg: str, marks: Mapping[str, str], name: str, alts: Sequence[
     """Cut the panels out of an SVG figure, so that a page and its files show the same drawing.
 
     Args:
-        svg: a figure of `canvas.panels` in the theme's light colors, with text as text.
+        svg: a figure made with `canvas.panels`, in the theme's light colors, with text that is not converted to paths.
         marks: the result of `mark_texts` for the figure.
         name: a name that is unique on the page; all ids start with it.
         alts: a description of each panel for readers who cannot see it.

@@ -30,7 +30,7 @@ class Chart(Protocol):
         """Whether a panel takes two columns."""
 
     def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
-        """Draw some of the panels, alone or framed for a file."""
+        """Draw the panels at these positions; with a frame, add its title, notes and margins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class FigureSize:
     Attributes:
         name: name of the folder for these figures.
         width: width of the finished figure, in inches.
-        n_columns: number of a page's panels side by side in this width. It determines the scale of the whole figure.
+        n_columns: number of panels of one column that fit side by side. It determines the scale of the whole figure.
         each: whether each panel is a separate figure; else all panels are one figure.
         height: maximum height of the finished figure, in inches; a higher figure is scaled down. None for no limit.
     """
@@ -89,7 +89,7 @@ PRESETS = {
         margin=0.12,
     ),
 }
-"""Presets by name: `paper` has text of at least 7 points, `slides` fills a slide of 13.33 x 7.5 inches."""
+"""Presets by name: `paper` has text of at least 7 points; `slides` is for slides of 13.33 x 7.5 inches."""
 
 
 def draw_preset(chart: Chart, preset: FigurePreset, frame: FigureFrame, folder: Path, name: str) -> list[Path]:
@@ -103,7 +103,7 @@ def draw_preset(chart: Chart, preset: FigurePreset, frame: FigureFrame, folder: 
         name: name of the files, without ending. Files of single panels also contain the panel's name.
 
     Returns:
-        The files, in the order of their names.
+        The paths of the written files, sorted.
 
     Raises:
         OptionError: if two panels would have the same file.

@@ -32,7 +32,7 @@ def save_figure(figure: Figure, path: str | Path, *, dpi: int = DPI) -> None:
         dpi: dots per inch of a PNG file.
 
     Raises:
-        OptionError: for another ending.
+        OptionError: if the ending is not .png, .svg or .pdf.
     """
     import matplotlib
 

@@ -30,7 +30,7 @@ _RESPONDENTS = {
 }
 
 THEME = {**_PAGE, **_RESPONDENTS, "heat": ("#5a1a7d", "#f6b26b"), "truth": ("#111111", "#f4f4f4")}
-"""Every color by the name of its CSS variable: on light pages, on dark pages."""
+"""The color on light pages and the color on dark pages, by the name of the CSS variable."""
 
 _MODELS = [name for name in _RESPONDENTS if name.startswith("model-")]
 _PAPER_MODELS = {"gemini": 0, "gpt": 1, "llama": 2, "qwen": 3}
@@ -90,7 +90,7 @@ def markers(prompts: Iterable[str]) -> dict[str, str]:
 
 
 def group_marker(kind: Kind | None, of_prompt: str) -> str:
-    """Return the marker of a group: by prompt for models, one for people, one for baselines."""
+    """Return the marker of a group: `of_prompt` for models, one marker for people, and one for baselines."""
     return {"human": "D", "baseline": "p"}.get(kind or "", of_prompt)
 
 

@@ -40,11 +40,12 @@ def analyze(
 ) -> ReasoningReport:
     """Compute the categories of rationales, their reliability, and their associations with outcomes.
 
-    Controls are excluded. Responses without text are used only for where people guess.
+    Controls (images in which the ball is visible) are excluded. Responses without text are used only to compute where
+    people guess.
 
     Args:
         rationales: responses and their texts, from `read_rationales`.
-        scenes: the scenes that they refer to.
+        scenes: the scenes that the responses refer to.
         templates: the templates to compare with.
         text_embeddings: embeddings of `rationales.texts`, in their order, shape (n_texts, d).
         template_embeddings: embeddings of `templates.texts`, in their order, shape (n_templates, d).
@@ -52,12 +53,12 @@ def analyze(
         model: the embedder's model.
         truncated: which texts the embedder truncated, shape (n_texts,); None if it does not report this.
         bootstrap: number of resamples of the images; 0 for no intervals.
-        labelings: number of random labelings of the templates, at least 1.
+        labelings: number of random assignments of the templates to categories in permutation tests, at least 1.
         seed: seed of all random draws.
 
     Raises:
-        OptionError: if the numbers of embeddings and texts differ, a template has no direction, or no rationale
-            remains.
+        OptionError: if the numbers of embeddings and texts differ, the embedding of a template is zero or not
+            finite, or no rationale remains.
     """
     vectors, sentences = np.asarray(text_embeddings), np.asarray(template_embeddings)
     for name, array, n in (("texts", vectors, len(rationales.texts)), ("templates", sentences, len(templates.texts))):
@@ -119,7 +120,7 @@ def _template_set(templates: Templates) -> TemplateSet:
 def _text_counts(
     grouped: GroupedRationales, texts: Sequence[str], known: BoolArray, truncated: ArrayLike | None
 ) -> TextCounts:
-    """Count the texts, and those of each unusual kind."""
+    """Count the responses and texts, and special cases such as repeated texts and texts without letters."""
     words = grouped.responses["text"].drop_nulls().to_numpy()
     used, times = np.unique(words, return_counts=True)
     used_texts = [texts[place] for place in used]
@@ -142,7 +143,7 @@ def _text_counts(
 
 
 def _panels(grouped: GroupedRationales, categories: Categories) -> Iterator[Panel]:
-    """Yield the panels of Figure 7: rationales pooled over everything except one variable."""
+    """Yield the panels of Figure 7: rationales of people or models, pooled over everything except sport or prompt."""
     by_sport, by_prompt = 0, 3
     of: tuple[tuple[str, Kind, int], ...] = (
         ("people by sport", "human", by_sport),

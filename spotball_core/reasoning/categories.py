@@ -1,4 +1,4 @@
-"""Compute the numbers of any group of rationales: shares, margins, tests, agreement with keywords."""
+"""Compute results for groups of rationales: shares of categories, margins, tests, and agreement with keywords."""
 
 from __future__ import annotations
 
@@ -30,20 +30,21 @@ QUANTILES = {"p05": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95}
 
 
 class Categories:
-    """The categories of rationales by both statistics, and the results for groups of them.
+    """The categories of rationales by both statistics (published and centered), and the results for groups.
 
     Attributes:
-        offsets: mean similarity of each set to reference texts; centering subtracts the first one.
+        offsets: mean similarity of each category's templates to the neutral sentences, if there are any, and to the
+            rationales; centering subtracts the first of these offsets.
         of_text: each text's category by each statistic, shape (n_texts,).
 
     Args:
         grouped: the rationales.
         cosines: cosines of each text with each template, shape (n_texts, k).
-        neutral: cosines of each neutral sentence with each template, shape (m, k); None if there are none.
+        neutral: cosines of each neutral sentence with each template, shape (m, k); None without neutral sentences.
         by_words: each text's category by the keyword rule, shape (n_texts,); None without keywords.
         templates: the templates to compare with.
         bootstrap: number of resamples of the images.
-        labelings: number of random labelings of the templates.
+        labelings: number of random assignments of the templates to categories in permutation tests.
         seed: seed of all random draws.
     """
 
@@ -81,11 +82,11 @@ class Categories:
         self._tested = dict(zip(STATISTICS, tested, strict=True))
 
     def group(self, name: Name, places: Sequence[int]) -> ReasoningGroup:
-        """Return the results for the rationales of some groups together.
+        """Return the results for the pooled rationales of the given groups.
 
         Args:
-            name: the name of these groups together.
-            places: the groups' numbers.
+            name: the name of the pooled group.
+            places: the numbers of the groups to pool.
         """
         inside = np.flatnonzero(np.isin(self.grouped.group, places))
         n_responses = sum(self.grouped.n_responses[self.grouped.names[place]] for place in places)
@@ -148,7 +149,7 @@ class Categories:
         )
 
     def left_out(self) -> tuple[LeftOut, ...]:
-        """Return the effect of omitting each template, over all rationales."""
+        """Return, for each template, the share of all rationales that keep their category without this template."""
         text, times = np.unique(self.grouped.text, return_counts=True)
         shares_kept = {
             statistic: [

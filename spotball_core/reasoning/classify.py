@@ -1,4 +1,4 @@
-"""Classify rationales by their closest category, with its margin, with or without the sets' offset."""
+"""Classify rationales by their closest category, and compute the margin to the second closest."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TIE: Final = -1
 """Category number of a tie: two or more categories are equally close."""
 
 EMPTY: Final = -2
-"""Category number of an empty text, or of an embedding without a direction."""
+"""Category number of an empty text, or of a text whose embedding is zero or not finite."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,11 @@ class Classification:
     Attributes:
         names: names of the categories.
         similarity: mean cosine with the sentences of each category, minus the offset if centered, shape (n,
-            n_categories); NaN if there is none.
+            n_categories); NaN for empty texts.
         offset: value subtracted from each category's similarity, shape (n_categories,); 0 if not centered.
         category: number of the closest category, or TIE, or EMPTY, shape (n,).
-        margin: difference between the closest and the second closest category, shape (n,); 0 for ties, NaN without a
-            category.
+        margin: difference between the closest and the second closest category, shape (n,); 0 for ties, NaN for
+            empty texts.
     """
 
     names: tuple[str, ...]
@@ -59,22 +59,23 @@ def classify(
 
     $$s_c(x) = \frac{1}{|T_c|} \sum_{t \in T_c} \frac{x \cdot t}{\lVert x \rVert \lVert t \rVert}$$
 
-    The category with the largest $s_c$ wins. One set can be closer to any text than the other sets; its *offset* is its
-    mean similarity to reference texts. With centering, the category with the largest $s_c(x) - o_c$ wins,
+    The category with the largest $s_c$ wins. One category's sentences can be more similar to all texts than
+    those of the others. Its *offset* $o_c$ is its mean similarity to reference texts. With centering,
+    the category with the largest $s_c(x) - o_c$ wins,
 
     $$o_c = \sum_r w_r \, s_c(r) \Big/ \sum_r w_r$$
 
     Args:
-        embeddings: embeddings of the rationales, shape (n, d). A row of zeros or NaN is an empty text.
+        embeddings: embeddings of the rationales, shape (n, d). A row that is zero or not finite is an empty text.
         template_embeddings: embeddings of each category's sentences, shape (k, d) each, for at least two categories.
         centered: whether to subtract each category's offset from its similarity.
         reference: embeddings of the reference texts, shape (m, d) (default: the rationales themselves).
-        weights: weights of the reference texts, shape (m,) (default: equal). With weights of 1 over the size of a
-            rationale's group, all groups count equally.
+        weights: weights of the reference texts, shape (m,) (default: equal). If each rationale has the weight
+            1 / (size of its group), all groups count equally.
 
     Raises:
-        OptionError: for fewer than two categories, arrays of shapes that do not fit, a template without a direction,
-            weights that are negative or not finite, or no usable reference text.
+        OptionError: for fewer than two categories, arrays whose shapes do not match, a template that is zero or not
+            finite, weights that are negative or not finite, or no reference text with a category and a positive weight.
 
     Examples:
         >>> sets = {"pose": [[1.0, 0.0]], "gaze": [[0.6, 0.8]]}
@@ -106,10 +107,11 @@ def classify(
 
 
 def weighted_mean(values: FloatArray, weights: ArrayLike | None = None) -> FloatArray:
-    """Return the weighted mean of rows, shape (m, c), excluding rows of NaN; shape (c,).
+    """Return the weighted mean, shape (c,), of the rows of an array, shape (m, c), excluding rows with NaN.
 
     Raises:
-        OptionError: for weights of another shape, negative or not finite, or if no row with a weight remains.
+        OptionError: if weights do not have the shape (m,), are negative or not finite, or if no row with a positive
+            weight remains.
     """
     share = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=float)
     if share.shape != (len(values),) or not np.isfinite(share).all() or (share < 0).any():
@@ -124,7 +126,7 @@ def weighted_mean(values: FloatArray, weights: ArrayLike | None = None) -> Float
 
 
 def closest(similarity: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
-    """Return the index of each row's maximum (or TIE, or EMPTY), and its margin over the second; shape (n,) each.
+    """Return the index of each row's maximum (or TIE, or EMPTY), and its margin over the second largest, shape (n,).
 
     Examples:
         >>> number, margin = closest(np.array([[0.25, 0.5], [0.5, 0.5], [np.nan, np.nan]]))

@@ -24,7 +24,7 @@ def draw(report: ReasoningReport, path: str | Path) -> None:
     """Write the figure as PNG, SVG or PDF, depending on the file's ending.
 
     Raises:
-        OptionError: for another ending, or if there are neither people nor models.
+        OptionError: if the ending is not .png, .svg or .pdf, or if there are neither people nor models.
     """
     with plain_style():
         figure = picture(report)
@@ -88,7 +88,7 @@ def _panel(panel: Groups, report: ReasoningReport) -> DotPanel:
 
 
 def _words(panel: Groups) -> str:
-    """Describe a panel with its numbers."""
+    """Describe a panel in words, with each category's share."""
     groups = (
         f"{name_of(group)} "
         + ", ".join(f"{category} {told(share, 'share')}" for category, share in group.published.shares.items())

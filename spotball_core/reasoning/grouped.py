@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     import polars as pl
 
 Name = tuple[str | None, str | None, Kind | None, str | None]
-"""Sport, respondent, kind and prompt of a group; None for a part that is pooled over."""
+"""Sport, respondent, kind and prompt of a group; None for each of them that the group is pooled over."""
 
 _PARTS = ("sport", "respondent", "kind", "prompt")
 
 
 @dataclass(frozen=True)
 class GroupedRationales:
-    """Responses to scenes that are not controls, and those of them that have a rationale.
+    """Responses to images that are not controls, and which of these responses have a rationale.
 
     Attributes:
-        responses: all of them, with the scene's position as `_image`.
+        responses: the responses, with the position of the scene in the column `_image`.
         n_controls: number of excluded responses to controls.
-        rationales: those with a text whose embedding has a direction, with their group's number as `_group`, sorted by
-            it.
-        names: names of the groups, in reading order; each has a rationale.
+        rationales: the responses with a text whose embedding is finite and not zero, sorted by the number of their
+            group, which is in the column `_group`.
+        names: names of the groups, in the order of tables; each group has at least one rationale.
         n_images: number of scenes.
     """
 
@@ -49,8 +49,8 @@ class GroupedRationales:
 
         Args:
             rows: the rows of `Rationales`.
-            scenes: the scenes that they refer to.
-            has_direction: which texts have an embedding with a direction, shape (n_texts,).
+            scenes: the scenes that the rows refer to.
+            has_direction: which texts have an embedding that is finite and not zero, shape (n_texts,).
 
         Raises:
             OptionError: if no rationale remains, or a row has no scene.
@@ -88,38 +88,38 @@ class GroupedRationales:
 
     @cached_property
     def group(self) -> IntArray:
-        """Each rationale's group, shape (n,)."""
+        """The number of each rationale's group, shape (n,)."""
         return self.rationales["_group"].to_numpy().astype(np.int64)
 
     @cached_property
     def image(self) -> IntArray:
-        """Each rationale's image, shape (n,)."""
+        """The position of each rationale's scene, shape (n,)."""
         return self.rationales["_image"].to_numpy()
 
     @cached_property
     def text(self) -> IntArray:
-        """Each rationale's text, shape (n,)."""
+        """The index of each rationale's text, shape (n,)."""
         return self.rationales["text"].to_numpy()
 
     @cached_property
     def sizes(self) -> IntArray:
-        """Number of rationales of each group."""
+        """The number of rationales of each group, shape (n_groups,)."""
         return np.bincount(self.group, minlength=len(self.names))
 
     def distinct(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return the distinct pairs of group and text, sorted by group, and how often each occurs."""
+        """Return the groups and the texts of all distinct pairs, sorted by group, and how often each pair occurs."""
         width = int(self.text.max()) + 1
         pairs, times = np.unique(self.group * width + self.text, return_counts=True)
         return pairs // width, pairs % width, times.astype(float)
 
     @cached_property
     def n_responses(self) -> dict[Name, int]:
-        """Return the number of responses of each sport, respondent, kind and prompt."""
+        """The number of responses of each sport, respondent, kind and prompt."""
         counts = self.responses.group_by(_PARTS).len()
         return {row[:4]: row[4] for row in counts.select(*_PARTS, "len").iter_rows()}
 
     def silent(self) -> tuple[str, ...]:
-        """Return sentences about respondents without any text."""
+        """Return a warning for each respondent without any rationale."""
         speaking = {respondent for _, respondent, _, _ in self.names}
         silent: dict[str, int] = {}
         for (_, respondent, _, _), n in sorted(self.n_responses.items()):

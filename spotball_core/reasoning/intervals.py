@@ -1,4 +1,4 @@
-"""Compute shares and means over rationales, and differences between categories, with intervals over images.
+"""Compute shares and means over rationales, and differences between categories, with bootstrap intervals.
 
 Rationales for one image are not independent, because its content determines what they mention. The bootstrap therefore
 draws images, each with all its rationales.
@@ -17,21 +17,22 @@ from spotball_core.stats.bootstrap import percentile_interval, resample_weights
 from spotball_core.typing import BoolArray, FloatArray, IntArray
 
 Weights = Callable[[int], FloatArray]
-"""Function that returns how often each of n images is drawn, shape (resamples, n)."""
+"""Function that returns how often each resample contains each of n images, shape (resamples, n)."""
 
 
 def drawn_images(resamples: int, seed: int) -> Weights:
-    """Return a function that draws any number of images; the same number gets the same draws."""
+    """Return a function that resamples n images; it returns the same resamples whenever n is the same."""
     return lru_cache(maxsize=None)(lambda n: resample_weights(n, resamples, seed))
 
 
 def ratios_of_sums(above: FloatArray, below: FloatArray, draws: Weights) -> list[MetricValue]:
-    """Return the ratios of sums over images, with bootstrap intervals.
+    """Return ratios of two sums over images, with bootstrap intervals.
 
     Args:
-        above: each image's part of each numerator, shape (n_sums, n_images).
-        below: each image's part of the denominator. Images with 0 do not belong to the group; at least one is above 0.
-        draws: draws of images.
+        above: each image's summand of each numerator, shape (n_sums, n_images).
+        below: each image's summand of the common denominator. Images with 0 do not belong to the group; at least one is
+            above 0.
+        draws: resamples of the images, from `drawn_images`.
 
     Examples:
         >>> (share,) = ratios_of_sums(np.array([[1.0, 0.0, 0.0]]), np.array([2.0, 2.0, 0.0]), drawn_images(0, 0))
@@ -49,19 +50,19 @@ def ratios_of_sums(above: FloatArray, below: FloatArray, draws: Weights) -> list
 
 
 def sums_by(group: IntArray, image: IntArray, shape: tuple[int, int], values: FloatArray) -> FloatArray:
-    """Return values, shape (n,), summed by group and image, with the given shape."""
+    """Return the sums of values, shape (n,), by group and image; `shape` is (n_groups, n_images)."""
     flat = np.bincount(group * shape[1] + image, weights=values, minlength=shape[0] * shape[1])
     return flat.astype(float).reshape(shape)
 
 
 @dataclass(frozen=True)
 class Stratified:
-    """Means of two kinds of rationales, compared within strata.
+    """Comparison of the means of two kinds of rationales within strata.
 
     Attributes:
         a: weighted mean over strata of the mean of the first kind.
         b: weighted mean over strata of the mean of the second kind.
-        ci95: interval of a - b; None without resamples.
+        ci95: 95% bootstrap interval of a - b; None without resamples.
         n_a: number of rationales of the first kind in strata that have both.
         n_b: number of rationales of the second kind in these strata.
         n_strata: number of strata that have both.
@@ -88,14 +89,14 @@ def stratified_difference(
 
     Args:
         value: the values to compare, shape (n,); NaN is excluded.
-        is_a: which rationales are in the first category.
-        is_b: which rationales are in the second category.
+        is_a: which rationales are of the first kind.
+        is_b: which rationales are of the second kind.
         stratum: each rationale's stratum, from 0.
         image: each rationale's image, from 0.
-        draws: draws of images.
+        draws: resamples of the images, from `drawn_images`.
 
     Returns:
-        The comparison; None if no stratum has both categories.
+        The comparison; None if no stratum has both kinds.
     """
     used = np.isfinite(value) & (is_a | is_b)
     value, is_a, stratum, image = value[used], is_a[used], stratum[used], image[used]
@@ -128,7 +129,7 @@ def stratified_difference(
 
 
 def _weighted(n_a: FloatArray, n_b: FloatArray, sum_a: FloatArray, sum_b: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return both weighted means, shape (m,), from tables (m, n_strata); NaN if no stratum has both categories."""
+    """Return both kinds' weighted means, shape (m,), from tables (m, n_strata); NaN if no stratum has both kinds."""
     has_both = (n_a > 0) & (n_b > 0)
     safe_a, safe_b = np.where(has_both, n_a, 1.0), np.where(has_both, n_b, 1.0)
     weight = np.where(has_both, safe_a * safe_b / (safe_a + safe_b), 0.0)

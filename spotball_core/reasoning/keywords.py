@@ -1,4 +1,4 @@
-"""Classify texts by keywords, as a simple rule to compare embeddings with."""
+"""Classify texts by keywords, a simple rule to compare the classification by embeddings with."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from spotball_core.typing import FloatArray, IntArray
 
 
 def keyword_categories(texts: Sequence[str], keywords: Mapping[str, Sequence[str]]) -> IntArray:
-    """Return, for each text, the category with the most keywords in the text.
+    """Return, for each text, the number of the category with the most keywords in the text.
 
-    It is TIE if several categories have the same number of keywords, and EMPTY if there are no keywords.
+    It is TIE if several categories have the most keywords, and EMPTY if the text contains no keyword.
 
     Args:
         texts: n texts.

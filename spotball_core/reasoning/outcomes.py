@@ -1,4 +1,4 @@
-"""Test whether a category goes with correct answers, closeness to the ball, or closeness to people."""
+"""Estimate whether categories are associated with correct answers, closeness to the ball, or closeness to people."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def outcomes(grouped: GroupedRationales, scenes: Sequence[Scene]) -> dict[Outcom
     """Return the outcomes of each rationale's answer, shape (n,) each; NaN if an outcome is not known.
 
     Returns:
-        `accuracy`: 1 if the cell holds the ball, else 0; unparsed answers are wrong. `euclidean_error`: pixels from the
-            cell to the nearest cell with the ball. `distance_to_people`: mean pixels from the cell to all cells that
-            people (respondents of kind human) named on the image; it is not defined for people themselves. Answers
-            given as probabilities name no cell, and have no outcome.
+        `accuracy`: 1 if the cell holds the ball, else 0; unparsed answers are wrong. `euclidean_error`: distance in
+            pixels from the cell to the nearest cell with the ball. `distance_to_people`: mean distance in pixels from
+            the cell to the cells that people (respondents of kind human) named on the image; it is not defined for
+            people themselves. Answers given as probabilities name no cell, so they have no outcome.
     """
     rows = grouped.rationales
     has_cell = ~rows["cell"].is_null().to_numpy()
@@ -49,7 +49,7 @@ def outcomes(grouped: GroupedRationales, scenes: Sequence[Scene]) -> dict[Outcom
 
 
 def _tables(grouped: GroupedRationales, scenes: Sequence[Scene]) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return for each image and cell: ball or not, distance to the ball, and to people; (n_images, n_cells)."""
+    """Return the outcomes of naming each cell: hit, error, and distance to people; shape (n_images, n_cells) each."""
     n_cells = scenes[0].layout.n_cells
     people = _people(grouped.responses, len(scenes), n_cells)
     hit, error, apart = (np.full((len(scenes), n_cells), np.nan) for _ in range(3))
@@ -74,7 +74,7 @@ def _people(responses: pl.DataFrame, n_images: int, n_cells: int) -> FloatArray:
 def contrasts(
     grouped: GroupedRationales, categories: Categories, scenes: Sequence[Scene]
 ) -> tuple[CategoryContrast, ...]:
-    """Return the difference that a category makes, for each respondent, then for all models if there are several."""
+    """Return how outcomes differ between categories, for each respondent, then for all models if there are several."""
     values = outcomes(grouped, scenes)
     return tuple(
         contrast
@@ -86,7 +86,7 @@ def contrasts(
 
 
 def _whom(grouped: GroupedRationales) -> Iterator[tuple[str | None, Kind, list[int]]]:
-    """Yield respondents with the numbers of their groups, then all models together."""
+    """Yield respondents with their kind and the numbers of their groups, then (as None) all models, if several."""
     by_respondent: dict[tuple[str, Kind], list[int]] = {}
     for place, (_, respondent, kind, _) in enumerate(grouped.names):
         by_respondent.setdefault((str(respondent), kind or "model"), []).append(place)

@@ -51,7 +51,7 @@ def read_rationales(
     responses: str | Path | pl.DataFrame | Sequence[str | Path] | Sequence[Response | PredictionDistribution],
     scenes: Sequence[Scene],
 ) -> Rationales:
-    """Read responses with their texts; `read_counts` reads them without.
+    """Read responses with their rationales, which `read_counts` does not read.
 
     Args:
         responses: paths of JSON Lines, CSV or Parquet files; or a frame; or records. The column `reasoning` is
@@ -59,8 +59,9 @@ def read_rationales(
         scenes: the scenes that the responses refer to, all with the same rows and columns.
 
     Raises:
-        InputError: in the cases of `read_counts`; if no response has a text; and for counts, which have no texts.
-        OptionError: in the cases of `read_counts`.
+        InputError: for responses that `read_counts` rejects; if no response has a text; or for counts files, which have
+            no texts.
+        OptionError: for scenes that `read_counts` rejects.
     """
     import polars as pl
 
@@ -88,18 +89,18 @@ def read_rationales(
 def example_rationales(
     files: Sequence[str | Path], scenes: Sequence[Scene], *, n: int = 2, most: int = 600
 ) -> dict[tuple[str, str, str | None, str | None], list[str]]:
-    """Return some rationales of each respondent and prompt for each image.
+    """Return examples of each respondent's rationales for each image and prompt.
 
-    Only rationales of answers that name the respondent's most frequent cell for this image are returned.
+    Examples come from answers that name the cell that the respondent, with this prompt, names most often on the image.
 
     Args:
         files: response files; counts files are skipped.
         scenes: the scenes that the responses refer to.
-        n: maximum number of rationales of each.
+        n: maximum number of rationales per image, respondent and prompt.
         most: maximum number of characters of a rationale; longer ones are cut.
 
     Returns:
-        By sport, image, respondent and prompt; empty if no response has a rationale.
+        The rationales by (sport, image, respondent, prompt); empty if no response has a rationale.
     """
     import polars as pl
 

@@ -1,4 +1,4 @@
-"""The records of the analysis of rationales, and the format of `spotball reasoning --format json`."""
+"""Records of the analysis of rationales, which `spotball reasoning --format json` writes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Corpus = Literal["neutral", "rationales"]
 """Texts whose mean similarity is an offset: the templates' neutral sentences, or the rationales themselves."""
 
 Statistic = Literal["published", "centered"]
-"""Published: the category with the larger mean cosine wins.
+"""Published: the category with the largest mean cosine wins.
 
 Centered: the same after subtracting each category's offset.
 """
@@ -31,7 +31,7 @@ class TemplateSet(Record):
     """The templates that rationales are compared with.
 
     Attributes:
-        digest: SHA-256 of all their texts.
+        digest: SHA-256 of all sentences and keywords.
         sizes: number of sentences of each category.
         neutral: number of neutral sentences.
     """
@@ -44,7 +44,7 @@ class TemplateSet(Record):
 
 
 class ReasoningSignature(Record):
-    """The full provenance of a number. `str()` returns the short form that is printed under tables.
+    """The full provenance of the report's numbers. `str()` returns the short form that is printed under tables.
 
     Attributes:
         version: version of spotball-core.
@@ -84,14 +84,16 @@ class ReasoningSignature(Record):
 
 
 class TextCounts(Record):
-    """The numbers of texts, and of texts of kinds that the measure was not made for. Only empty texts are excluded.
+    """The numbers of responses and texts, and of texts that the analysis of English sentences is not made for.
+
+    Only empty texts, and texts whose embedding is zero or not finite, are excluded from the analysis.
 
     Attributes:
         n_responses: responses to images that are not controls.
         n_controls: responses to controls, which are excluded.
         n_empty: responses without a text, or with spaces only.
         n_without_direction: texts whose embedding is zero or not finite; they have no category.
-        n_unique: distinct texts among the others.
+        n_unique: distinct texts that are not empty.
         n_duplicates: rationales that repeat an earlier text.
         n_truncated: rationales that the embedder truncated; None if it does not report this.
         n_without_letters: rationales without a letter, such as emoji only.
@@ -112,12 +114,12 @@ class TextCounts(Record):
 
 
 class Offset(Record):
-    """The mean similarity of the sets to texts, regardless of what the texts mention.
+    """The mean similarity of each category's sentences to reference texts, regardless of what these texts mention.
 
     Attributes:
-        texts: the kind of texts.
+        texts: the kind of reference texts.
         n_texts: number of texts; groups of rationales of any size have equal weights.
-        similarity: their mean cosine with each category's sentences.
+        similarity: the texts' mean cosine with each category's sentences.
         spread: largest minus smallest similarity: the advantage of one category over another.
     """
 
@@ -144,7 +146,7 @@ class Margins(Record):
 
 
 class Relabeling(Record):
-    """A statistic under the templates' labels and under random labels.
+    """A permutation test: a statistic under the templates' labels and under random labels.
 
     Attributes:
         observed: the statistic under the templates' labels.
@@ -162,8 +164,8 @@ class Alignment(Record):
 
     Attributes:
         shares: each category's share of the rationales; together with ties they sum to 1.
-        n_ties: number of rationales that are equally close to two categories.
-        margin: how clear the categories are.
+        n_ties: number of rationales that are equally close to two or more categories.
+        margin: how much closer rationales are to their category than to the second closest.
         margin_test: tests whether the mean margin is larger than under random labels.
         share_test: tests whether the shares differ more from equal shares than under random labels.
     """
@@ -179,10 +181,10 @@ class Agreement(Record):
     """The agreement of the published statistic with the keyword rule.
 
     Attributes:
-        n: number of rationales with a category by both.
-        covered: share of the rationales with a category by the rule.
-        share: share of those n rationales with the same category by both.
-        kappa: Cohen's kappa; None if chance alone agrees fully, or n is 0.
+        n: number of rationales with a category both by the statistic and by the keyword rule.
+        covered: share of all rationales with a category by the keyword rule.
+        share: share of those n rationales with the same category by both; None if n is 0.
+        kappa: Cohen's kappa; None if both assign all n rationales to one category, or if n is 0.
         shares: each category's share of the rationales with a category by the rule.
     """
 
@@ -194,10 +196,10 @@ class Agreement(Record):
 
 
 class ReasoningGroup(Record):
-    """The rationales of one group; a part of its name is None if it is pooled over.
+    """The results for one group's rationales; sport, respondent, kind or prompt is None if the group is pooled over it.
 
     Attributes:
-        n_rationales: number of rationales with a category or a tie; all numbers refer to these.
+        n_rationales: number of rationales with a category or a tie; all results refer to these rationales.
         n_empty: number of responses without a rationale.
         changed: share of the rationales whose category changes when the offset is subtracted.
     """
@@ -241,18 +243,18 @@ class CategoryContrast(Record):
 
     Attributes:
         outcome: `accuracy`, a share; `euclidean_error` and `distance_to_people`, in pixels.
-        respondent: the respondent; None for all of the kind.
+        respondent: the respondent; None for all respondents of the kind, pooled.
         a: the category.
-        b: the other category; "others" if there are more than two.
-        value_a: mean outcome of category a, weighted over strata; None with a reason.
-        value_b: mean outcome of category b.
-        difference: a - b.
-        ci95: its bootstrap interval over images.
+        b: the other category; "others" if there are more than two categories.
+        value_a: mean outcome of category a, weighted over strata; None if there is a reason.
+        value_b: mean outcome of category b, weighted over strata; None if there is a reason.
+        difference: value_a - value_b.
+        ci95: 95% bootstrap interval of the difference over images.
         n_a: number of rationales of a in strata that have both.
         n_b: number of rationales of b in these strata.
         n_strata: number of strata (sport, respondent, prompt) that have both.
         n_images: number of images of these rationales.
-        reason: why there is no difference.
+        reason: why there is no difference; None if there is one.
     """
 
     outcome: Outcome
@@ -277,10 +279,10 @@ class ReasoningReport(Record):
 
     Attributes:
         categories: the categories, in display order.
-        offsets: offsets; the centered statistic subtracts the first one.
-        groups: groups by sport, respondent and prompt.
+        offsets: offsets of the categories by kind of reference texts; the centered statistic subtracts the first one.
+        groups: results by sport, respondent and prompt.
         panels: panels of Figure 7; a panel without rationales is missing.
-        left_out: one record per template.
+        left_out: the effect of omitting each template.
         contrasts: contrasts of each respondent, then of all models if there are several.
     """
 
@@ -298,10 +300,10 @@ class ReasoningReport(Record):
 
 
 def read_reasoning(path: Path) -> ReasoningReport:
-    """Read a report that was written as JSON.
+    """Read a report that `spotball reasoning --format json` wrote.
 
     Raises:
-        InputError: for a file that is not such a report.
+        InputError: if the file is not such a report.
     """
     try:
         text = path.read_bytes()

@@ -15,20 +15,20 @@ from spotball_core.reasoning.similarity import ROUNDING, mean_over, set_numbers
 from spotball_core.typing import FloatArray, IntArray
 
 _LABELINGS = 256
-"""Number of labelings per batch."""
+"""Number of random assignments per batch."""
 
 _ROWS, _CACHED = 8192, 512
-"""Rationales per batch: for matrix products, which are slow for small batches, and for other code, which uses the
-cache."""
+"""Numbers of rationales per batch: for matrix products, which are slow in small batches, and for other operations,
+whose data should fit into the processor's cache."""
 
 
 @dataclass(frozen=True)
 class LabelTest:
-    """A statistic under the templates' labels, and under random ones.
+    """A permutation test: a statistic under the templates' labels and under random labels.
 
     Attributes:
-        observed: its value.
-        expected: its mean over random assignments of the templates to sets of the same sizes.
+        observed: the statistic under the templates' labels.
+        expected: mean of the statistic over random assignments of the templates to sets of the same sizes.
         p: share of the assignments, including the observed one, with at least the observed value.
     """
 
@@ -52,10 +52,10 @@ class Relabeled:
     closest: FloatArray
 
     def margin_test(self, groups: Sequence[int]) -> LabelTest:
-        """Test whether the mean margin of some groups' rationales is larger than under random labels.
+        """Test whether the mean margin of the given groups' rationales is larger than under random labels.
 
-        If labels mean something to the rationales, the sets differ. Two random halves of all templates are similar to
-        each other, so a rationale is about equally similar to both.
+        If rationales distinguish the categories, they are closer to one set of templates than to the others. Random
+        sets are similar to each other, so a rationale is about equally close to all of them.
         """
         return _test(self.margin[groups].sum(axis=0) / self.n[groups].sum())
 
@@ -91,8 +91,8 @@ def relabel(
         weights: number of times each rationale occurs, shape (n,).
         group: each rationale's group number, from 0, in ascending order, shape (n,).
         sizes: number of templates in each set.
-        offsets: each template's part of an offset, shape (k,), for one result each: zeros for none, or the mean cosine
-            over reference texts for centering.
+        offsets: for each result, what is subtracted from the cosines with each template, shape (k,): zeros without
+            centering, or each template's mean cosine with the reference texts.
         labelings: number of random assignments of the templates to sets of these sizes, at least 1.
         seed: seed of the assignments, which depend only on the seed, the sizes and the number.
 
@@ -100,7 +100,7 @@ def relabel(
         One result for each of `offsets`.
 
     Raises:
-        OptionError: for less than one labeling.
+        OptionError: if `labelings` is less than 1.
     """
     n_sets = len(sizes)
     means = mean_over(_labelings(sizes, labelings, seed), n_sets)  # (1 + labelings, k, n_sets)
@@ -135,14 +135,14 @@ def _labelings(sizes: Sequence[int], labelings: int, seed: int) -> IntArray:
 
 
 def _row_blocks(edges: IntArray) -> Iterator[tuple[int, slice]]:
-    """Yield blocks of rows of one group: the group's number, and the rows."""
+    """Yield blocks of rows that belong to one group: the group's number, and the rows."""
     for place, (first, last) in enumerate(pairwise(edges)):
         for start in range(first, last, _ROWS):
             yield place, slice(start, min(start + _ROWS, last))
 
 
 def _margins(similarity: Sequence[FloatArray]) -> tuple[FloatArray, list[FloatArray]]:
-    """Return the margin, and for each set where it is closest; for ties, 0 and no set."""
+    """Return the margins (0 for ties), and for each set, where it is the only closest set (1, else 0)."""
     best, second = np.maximum(similarity[0], similarity[1]), np.minimum(similarity[0], similarity[1])
     for values in similarity[2:]:
         second = np.maximum(second, np.minimum(best, values))
@@ -157,11 +157,12 @@ def kept_without(cosines: FloatArray, sizes: Sequence[int]) -> list[FloatArray |
 
     Args:
         cosines: cosines of each rationale with each template, ordered by set, shape (n, k); for centering, minus each
-            template's part of the offset.
+            template's mean cosine with the reference texts.
         sizes: number of templates in each set.
 
     Returns:
-        For each template, shape (n,), 1 if the category stays the same; None for the only template of its set.
+        For each template, an array of shape (n,): 1 if the category stays the same, else 0. None for the only template
+        of a set.
     """
     sets = set_numbers(sizes)
     sums = np.stack([cosines[:, sets == number].sum(axis=1) for number in range(len(sizes))], axis=1)

@@ -1,7 +1,7 @@
 """Compute cosines between embeddings and templates, and means over sets of templates.
 
 A mean of cosines over a set is linear in the set's members. All later results for a rationale, under any labels and
-without any single template, therefore follow from its cosines with the single templates: one number each.
+without any single template, therefore follow from one number per template: the cosine.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from spotball_core.errors import OptionError
 from spotball_core.typing import FloatArray
 
 _BLOCK = 2_000_000
-"""Maximum number of values in memory."""
+"""Maximum number of values that are converted to double precision at a time."""
 
 ROUNDING = 1e-12
-"""Mean cosines that differ by less are equal, because the difference is rounding."""
+"""Mean cosines that differ by at most this are treated as equal, because rounding can cause the difference."""
 
 
 def unit(vectors: ArrayLike) -> FloatArray:
@@ -51,10 +51,10 @@ def cosines(embeddings: ArrayLike, templates: ArrayLike) -> FloatArray:
         templates: shape (k, d).
 
     Returns:
-        Shape (n, k), in [-1, 1]; rows of NaN for embeddings without a direction.
+        Shape (n, k), in [-1, 1]; rows of NaN for embeddings that are zero or not finite.
 
     Raises:
-        OptionError: for arrays of other shapes, or a template without a direction.
+        OptionError: if the arrays are not two-dimensional with equal d, or a template is zero or not finite.
 
     Examples:
         >>> cosines([[2.0, 0.0], [1.0, 1.0]], [[1.0, 0.0], [0.0, 5.0]]).round(3).tolist()

@@ -35,12 +35,12 @@ def stated_cues(
     permutations: int = PERMUTATIONS,
     seed: int = 0,
 ) -> tuple[StatedCue, ...]:
-    """Test for each group and category whether stating a cue goes with following it.
+    """Test, for each group and category, whether stating a cue is associated with following it.
 
     Two numbers per image are compared: the share of the group's rationales with this category, and how much the
-    category's cues (`FOLLOWED`) improve the prediction of the group's guesses to this image over places and players, in
-    held-out bits per guess. The statistic is Spearman's rank correlation over images, with a two-sided p value from
-    permutations of images.
+    category's cues (`FOLLOWED`) improve the prediction of the group's guesses on this image, compared with positions
+    and players alone, in held-out bits per guess. The statistic is Spearman's rank correlation over images, with a
+    two-sided p value from permutations of images.
 
     Args:
         scoring: groups by sport, respondent and prompt.
@@ -80,7 +80,7 @@ class _Test:
         self.generator = generator_for(seed, "stated", group.name, category)
 
     def of(self, fit: GroupFit | None, number: FloatArray, share: FloatArray) -> StatedCue:
-        """Test with the number of rationales of each scene, and the share of them with the category."""
+        """Run the test, given the number of rationales for each scene and the share of them with the category."""
         if fit is None:
             return self._record(0, 0, None, reason=f"fewer than {LEAST_IMAGES} images have guesses")
         use = number[fit.scenes] > 0

@@ -52,7 +52,7 @@ def to_latex(report: ReasoningReport) -> str:
 
 
 def to_csv(report: ReasoningReport) -> str:
-    """Return the report as CSV in full precision: the numbers of each group, then of Figure 7, then contrasts."""
+    """Return the report as CSV in full precision: the numbers of each group, then those of Figure 7, then contrasts."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
@@ -200,12 +200,12 @@ def _trust(group: ReasoningGroup) -> list[str]:
 
 
 def say_p(test: Relabeling) -> str:
-    """Format a p value to its precision."""
+    """Format a p value with three decimals, or with four if it is below 0.01."""
     return f"{test.p:.4f}" if test.p < 0.01 else f"{test.p:.3f}"
 
 
 def least(report: ReasoningReport) -> list[LeftOut]:
-    """Return, for each category, the template whose omission changes most rationales."""
+    """Return, for each category, the template whose omission changes the category of the most rationales."""
     least_kept = []
     for category in report.categories:
         of_category = [left_out for left_out in report.left_out if left_out.category == category]
@@ -257,7 +257,7 @@ def _foot(report: ReasoningReport) -> Iterator[str]:
 
 
 def counted(texts: TextCounts) -> str:
-    """Describe the numbers of texts, and of texts of each unusual kind."""
+    """Return a line with the numbers of responses, of texts, and of special cases such as texts without letters."""
     parts = [
         f"{texts.n_responses:,} responses",
         f"{texts.n_empty:,} without a rationale",
@@ -276,7 +276,7 @@ def counted(texts: TextCounts) -> str:
 
 
 def _missing(report: ReasoningReport) -> Iterator[str]:
-    """Yield the reasons for missing contrasts: each once, with outcomes and respondents."""
+    """Yield each reason for missing contrasts once, after the outcomes and respondents that it concerns."""
     places: dict[str, dict[str, None]] = {}
     for contrast in report.contrasts:
         if contrast.reason is not None:

@@ -16,7 +16,7 @@ from spotball_core.errors import InputError, OptionError, Problem, unknown_name
 from spotball_core.service.toml_file import read_toml
 
 BUILT_IN = ("pose-gaze",)
-"""Names of the project's templates."""
+"""Names of the built-in templates."""
 
 _FIELDS = ("name", "version", "categories", "keywords", "neutral")
 
@@ -26,7 +26,7 @@ class Templates:
     """Sentences that each mention one category, with keywords and neutral sentences.
 
     Attributes:
-        name: the name in results.
+        name: the name that reports show.
         version: version of the sentences and keywords.
         categories: the sentences of each category, for at least two categories, in display order.
         keywords: regular expressions for whole words of each category; empty for no keyword rule.
@@ -34,7 +34,7 @@ class Templates:
 
     Raises:
         OptionError: for fewer than two categories, a category without sentences, an empty text, a repeated sentence, or
-            keywords that belong to no category or are not regular expressions.
+            keywords that do not cover exactly the categories or are not valid regular expressions.
 
     Examples:
         >>> mine = Templates("mine", "1", {"near": ("The ball is close.",), "far": ("The ball is distant.",)})
@@ -56,7 +56,7 @@ class Templates:
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 of all texts in hexadecimal digits, independent of their order and of name and version."""
+        """The SHA-256 of all texts in hexadecimal digits, independent of the order and of `name` and `version`."""
         content = {
             "categories": {name: sorted(texts) for name, texts in self.categories.items()},
             "keywords": {name: sorted(words) for name, words in self.keywords.items()},
@@ -81,15 +81,15 @@ class Templates:
 
 
 def load_templates(name_or_path: str | Path = BUILT_IN[0]) -> Templates:
-    """Load the project's templates by name, or a user's templates from a TOML file.
+    """Load built-in templates by name, or your own templates from a TOML file.
 
-    A file has `name`, `version` and a table `categories` with a list of sentences for each category. Optional are a
-    list of `neutral` sentences and a table `keywords` with a list of regular expressions for each category. Its name
-    must differ from those of the project's templates.
+    A file has `name`, `version` and a table `categories` with a list of sentences for each category. A list of
+    `neutral` sentences and a table `keywords` with a list of regular expressions for each category are optional. The
+    `name` must differ from the names of built-in templates.
 
     Raises:
-        OptionError: if the argument is neither a name nor a file.
-        InputError: for a file without valid templates; it lists all problems.
+        OptionError: if the argument is neither the name of built-in templates nor a file.
+        InputError: if the file does not contain valid templates; the error lists all problems.
 
     Examples:
         >>> load_templates("pose-gaze").sizes
@@ -113,7 +113,7 @@ def load_templates(name_or_path: str | Path = BUILT_IN[0]) -> Templates:
 _Sets = Mapping[str, tuple[str, ...]]
 
 Fault = tuple[str, str, str]
-"""A field, what was found there and what was expected."""
+"""A problem: the field, what was found there, and what was expected."""
 
 
 def _values(fields: Mapping[str, Any]) -> tuple[str, str, _Sets, _Sets, tuple[str, ...]]:

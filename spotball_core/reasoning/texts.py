@@ -1,4 +1,4 @@
-"""Detect texts that a measure of English sentences was not made for, so that they can be counted."""
+"""Detect texts that the analysis of English sentences is not made for, so that they can be counted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def word_counts(texts: Sequence[str]) -> IntArray:
 
 
 def without_letters(texts: Sequence[str]) -> BoolArray:
-    """Return which texts have no letter of any script, such as emoji only, shape (n,).
+    """Return which texts have no letter of any script, such as texts of emoji only, shape (n,).
 
     Examples:
         >>> without_letters(["⚽ 👀!", "D5", "球"]).tolist()
@@ -42,8 +42,8 @@ def without_letters(texts: Sequence[str]) -> BoolArray:
 def seem_not_english(texts: Sequence[str]) -> BoolArray:
     """Return which texts seem to be in another language, shape (n,).
 
-    The rule is simple: less than half of the letters are Latin; or there are at least six words, and none of the most
-    common English ones. It fails for notes without sentences, and classifies a text in two languages as English.
+    The rule is simple: less than half of the letters are Latin, or the text has at least six words, none of which is a
+    common English word. It fails for notes without sentences, and classifies a text in two languages as English.
 
     Examples:
         >>> seem_not_english(["Der Torwart schaut nach links zum Ball", "I bet it is the one", "球在左边"]).tolist()

@@ -32,13 +32,13 @@ def write_report(
     """Compute the report of a scoring and write it into a folder: report.json, report.html and figures/.
 
     Args:
-        scoring: groups by sport, respondent and prompt; with participants if the noise ceiling is wanted.
-        out: the folder.
-        image_folders: folders that may contain the scenes' image files; their paths are relative to one of these.
-        reasoning: categories of rationales, for an additional section; None for no section.
-        response_files: files of the responses; the rationales that they hold are shown with the images.
+        scoring: groups by sport, respondent and prompt. The noise ceiling requires counts with participants.
+        out: the report's folder.
+        image_folders: folders to search for the scenes' images; the paths in the scenes are relative to these folders.
+        reasoning: the analysis of rationales, for an additional section; None for no section.
+        response_files: response files; examples of the rationales in them are shown with the images.
         pages: whether images are on separate pages, in images/, so that all images of a large dataset can be shown.
-        before: an earlier run, for a section that states what changed since; see `run_changes`. None for no section.
+        before: an earlier run, for a section on what changed since then (see `run_changes`); None for no section.
         figures: which figures are written in addition to those of the page.
         workers: workers for the computations and figures. They do not change the report. A script that starts workers
             needs `if __name__ == "__main__":` around its code, because worker processes import the script.
@@ -49,9 +49,9 @@ def write_report(
 
     Raises:
         OptionError: if `out` contains anything other than an earlier report, or cannot be written; if groups are not by
-            sport, respondent and prompt; if there is nothing to score; or if the earlier run cannot be compared.
+            sport, respondent and prompt; if there is nothing to score; or if `run_changes` cannot compare the runs.
         MissingExtraError: if matplotlib or Jinja2 is not installed.
-        WorkerError: if a process is ended from outside.
+        WorkerError: if a worker process is killed.
     """
     check_report(out)
     rationales = example_rationales(response_files, scoring.arrays.scenes)

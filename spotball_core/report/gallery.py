@@ -29,7 +29,7 @@ _COUNTED = 11.0
 """Minimum radius of a circle that shows its count, in pixels of the image."""
 
 _HIGHLIGHTED = 6
-"""Number of highlighted images of each kind."""
+"""Maximum number of images in each list of highlights."""
 
 _ORDERS = (
     ("disagreement", "most disagreement first"),
@@ -42,12 +42,12 @@ _ORDERS = (
 
 
 def gallery(view: PageView, shown: GalleryNumbers, folders: Sequence[Path], workers: Workers = THIS_PROCESS) -> Gallery:
-    """Return the gallery as the page draws it.
+    """Return the gallery with its images, cards, highlights and links, as the page shows it.
 
     Args:
-        view: the report's view.
-        shown: the gallery's numbers.
-        folders: folders that may contain the scenes' image files.
+        view: the report with the names and looks of its groups.
+        shown: the images to show, with their numbers.
+        folders: folders to search for the scenes' image files.
         workers: workers that scale the images down.
     """
     anchor = _anchors()
@@ -88,7 +88,7 @@ def gallery(view: PageView, shown: GalleryNumbers, folders: Sequence[Path], work
 
 
 def _anchors() -> Callable[..., str]:
-    """Return a function that makes a unique anchor from names; equal names give the same anchor."""
+    """Return a function that makes a unique HTML anchor from names; equal names give the same anchor."""
     taken: dict[str, tuple[str, ...]] = {}
 
     def anchor(*names: str) -> str:
@@ -104,7 +104,7 @@ def _anchors() -> Callable[..., str]:
 
 
 def _highlights(images: Sequence[ImageCard], reference: str) -> tuple[Highlight, ...]:
-    """Return the first images of each sort order that has a meaning."""
+    """Return lists of noteworthy images: the first images of each sort order for which there are values."""
     titles = {
         "disagreement": f"Images on which respondents are farthest from {reference}",
         "typical": "Images with typical disagreement",
@@ -140,7 +140,7 @@ def _left_out(view: PageView, shown: GalleryNumbers) -> str:
 
 
 def _picture(folders: Sequence[Path], scene: Scene) -> str | None:
-    """Return the scene's image as the page stores it; None without a readable file."""
+    """Return the scene's image as a `data:` address; None if there is no readable file."""
     path = find_file(folders, scene.path)
     return as_data(path, scene.layout) if path else None
 
@@ -226,7 +226,7 @@ def _card(
 
 
 def outline(inside: BoolArray, grid: Grid) -> tuple[Line, ...]:
-    """Return the border of some cells: all edges between these and other cells, as (x1, y1, x2, y2) in pixels.
+    """Return the border of the cells in a mask: all edges between them and other cells, as (x1, y1, x2, y2) in pixels.
 
     Examples:
         >>> len(outline(Grid.standard().mask(["C2", "C3"]), Grid.standard()))
@@ -242,9 +242,9 @@ def outline(inside: BoolArray, grid: Grid) -> tuple[Line, ...]:
 
 
 def _circles(mass: FloatArray, grid: Grid) -> tuple[str, str]:
-    """Return a circle for each guessed cell, and the numbers that fit into the circles, as SVG.
+    """Return a circle for each guessed cell, and the numbers of guesses that fit into the circles, both as SVG.
 
-    This is done here and not in the template, because a report has tens of thousands of circles.
+    The SVG is written here and not in the template, because a report has tens of thousands of circles.
     """
     cells = np.flatnonzero(mass)
     radii = 0.46 * min(grid.cell_width, grid.cell_height) * np.sqrt(mass[cells] / mass.max(initial=1e-300))
@@ -259,7 +259,7 @@ def _circles(mass: FloatArray, grid: Grid) -> tuple[str, str]:
 
 
 def _boxes(scene: Scene) -> tuple[Tile, ...]:
-    """Return the boxes of players without an outline."""
+    """Return the bounding boxes of the players that have no outline."""
     outlines = scene.player_outlines or (None,) * len(scene.boxes)
     boxes = (box for box, outline in zip(scene.boxes, outlines, strict=True) if outline is None)
     return tuple(Tile(float(x1), float(y1), float(x2 - x1), float(y2 - y1), 1.0) for x1, y1, x2, y2 in boxes)

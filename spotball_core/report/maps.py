@@ -17,12 +17,12 @@ N_NAMED = 3
 
 
 def sport_maps(title: str, ball: CellMap, guesses: Sequence[tuple[str, CellMap]], grid: Grid) -> SportMaps:
-    """Return a sport's maps.
+    """Return the heat maps of a sport: the ball's map, then the maps of guesses.
 
     Args:
         title: the sport.
-        ball: positions of the ball.
-        guesses: the name of each map, and where its guesses are.
+        ball: positions of the ball, pooled over images.
+        guesses: the name and the positions of the guesses of each further map.
         grid: the grid of the maps.
     """
     maps = []
@@ -33,7 +33,7 @@ def sport_maps(title: str, ball: CellMap, guesses: Sequence[tuple[str, CellMap]]
 
 
 def top_cells(shares: FloatArray, grid: Grid, n: int = N_NAMED) -> str:
-    """List the cells with the largest shares.
+    """Return a phrase that names the n cells with the largest shares.
 
     Examples:
         >>> grid = Grid.standard()

@@ -17,7 +17,7 @@ from spotball_core.text.numbers import shortened
 
 
 class OfGroup(Protocol):
-    """A record of one group."""
+    """Interface of records that belong to one group."""
 
     @property
     def sport(self) -> str | None:
@@ -34,10 +34,10 @@ class OfGroup(Protocol):
 
 @dataclass(frozen=True)
 class PageView:
-    """A report with the names and looks of its groups, the input of the page's sections.
+    """A report with the names, colors and markers of its groups, from which the page's sections are written.
 
     Attributes:
-        report: the record.
+        report: the content of report.json.
     """
 
     report: PageReport
@@ -49,7 +49,7 @@ class PageView:
 
     @property
     def policy(self) -> ScorePolicy:
-        """The choices of the scoring."""
+        """The scoring policy."""
         return self.report.policy
 
     @property
@@ -59,11 +59,11 @@ class PageView:
 
     @cached_property
     def reference_words(self) -> str:
-        """The reference's name for sentences, such as "people"; empty if there is no reference."""
+        """The name to use for the reference in sentences, such as "people"; empty if there is no reference."""
         return self.in_words(self.reference) if self.reference else ""
 
     def in_words(self, respondent: str) -> str:
-        """Return a respondent's name for sentences."""
+        """Return the name to use for a respondent in sentences."""
         return in_words(respondent, self.report.groups)
 
     @cached_property
@@ -73,7 +73,7 @@ class PageView:
 
     @cached_property
     def compared(self) -> list[GroupScore]:
-        """The groups that are explained and shown image by image."""
+        """The groups to compare with the reference: without baselines, if there are other groups."""
         return compared(self.scored, self.reference)
 
     @cached_property
@@ -120,7 +120,7 @@ class PageView:
         return [answers for answers in self.page.groups if answers.sport == sport]
 
     def of_reference(self, sport: str) -> GroupScore | None:
-        """Return the reference's scores in a sport, if it is one group there."""
+        """Return the reference's scores in a sport; None unless the reference has exactly one prompt there."""
         groups = [group for group in self.of_sport(sport) if group.respondent == self.reference]
         return groups[0] if len(groups) == 1 else None
 
@@ -128,7 +128,7 @@ class PageView:
 
     @cached_property
     def looks(self) -> dict[str, Look]:
-        """Each respondent's look."""
+        """The look (color) of each respondent, by its name."""
         return {name: look_of(name, group.kind) for group in self.report.groups for name in (group.respondent or "",)}
 
     def color(self, group: OfGroup) -> str:
@@ -155,12 +155,12 @@ class PageView:
         return (group.prompt or "") if self._asked[group.respondent] > 1 else ""
 
     def labels(self, group: OfGroup) -> tuple[str, str]:
-        """Return a group's respondent and prompt for figures, shortened if they are long."""
+        """Return the names to use for a group's respondent and prompt in figures, shortened if they are long."""
         return self._short[group.respondent or ""], shortened(self.prompt(group), PROMPT_ROOM)
 
     @property
     def reference_label(self) -> str:
-        """The reference's name for figures."""
+        """The name to use for the reference in figures, shortened if it is long; empty if there is no reference."""
         return self._short[self.reference] if self.reference else ""
 
     @cached_property
@@ -174,11 +174,11 @@ class PageView:
         }
 
     def name(self, group: OfGroup) -> str:
-        """Return a group's name without its sport."""
+        """Return a group's respondent, followed by its prompt if the respondent has several."""
         return f"{group.respondent} {self.prompt(group)}".rstrip()
 
 
 def same_group(one: OfGroup, other: OfGroup, *, any_sport: bool = False) -> bool:
-    """Return whether two records are of the same group, or of the same respondent and prompt in any sport."""
+    """Return whether two records have the same respondent and prompt, and (unless `any_sport`) the same sport."""
     same_sport = any_sport or one.sport == other.sport
     return same_sport and (one.respondent, one.prompt) == (other.respondent, other.prompt)

@@ -1,4 +1,4 @@
-"""Write a page's record as files: the page, its figures and its numbers. This module computes no numbers."""
+"""Write a report as files: the page, its figures and report.json. This module computes no numbers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from spotball_core.text.numbers import listed, plural
 
 TITLE = "Spot the Ball: report"
 GENERATOR = "spotball report"
-"""Start of the page's `generator`, which identifies a folder as a report."""
+"""Start of the `generator` metadata in the page's HTML, which identifies a folder as a report."""
 
 
 def write_page(
@@ -47,9 +47,9 @@ def write_page(
     folder is written to a temporary name and renamed. An earlier report at `out` is replaced.
 
     Args:
-        report: the record.
-        out: the folder.
-        image_folders: folders that may contain the scenes' image files; their paths are relative to one of these.
+        report: the content of report.json.
+        out: the report's folder.
+        image_folders: folders to search for the scenes' images; the paths in the scenes are relative to these folders.
         pages: whether images are on separate pages, in images/.
         figures: which figures are written in addition to those of the page.
         workers: workers that draw the figures and scale the images down.
@@ -68,7 +68,7 @@ def write_page(
 
 
 def check_report(out: str | Path) -> None:
-    """Raise an error early if the report cannot be written.
+    """Check that a report can be written to a folder, before its numbers are computed.
 
     Raises:
         OptionError: if `out` contains anything other than an earlier report.
@@ -79,7 +79,7 @@ def check_report(out: str | Path) -> None:
 
 
 def page_of(view: PageView) -> Page:
-    """Return the title and other parts around the sections."""
+    """Return the page's title and the other parts around its sections."""
     report = view.report
     return Page(
         TITLE,
@@ -96,7 +96,7 @@ def page_of(view: PageView) -> Page:
 def all_sections(
     view: PageView, image_folders: Sequence[Path] = (), workers: Workers = THIS_PROCESS
 ) -> tuple[Section, ...]:
-    """Return every section of the page, in order."""
+    """Return every section of the page, from top to bottom."""
     return (
         sections_findings.findings(view),
         *([sections_changes.changes(view, view.page.changes)] if view.page.changes else []),

@@ -1,4 +1,4 @@
-"""Draw cues on photos: the reference's guesses and the maps of some cues, one panel per image."""
+"""Draw cues on photos: maps of the reference's guesses and of cues, one panel per image."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _GAP, _HEADING, _ABOVE, _BELOW = 0.1, 0.24, 0.2, 0.14
 
 @dataclass(frozen=True)
 class CuePhoto:
-    """One image.
+    """A photo and the maps that are drawn on it, which form one panel.
 
     Attributes:
-        scene: the scene.
-        maps: title, key of the cue (empty for guesses) and values of each map, shape (n_cells,).
+        scene: the scene of the photo.
+        maps: the title, the cue's key (empty for guesses) and the values, shape (n_cells,), of each map.
         pixels: pixels of the photo; None for a plain background.
     """
 
@@ -35,7 +35,7 @@ class CuePhoto:
 
 @dataclass(frozen=True)
 class CuePhotoChart:
-    """One panel per image, with the maps side by side.
+    """Chart with one panel per image, in which the image's maps are side by side.
 
     Attributes:
         photos: at least one; all have the same number of maps.
@@ -47,11 +47,11 @@ class CuePhotoChart:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The image of each panel."""
+        """The name of each panel's image."""
         return tuple(f"{photo.scene.sport} {photo.scene.image}" for photo in self.photos)
 
     def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
-        """Draw the maps of some images, alone or framed for a file."""
+        """Draw the panels at these positions; with a frame, add its title, notes and margins."""
         chosen = [self.photos[place] for place in places]
         width = min(frame.width, columns(2)) if frame else columns(2)
         n_maps = len(self.photos[0].maps)

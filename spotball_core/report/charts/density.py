@@ -40,7 +40,7 @@ class Strip:
 
 @dataclass(frozen=True)
 class StripChart:
-    """One panel per measure, one row per sport, one dot per image.
+    """Chart with one panel per measure, one row per sport, one dot per image.
 
     Attributes:
         measures: for each panel, the title, the strips, and whether the values are shares.
@@ -56,7 +56,7 @@ class StripChart:
         return tuple(title for title, _, _ in self.measures)
 
     def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
-        """Draw some of the panels, alone or framed for a file."""
+        """Draw the panels at these positions; with a frame, add its title, notes and margins."""
         names = [strip.name for _, strips, _ in self.measures for strip in strips]
         left = max(text_width(name, LABEL) for name in names) + 0.15
         rows = max(len(strips) for _, strips, _ in self.measures)

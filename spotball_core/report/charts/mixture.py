@@ -1,4 +1,4 @@
-"""Draw the mixtures that explain respondents: the weight of each part, with one column per part."""
+"""Draw the mixtures that explain respondents' guesses: the weight of each component, one column per component."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Weight = tuple[float, tuple[float, float] | None]
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """One row: a respondent, a prompt, and each part's weight with its interval."""
+    """One row: a respondent, a prompt, and the weight of each mixture component with its interval."""
 
     respondent: str
     prompt: str
@@ -53,11 +53,11 @@ class MixPanel:
 
 @dataclass(frozen=True)
 class MixtureChart:
-    """One panel per sport, with one column per part, from 0 to 100%.
+    """Chart of weights from 0 to 100%, with one panel per sport and one column per mixture component.
 
     Attributes:
         panels: at least one.
-        parts: the columns, in order; a row may lack some of them.
+        parts: names of the mixture components, in column order; a row may lack some of them.
     """
 
     panels: tuple[MixPanel, ...]
@@ -71,7 +71,7 @@ class MixtureChart:
         return tuple(panel.title for panel in self.panels)
 
     def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
-        """Draw some of the panels, alone or framed for a file."""
+        """Draw the panels at these positions; with a frame, add its title, notes and margins."""
         chosen = [self.panels[place] for place in places]
         rows = max(len(panel.mixes) for panel in chosen)
         mixes = [mix for panel in self.panels for mix in panel.mixes]

@@ -41,7 +41,7 @@ _MARK, _CLEAR = 0.06, 0.02
 """Half the side of a point's square, and the distance between labels and lines, in inches."""
 
 _TRIES = 60
-"""Number of label positions that are compared, horizontally and vertically."""
+"""Number of horizontal and of vertical positions that are tried for a label."""
 
 _FAR = 0.25
 """A label farther from its point than this is connected to it by a line, in inches."""
@@ -67,7 +67,7 @@ class ProximityPoint:
 
 @dataclass(frozen=True, slots=True)
 class ProximityPanel:
-    """One sport's points, and the point of the truth."""
+    """One sport's points, and the point of the ball's cells (near, overlap); None if they are not known."""
 
     title: str
     under: str
@@ -77,7 +77,7 @@ class ProximityPanel:
 
 @dataclass(frozen=True)
 class ProximityChart:
-    """Near-player rate against overlap rate, on one scale for all panels."""
+    """Chart of near-player rate against overlap rate, with one panel per sport and the same scales in all panels."""
 
     panels: tuple[ProximityPanel, ...]
 
@@ -89,7 +89,7 @@ class ProximityChart:
         return tuple(panel.title for panel in self.panels)
 
     def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
-        """Draw some of the panels, alone or framed for a file."""
+        """Draw the panels at these positions; with a frame, add its title, notes and margins."""
         box = PanelBox(_SIDE, _SIDE, _LEFT, _RIGHT, 0.5, 0.45 + LINE)
         figure, axes = panels(len(places), box, frame)
         for panel_axes, place in zip(axes, places, strict=True):
@@ -98,7 +98,7 @@ class ProximityChart:
 
     @cached_property
     def _ends(self) -> tuple[Interval, Interval]:
-        """Start and end of both scales."""
+        """The start and end of the near-player scale, and those of the overlap scale."""
         near = [v for panel in self.panels for p in panel.points for v in (p.near, *(p.near_ends or ()))]
         overlap = [v for panel in self.panels for p in panel.points for v in (p.overlap, *(p.overlap_ends or ()))]
         for panel in self.panels:
@@ -185,8 +185,8 @@ class ProximityChart:
     def _placed(
         self, labels: Sequence[tuple[str, float, float]], panel: ProximityPanel
     ) -> Iterator[tuple[str, float, float, tuple[float, float]]]:
-        """Yield a position for each label, in inches. It is as near to the label's point as possible without covering
-        other marks."""
+        """Yield each label's text, position and point, in inches. The label is as near to its point as possible without
+        covering other marks."""
         taken = self._obstacles(panel)
         for name, near, overlap in labels:
             x, y = self._inches(near, overlap)
@@ -209,7 +209,7 @@ class ProximityChart:
             yield name, *spot, (x, y)
 
     def _draw_key(self, axes: Axes, panel: ProximityPanel) -> None:
-        """Draw the key of prompts and markers below the axis."""
+        """Draw the legend of prompts and their markers below the axis."""
         key = {p.prompt: p.marker for p in panel.points if p.prompt}
         x = 0.0
         for prompt, marker in key.items() if len(key) > 1 else ():
@@ -224,7 +224,7 @@ class ProximityChart:
 
 
 def _cross(point: ProximityPoint) -> Iterator[tuple[Point, Point]]:
-    """Yield the interval of each rate, as a line through the point."""
+    """Yield the ends of each rate's interval, as a line through the point."""
     if point.near_ends:
         left, right = point.near_ends
         yield (left, point.overlap), (right, point.overlap)
@@ -234,5 +234,5 @@ def _cross(point: ProximityPoint) -> Iterator[tuple[Point, Point]]:
 
 
 def _ends_of_respondents(points: Sequence[ProximityPoint]) -> list[tuple[str, float, float]]:
-    """Return a label for each respondent, at its last prompt's point."""
+    """Return one label per respondent: its name, and the rates of its last prompt."""
     return list({point.respondent: (point.respondent, point.near, point.overlap) for point in points}.values())

@@ -25,10 +25,10 @@ _WHITE, _BLACK = "#fefefe", "#000000"  # colors on the surface, whose colors do 
 
 @dataclass(frozen=True)
 class SurfaceChart:
-    """One panel: tau on x, theta on y, the objective as color, its plateau outlined.
+    """Chart with one panel: tau on x, theta on y, objective as color, with an outline around the near-largest values.
 
     Attributes:
-        surface: the surface.
+        surface: the threshold fit.
         chosen: the policy's tau and theta.
     """
 
@@ -43,7 +43,7 @@ class SurfaceChart:
         return ("all sports",)
 
     def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
-        """Draw the panel, alone or framed for a file."""
+        """Draw the panel; with a frame, add its title, notes and margins."""
         box = PanelBox(COLUMN - 1.6, COLUMN - 1.6, 0.6, 1.0, 0.5 + LINE, 0.45)
         figure, (axes,) = panels(len(places), box, frame)
         self._draw(axes, figure, box)
@@ -79,7 +79,7 @@ class SurfaceChart:
         self._draw_key(axes)
 
     def _draw_key(self, axes: Axes) -> None:
-        """Draw the key of the marks above the plot."""
+        """Draw the legend of markers and lines above the plot."""
         from matplotlib.lines import Line2D
 
         mark: dict[str, Any] = {"color": _WHITE, "markeredgecolor": _BLACK, "markeredgewidth": 0.8, "linestyle": "none"}
@@ -111,7 +111,7 @@ def _edges(values: FloatArray) -> FloatArray:
 
 
 def _outline(surface: ThresholdFit, across: FloatArray, up: FloatArray) -> LineCollection:
-    """Return the plateau's border: every edge between a cell inside and a cell outside."""
+    """Return the border of the near-largest values: every edge between a cell inside and a cell outside."""
     from matplotlib.collections import LineCollection
 
     inside = np.pad(np.array(surface.near_largest), 1)

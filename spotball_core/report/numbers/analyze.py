@@ -48,7 +48,7 @@ from spotball_core.service.parallel import THIS_PROCESS, Workers
 from spotball_core.typing import BoolArray, FloatArray
 
 RESAMPLES = 200
-"""Maximum number of resamples for the intervals of mixtures, because each one is a separate fit."""
+"""Maximum number of resamples for the intervals of mixtures, which are few because each one requires another fit."""
 
 
 def analyze(
@@ -61,21 +61,21 @@ def analyze(
     workers: Workers = THIS_PROCESS,
     tell: Callable[[str], None] = lambda _: None,
 ) -> PageReport:
-    """Compute everything that the report shows.
+    """Compute all numbers that a report's page shows.
 
     Args:
-        scoring: groups by sport, respondent and prompt; with participants if the noise ceiling is wanted. Its seed and
-            number of resamples are used for all random draws.
-        reasoning: the categories of rationales, to be part of the report.
-        rationales: some of each group's rationales for an image, to be shown with it.
-        most_images: maximum number of shown images; None for all.
-        before: an earlier run, to state what changed since; see `run_changes`.
+        scoring: groups by sport, respondent and prompt. The noise ceiling requires counts with participants. The seed
+            and number of resamples of its policy are used for all random draws.
+        reasoning: the analysis of rationales, which becomes part of the report; None for none.
+        rationales: examples of each group's rationales for each image, which are shown with the image.
+        most_images: maximum number of images in the gallery; None for all.
+        before: an earlier run, to compute what changed since then (see `run_changes`); None for none.
         workers: workers that compute the noise ceiling, the scores and the mixtures.
         tell: called with a description of the current step.
 
     Raises:
-        OptionError: if groups are not by sport, respondent and prompt, if there is nothing to score, or if the earlier
-            run cannot be compared.
+        OptionError: if the groups are not by sport, respondent and prompt, if there is nothing to score, or if
+            `run_changes` cannot compare the runs.
     """
     from spotball_core.scoring.ceiling import finish_noise_ceiling, start_noise_ceiling
 
@@ -224,7 +224,7 @@ def _sport_numbers(
 
 
 def _mean(values: Sequence[float] | FloatArray) -> float | None:
-    """Return the mean of the known values; None if there are none."""
+    """Return the mean of the finite values; None if there are none."""
     known = np.asarray(values, dtype=float)
     known = known[np.isfinite(known)]
     return float(known.mean()) if len(known) else None

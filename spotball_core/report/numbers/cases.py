@@ -70,10 +70,10 @@ class Case:
         group: the group.
         scene: the image's position among the scenes.
         distance: Wasserstein distance to the reference on this image; NaN without a reference.
-        uniform: the distance of uniform guessing on this image; NaN without a reference.
-        near: share of guesses near a player; NaN without player boxes.
-        center: share of guesses in the center window; NaN if the grid has none.
-        spread: effective number of cells that the guesses spread over.
+        uniform: Wasserstein distance of uniform guessing to the reference on this image; NaN without a reference.
+        near: share of guesses near a player; NaN if the image has no player boxes.
+        center: share of guesses in the center window; NaN if the grid has no center window.
+        spread: effective number of guessed cells, which is the exponential of the guesses' entropy.
         right: share of guesses that name a cell with the ball; NaN if the ball's cells are not known.
         mass: number of times each cell was named, shape (n_cells,).
         failures: keys of the failure modes that apply.
@@ -92,8 +92,10 @@ class Case:
 
 
 def cases(scoring: Scoring, groups: Sequence[Group]) -> list[Case]:
-    """Return every image that some groups answered, in the order of the groups; with a reference, only images that can
-    be compared with it."""
+    """Return a case for each of these groups and each image that it answered, in the order of the groups.
+
+    The reference's own answers are excluded, and images on which the distance to the reference is not defined.
+    """
     arrays = scoring.arrays
     uniform = uniform_distances(scoring)
     out = []
@@ -139,7 +141,10 @@ def cases(scoring: Scoring, groups: Sequence[Group]) -> list[Case]:
 
 
 def uniform_distances(scoring: Scoring) -> FloatArray:
-    """Return each image's distance from uniform to the reference, shape (n_scenes,); NaN if undefined."""
+    """Return the Wasserstein distance of uniform guessing to the reference on each image, shape (n_scenes,).
+
+    It is NaN for images without answers of the reference.
+    """
     arrays, unit = scoring.arrays, scoring.policy.wasserstein_unit
     mass = scoring.reference_mass(range(len(arrays.keys)))
     out = np.full(len(arrays.keys), np.nan)
@@ -152,9 +157,9 @@ def uniform_distances(scoring: Scoring) -> FloatArray:
 
 
 def uniform_sums(scoring: Scoring) -> FloatArray:
-    """Return each image's sums for the matched distance from uniform to the reference, shape (n_scenes, 7).
+    """Return the sums on each image for the matched distance of uniform guessing to the reference, shape (n_scenes, 7).
 
-    They are 0 for images without enough answers of the reference, and without a reference.
+    The sums are 0 for images without enough answers of the reference, and without a reference.
     """
     arrays, policy = scoring.arrays, scoring.policy
     mass = scoring.reference_mass(range(len(arrays.keys)))
@@ -171,7 +176,7 @@ def uniform_sums(scoring: Scoring) -> FloatArray:
 
 
 def center_window(scoring: Scoring) -> BoolArray | None:
-    """Return the center window; None for a grid without one."""
+    """Return which cells are in the center window, shape (n_cells,); None if the grid has no center window."""
     try:
         return window_mask(scoring.arrays.grids[0], scoring.policy.window)
     except OptionError:
@@ -179,5 +184,5 @@ def center_window(scoring: Scoring) -> BoolArray | None:
 
 
 def ranked(some: Sequence[Case]) -> list[Case]:
-    """Return cases by their distance to the reference, farthest first; ties keep their order."""
+    """Return the cases sorted by their distance to the reference, largest first; ties keep their order."""
     return sorted(some, key=lambda case: -case.distance)

@@ -1,4 +1,4 @@
-"""The records of a comparison of two runs, which are part of a report's record."""
+"""Records of a comparison of two runs, which are part of report.json."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from spotball_core.schema.response import Kind
 
 
 class GroupKey(Record):
-    """The name of a group."""
+    """The sport, respondent and prompt that identify a group."""
 
     sport: str | None
     respondent: str | None
@@ -19,12 +19,12 @@ class Change(GroupKey):
     """One metric of a group in two runs, on the same images.
 
     Attributes:
-        metric: its key.
+        metric: the metric's key.
         before: the value in the earlier run.
         after: the value in the later run.
         difference: after - before.
         ci95: 95% bootstrap interval of the difference over images; None without resamples.
-        p: two-sided permutation p value, from the runs' labels swapped within images.
+        p: two-sided p value of a permutation test that swaps the runs' labels within images.
         p_holm: the p value after Holm's adjustment over all changes of this metric. Groups with the same answers in
             both runs are excluded from the adjustment; their p is 1.
         real: whether the adjusted p value is at most 0.05 and the interval, if there is one, excludes 0.
@@ -43,14 +43,14 @@ class Change(GroupKey):
 
 
 class ComparedGroup(GroupKey):
-    """The answers of a group in both runs, on the compared images.
+    """The numbers of a group's responses in both runs, on the compared images.
 
     Attributes:
         n_images: number of compared images.
-        responses_before: responses to them in the earlier run, including unparsed ones.
-        responses_after: responses to them in the later run.
-        unparsed_before: unparsed responses among those of the earlier run.
-        unparsed_after: unparsed responses among those of the later run.
+        responses_before: number of responses to these images in the earlier run, including unparsed responses.
+        responses_after: number of responses to these images in the later run, including unparsed responses.
+        unparsed_before: number of unparsed responses among those of the earlier run.
+        unparsed_after: number of unparsed responses among those of the later run.
         same_answers: whether each cell of each image was named equally often in both runs.
     """
 
@@ -64,11 +64,11 @@ class ComparedGroup(GroupKey):
 
 
 class NotCompared(GroupKey):
-    """A group in both runs that, entirely or for one metric, is not compared.
+    """A group in both runs that is not compared, either at all or by one metric.
 
     Attributes:
         metric: the metric that is not compared; None if the group is not compared at all.
-        reason: the reason.
+        reason: why it is not compared.
     """
 
     metric: str | None
@@ -118,7 +118,7 @@ class RunChanges(Record):
     Attributes:
         changes: one for each group in both runs and each headline metric.
         groups: the groups that are compared.
-        not_compared: groups in both runs, or metrics of them, that are not compared.
+        not_compared: groups in both runs, or single metrics of such groups, that are not compared.
         only_before: groups in the earlier run only.
         only_after: groups in the later run only.
         n_images: number of images on which any group is compared.
@@ -127,10 +127,10 @@ class RunChanges(Record):
             a reference. Distances of both runs are to the reference of the later run.
         n_tests: for each metric, the number of changes in Holm's adjustment.
         smallest_p: for each metric, the smallest adjusted p value possible with these images and permutations.
-        permutations: number of random ways to swap the runs; if there are fewer ways, all are used.
+        permutations: number of random swaps of the runs' labels; if fewer swaps are possible, all of them are used.
         data_before: SHA-256 of the scenes and counts of the earlier run.
         parse_policies_before: the policies that replies of the earlier run were parsed under, if known.
-        warnings_before: signs that files of the earlier run were misread.
+        warnings_before: warnings that files of the earlier run may have been misread.
     """
 
     changes: tuple[Change, ...]

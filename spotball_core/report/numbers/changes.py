@@ -29,7 +29,7 @@ from spotball_core.stats.permutation import Swaps, holm
 from spotball_core.text.p_values import ALPHA
 
 _BEFORE, _AFTER = "1:", "2:"
-"""Prefixes of the respondents in the two runs, so that the counts of both can be scored together."""
+"""Prefixes that distinguish the respondents of the two runs when the counts of both are scored in one table."""
 
 _SCORED_FIELDS = {"ball_cells": "ball cells", "grid": "grid", "width": "size", "height": "size", "control": "control"}
 """The scene fields that affect a headline metric, and their names in the report."""
@@ -38,12 +38,12 @@ ImageKey = tuple[str, str]
 
 
 def run_changes(before: Scoring, after: Scoring) -> RunChanges:
-    """Compare the groups in both runs, by the headline metrics, on the same images.
+    """Compare two runs: compute how the headline metrics of the groups in both runs changed on the same images.
 
     A group is compared on the images that it is scored on in the later run, that it answered in the earlier run, and
-    whose scene is the same in both. P values come from swapping the runs' labels within images, as in `spotball
-    compare`. Holm's adjustment covers all changes of a metric, except those of groups with the same answers in both
-    runs. Intervals come from a bootstrap over images.
+    whose scene is the same in both. P values come from permutation tests that swap the runs' labels within
+    images, as in `spotball compare`. Holm's adjustment covers all changes of a metric, except those of groups with the
+    same answers in both runs. Intervals come from a bootstrap over images.
 
     Args:
         before: the earlier run. Its responses and scenes are used, but not its reference or its choice of images.
@@ -140,7 +140,7 @@ def _parts(key: _Key) -> dict[str, str | None]:
 
 
 def _images(before: Scoring, after: Scoring) -> tuple[ImageChanges, list[ImageKey]]:
-    """Return the differences in the answered images, and the images that can be compared."""
+    """Return the differences in the answered images, and the keys of the images that can be compared."""
     earlier, later = _answered(before), _answered(after)
     if after.policy.controls == "out":
         # An image that became a control, or stopped being one, is listed as a changed scene.
@@ -181,7 +181,7 @@ def _differ(earlier: Scene, other: Scene, field: str) -> bool:
 
 
 def _scored_together(before: Scoring, after: Scoring, same: Sequence[ImageKey]) -> Scoring:
-    """Score both runs' responses to some images as if each run were a different respondent."""
+    """Score both runs' responses to the given images, as if the runs had different respondents."""
     import polars as pl
 
     kept = pl.DataFrame(list(same), schema={"sport": pl.String, "image": pl.String}, orient="row")
@@ -203,7 +203,7 @@ def _scored_together(before: Scoring, after: Scoring, same: Sequence[ImageKey]) 
 
 
 def _both_groups(both: Scoring, key: _Key) -> tuple[Group, Group] | None:
-    """Return a group of the earlier and of the later run; None if either answered no comparable image."""
+    """Return the earlier and the later run's group with this key; None if either answered no comparable image."""
     sport, respondent, prompt = key
     both_groups = [
         group
@@ -254,7 +254,7 @@ def _compared_group(pair: _ComparedPair) -> ComparedGroup:
 
 
 def _changes(after: Scoring, compared: Iterable[_ComparedPair]) -> tuple[list[Change], list[NotCompared]]:
-    """Return each group's changes, not yet adjusted, and the metrics without a value."""
+    """Return the changes of all groups, with unadjusted p values, and the metrics that cannot be compared."""
     changes: list[Change] = []
     undefined: list[NotCompared] = []
     reference, bootstrap, seed = after.policy.reference, after.policy.bootstrap, after.policy.seed
@@ -297,7 +297,7 @@ def _changes(after: Scoring, compared: Iterable[_ComparedPair]) -> tuple[list[Ch
 
 
 def _why_undefined(answers: Matched, key: str) -> str:
-    """Return the reason why a metric does not have values in both runs."""
+    """Return the reason why a metric does not have comparable values in both runs."""
     if "reference" in METRICS[key].needs and answers.policy.reference is None:
         return "the reference answered none of the images"
     values = [estimator.estimate(METRICS[key]) for estimator in answers.estimators]
@@ -338,7 +338,7 @@ def _adjusted(changes: Sequence[Change], tested: Mapping[str, Sequence[int]]) ->
 
 
 def _smallest_p(tested: Mapping[str, Sequence[int]], compared: Sequence[_ComparedPair]) -> dict[str, float]:
-    """Return, for each metric, the smallest adjusted p value that the images of any group allow."""
+    """Return, for each metric, the smallest adjusted p value that a group with the most images could have."""
     most = Swaps(max(len(pair.scenes) for pair in compared), PERMUTATIONS)
     smallest = 2 / len(most) if most.exact else 1 / (1 + len(most))
     return {metric: min(1.0, smallest * len(places)) for metric, places in tested.items()}

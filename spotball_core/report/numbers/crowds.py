@@ -16,7 +16,7 @@ from spotball_core.typing import FloatArray
 
 
 def crowd(scenes: Sequence[Scene], *, bootstrap: int, seed: int) -> Crowd | None:
-    """Count the players of each image, and the share of the image that they cover.
+    """Compute the number of players in each image, and the share of the image that their boxes cover.
 
     Args:
         scenes: the scenes; those without a list of players are excluded.
@@ -24,7 +24,7 @@ def crowd(scenes: Sequence[Scene], *, bootstrap: int, seed: int) -> Crowd | None
         seed: seed of the resamples.
 
     Returns:
-        None if no image has a list of players.
+        The numbers of each image and their means; None if no image has a list of players.
     """
     known = [scene for scene in scenes if scene.players is not None]
     if not known:

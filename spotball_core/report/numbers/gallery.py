@@ -22,10 +22,10 @@ from spotball_core.scoring.groups import Group, Scoring
 from spotball_core.typing import FloatArray
 
 MOST = 240
-"""Maximum number of images in a report."""
+"""Default maximum number of images in a gallery."""
 
 LISTED = 60
-"""Maximum number of listed images per failure mode."""
+"""Maximum number of listed images per group and failure mode."""
 
 CaseKey = tuple[str, str, str | None, str | None]
 """Sport, image, respondent and prompt."""
@@ -38,7 +38,7 @@ def gallery_numbers(
     most: int | None = MOST,
     rationales: Mapping[CaseKey, Sequence[str]] | None = None,
 ) -> GalleryNumbers | None:
-    """Collect the images with the answers of some groups and of the reference, and count the groups' failures.
+    """Collect the images with the answers of the given groups and of the reference, and count the groups' failures.
 
     Args:
         scoring: the scored groups.
@@ -46,7 +46,7 @@ def gallery_numbers(
         most: maximum number of images; None for all. If there are more, half of the shown images are those on which
             respondents are farthest from the reference (without distances, those on which the ball is found least
             often), and the others are spread evenly over the rest.
-        rationales: some of each group's rationales for an image.
+        rationales: examples of each group's rationales for each image.
 
     Returns:
         The numbers; None if there is no image to show. If no group can be compared with the reference, the images show
@@ -98,12 +98,15 @@ def gallery_numbers(
 
 
 def _disagreement(some: Sequence[Case]) -> float:
-    """Return the mean distance of an image's answers to the reference's; NaN if there are no distances."""
+    """Return the mean distance of the groups' answers to the reference's on an image; NaN if there are no distances."""
     return float(np.mean([case.distance for case in some])) if some else math.nan
 
 
 def _ease(scoring: Scoring, place: int, some: Sequence[Case], mass: FloatArray | None) -> float:
-    """Return how often the ball is found in an image, by the reference or else by the groups; NaN if not known."""
+    """Return the share of guesses on an image that find the ball; NaN if the ball's cells are not known.
+
+    The guesses are those of the reference. Without them, the result is the mean over the groups.
+    """
     if not scoring.arrays.has_truth[place]:
         return math.nan
     if mass is None:

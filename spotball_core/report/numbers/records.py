@@ -1,4 +1,4 @@
-"""The record of a report: the scores, and every other number that its page shows. It is written to report.json."""
+"""Records of a report, which are written to report.json: the scores, and every other number that its page shows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MEAN_OVER_PROMPTS = (
 """Metrics with a mean over a respondent's prompts in Table 3 of the paper, and similar metrics."""
 
 HEADLINE = ("accuracy", "euclidean_error", "wasserstein_matched")
-"""Metrics that a report states first: with differences from the reference, ranks, and means over sports."""
+"""Main metrics of a report, for which it has differences from the reference, ranks, and means over sports."""
 
 
 class PairedDifference(Record):
@@ -34,7 +34,7 @@ class PairedDifference(Record):
         reference: the reference's value, on the same images.
         difference: value - reference.
         ci95: 95% bootstrap interval of the difference over images; None without resamples.
-        p: two-sided permutation p value, with labels swapped within images; None over all sports.
+        p: two-sided p value of a permutation test that swaps labels within images; None for means over all sports.
         p_holm: the p value after Holm's adjustment over all differences of this metric.
         n_images: number of images used.
     """
@@ -58,7 +58,7 @@ class Standing(Record):
     Attributes:
         sport: the sport; None for the means over all sports.
         rank: 1 for the best.
-        rank_ci95: the ranks that the data support, jointly over the groups with 95% confidence; None without resamples.
+        rank_ci95: lowest and highest rank in a simultaneous 95% interval over all groups; None without resamples.
         n_ranked: number of ranked groups.
     """
 
@@ -72,7 +72,7 @@ class Standing(Record):
 
 
 class UniformGuessing(Record):
-    """The scores of uniform guessing on a sport's images: means over images where defined, None if there are none.
+    """The scores of uniform guessing on a sport's images: means over the images with a value; None if there are none.
 
     Attributes:
         accuracy: share of the cells that hold the ball.
@@ -90,9 +90,9 @@ class CellMap(Record):
 
     Attributes:
         n: number of answers or cells.
-        n_images: number of images with at least one of them.
-        shares: the share of each cell, row by row; all 0 if there are none.
-        in_window: the share in the center window; None if the grid has none.
+        n_images: number of images with at least one answer or cell.
+        shares: each cell's share of the answers or ball cells, row by row; all 0 if there are none.
+        in_window: the share in the center window; None if the grid has no center window.
     """
 
     n: float
@@ -115,7 +115,7 @@ class GroupAnswers(Record):
 
 
 class PromptMeans(Record):
-    """Means over the prompts of a respondent, as in Table 3 of the paper; None if a prompt has no value."""
+    """A respondent's means over its prompts, as in Table 3 of the paper; None if a prompt has no value."""
 
     sport: str | None
     respondent: str | None
@@ -131,7 +131,7 @@ class ImageCrowd(Record):
 
 
 class Crowd(Record):
-    """The players of a sport's images. Means are over images, with bootstrap intervals."""
+    """The players of a sport's images: the numbers for each image, and means over images with bootstrap intervals."""
 
     images: tuple[ImageCrowd, ...]
     n_players: MetricValue
@@ -139,12 +139,12 @@ class Crowd(Record):
 
 
 class SportNumbers(Record):
-    """Numbers of a sport on the page, in addition to its groups' scores.
+    """The page's numbers for a sport, in addition to the scores of its groups.
 
     Attributes:
         n_images: number of images on which a group is scored.
-        n_with_players: number of them with player boxes.
-        uniform: the scores of uniform guessing on them.
+        n_with_players: number of these images with player boxes.
+        uniform: the scores of uniform guessing on these images.
         ball: positions of the ball.
         ball_near_player: share of the ball's cells that are near a player, mean over images with players.
         ball_on_player: share of the ball's cells that overlap with a player, mean over images with players.
@@ -162,7 +162,7 @@ class SportNumbers(Record):
 
 
 class ThresholdFit(Record):
-    """The paper's fit of the player thresholds: its objective for each pair of tau and theta.
+    """The paper's fit of the thresholds for near players: the fit's objective for each pair of tau and theta.
 
     Attributes:
         taus: thresholds tau, ascending, in shares of the image's diagonal.
@@ -198,11 +198,11 @@ class FailureMode(Record):
 
 
 class FailedImages(Record):
-    """The images on which a group fails in one way.
+    """The images to which one failure mode of a group applies.
 
     Attributes:
         n: number of images.
-        images: the images with the largest distance from the reference, farthest first.
+        images: names of the images with the largest distances from the reference, largest first.
     """
 
     n: int
@@ -210,10 +210,10 @@ class FailedImages(Record):
 
 
 class GroupFailures(Record):
-    """The images on which a group fails.
+    """The images to which a group's failure modes apply.
 
     Attributes:
-        n_images: number of images compared with the reference.
+        n_images: number of images that the group answered; with a reference, those that can be compared with it.
         failed: the images, by the key of the failure mode.
     """
 
@@ -234,7 +234,7 @@ class CaseNumbers(Record):
         n_answers: number of parsed answers.
         answers: number of times each cell was named; cells that were not named are missing.
         failures: keys of the failure modes that apply.
-        rationales: some of the group's rationales for this image, shortened; empty if none were given.
+        rationales: examples of the group's rationales for this image, shortened; empty if there are none.
     """
 
     sport: str | None
@@ -256,12 +256,13 @@ class ShownImage(Record):
     Attributes:
         n_reference: number of parsed answers of the reference.
         reference: the share of the reference's answers that name each cell.
-        reference_right: the share that name a cell with the ball; None if the ball's cells are not known, and without
-            a reference.
-        ease: `reference_right`, and without a reference the mean of the groups' shares; None if not known.
+        reference_right: the share of the reference's answers that name a cell with the ball; None if the ball's cells
+            are not known, or without a reference.
+        ease: `reference_right`, or without a reference the mean of the groups' `right`; None if not known.
         disagreement: mean distance of the groups' answers to the reference's; None without distances.
-        from_typical: distance of the disagreement from the median of the sport's images; None without distances.
-        leak: how much more often the best group finds the ball than the reference does. If it is large, check the
+        from_typical: absolute difference of the disagreement from its median over the sport's images; None without
+            distances.
+        leak: share of answers that find the ball, of the best group minus the reference. If it is large, check the
             picture for a trace of the ball. None if the ball's cells are not known.
         cases: the answers of each group.
     """
@@ -282,10 +283,10 @@ class GalleryNumbers(Record):
 
     Attributes:
         modes: the failure modes.
-        failures: the images on which each group fails.
+        failures: the images to which each group's failure modes apply.
         images: the images of each sport, those with the most disagreement first; without distances, those on which the
             ball is found least often.
-        n_images: number of images that could be shown.
+        n_images: number of images with answers, shown or not.
     """
 
     modes: tuple[FailureMode, ...]
@@ -308,7 +309,7 @@ class PageNumbers(Record):
 
     Attributes:
         n_images: number of images on which a group is scored.
-        n_responses: number of responses to them.
+        n_responses: number of responses to these images.
         grid: the grid of the maps.
         window: first and last row and column of the center window; None if the grid has none.
         sports: the sports, in the order of the groups.
@@ -319,12 +320,12 @@ class PageNumbers(Record):
         prompt_means: means for respondents with several prompts.
         mixtures: the mixture that explains each respondent.
         mixture_resamples: number of resamples for the mixtures' intervals.
-        unexplained: why other groups have no mixture.
+        unexplained: the reasons why the other groups have no mixture.
         cues: which cues the guesses follow; None if no player of the images has keypoints.
         thresholds: the threshold fit; None without players.
         gallery: the gallery; None if there is no image to show.
-        reasoning: the categories of rationales, if given.
-        changes: changes from an earlier run, if one was given.
+        reasoning: the analysis of rationales; None if none was given.
+        changes: changes from an earlier run; None if none was given.
     """
 
     n_images: int
@@ -368,14 +369,14 @@ _G = TypeVar("_G", bound=_OfKind)
 
 
 def compared(groups: Iterable[_G], reference: str | None) -> list[_G]:
-    """Select the groups that are explained and shown image by image.
+    """Select the groups to compare with the reference.
 
-    These are all groups except the reference's and baselines'. If there are no others, baselines are included.
+    These are all groups except those of the reference and of baselines. If there are none, baselines are selected.
     """
     others = [group for group in groups if group.respondent != reference]
     return [group for group in others if group.kind != "baseline"] or others
 
 
 def in_words(respondent: str, groups: Iterable[_G]) -> str:
-    """Return a respondent's name for sentences: "people" if it is the only human respondent of these groups."""
+    """Return the name to use for a respondent in sentences: "people" for the only human one of these groups."""
     return "people" if {group.respondent for group in groups if group.kind == "human"} == {respondent} else respondent

@@ -23,7 +23,7 @@ PERMUTATIONS = 10_000
 
 @dataclass(frozen=True)
 class ScoredGroup:
-    """A group with its scores and the resamples behind them, by the metric's key."""
+    """A group with its scores, and each metric's resampled values by the metric's key."""
 
     group: Group
     score: GroupScore
@@ -31,9 +31,10 @@ class ScoredGroup:
 
 
 def paired_differences(scoring: Scoring, group: Group) -> list[PairedDifference]:
-    """Compare a group with its sport's reference on the same images, by the metrics that both have.
+    """Compare a group with the reference of its sport, on the images that both answered.
 
-    P values come from swapping labels within images, as in `spotball compare`. Intervals come from a bootstrap over
+    The metrics are the headline metrics that do not themselves compare with the reference. P values come from
+    permutation tests that swap labels within images, as in `spotball compare`. Intervals come from a bootstrap over
     images.
     """
     reference = scoring.policy.reference
@@ -81,7 +82,7 @@ def _times(scoring: Scoring, n: int) -> FloatArray:
 
 
 def adjusted(paired: Sequence[PairedDifference]) -> Iterator[PairedDifference]:
-    """Add Holm's adjustment over all differences of a metric, and sort them by metric."""
+    """Yield the differences by metric, with p values after Holm's adjustment over all differences of a metric."""
     for key in HEADLINE:
         tested = [
             (difference, difference.p) for difference in paired if difference.metric == key and difference.p is not None
@@ -93,7 +94,11 @@ def adjusted(paired: Sequence[PairedDifference]) -> Iterator[PairedDifference]:
 def overall_differences(
     means: Sequence[GroupScore], mean_draws: Mapping[tuple[str, str], Mapping[str, Draws]], reference: str | None
 ) -> Iterator[PairedDifference]:
-    """Compare the means over all sports with the reference's, if both use the same number of images."""
+    """Yield the differences between respondents' means over all sports and the reference's means.
+
+    A reference with several prompts, or without means, gives none. A difference has an interval only if both means
+    use the same number of images.
+    """
     references = [score for score in means if score.respondent == reference]
     if len(references) != 1:
         return
@@ -125,10 +130,11 @@ def overall_differences(
 def overall(scored: Sequence[ScoredGroup]) -> tuple[tuple[GroupScore, ...], dict[tuple[str, str], dict[str, Draws]]]:
     """Average each respondent and prompt over sports, with equal weight for each sport.
 
-    A respondent without a value in some sport has no average. Sports are resampled independently of each other.
+    A respondent without a value in one of the sports has no average. Sports are resampled independently of each other.
 
     Returns:
-        The averages and their draws; empty for fewer than two sports.
+        The averages, and their resampled values by respondent and prompt, then by metric; both empty for fewer than two
+        sports.
     """
     sports = list(dict.fromkeys(scored_group.group.sport for scored_group in scored))
     by_name: dict[tuple[str, str], list[ScoredGroup]] = {}
@@ -176,7 +182,7 @@ def _mean(values: Sequence[float], draws: Sequence[Draws]) -> MetricValue:
 
 
 def _pooled(draws: Sequence[Draws]) -> Draws:
-    """Return the draws of a mean over sports. Each sport's draws are shifted, so that sports are independent."""
+    """Return resampled values of a mean over sports. Each sport's values are rotated, to make sports independent."""
     n = len(draws)
     resampled = np.mean([np.roll(d.resampled, i * len(d.resampled) // n) for i, d in enumerate(draws)], axis=0)
     center = float(np.mean([d.left_out.mean() for d in draws]))
@@ -191,7 +197,7 @@ def standings(
     mean_draws: Mapping[tuple[str, str], Mapping[str, Draws]],
     reference: str | None,
 ) -> tuple[Standing, ...]:
-    """Rank the respondents of each sport, and of all sports together, by each headline metric.
+    """Rank respondents by each headline metric: in each sport, and by their means over all sports.
 
     Baselines are ranked only if no other respondent is scored. Groups of a sport that are scored on different numbers
     of images are resampled independently, which makes their rank intervals wider than necessary.

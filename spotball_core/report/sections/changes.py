@@ -14,17 +14,17 @@ from spotball_core.text.numbers import interval, listed, number, plural, quantit
 from spotball_core.text.p_values import ALPHA, say_p
 
 _MOST_SENTENCES = 20
-"""Maximum number of real changes with a sentence; the table marks all of them."""
+"""Maximum number of real changes that are described in sentences; the table marks all of them."""
 
 _MOST_NAMES = 5
 """Maximum number of images that a sentence names."""
 
 _OPEN_ROWS = 24
-"""A table with more rows is folded."""
+"""Maximum number of rows of a table that the page shows unfolded."""
 
 
 def changes(view: PageView, numbers: RunChanges) -> Section:
-    """Return the section: the real changes, the differences between the runs' data, and a table of every change."""
+    """Return the section with the real changes, the differences between the runs' data, and a table of every change."""
     points = (*change_sentences(view, numbers), *_data_sentences(view, numbers))
     signature = f"{view.report.signature}|before:{numbers.data_before[:8]}|perm:{numbers.permutations}"
     tables = ([_changes_table(view, numbers)] if numbers.changes else []) + [_answers_table(numbers)]
@@ -34,7 +34,7 @@ def changes(view: PageView, numbers: RunChanges) -> Section:
 
 
 def change_sentences(view: PageView, numbers: RunChanges) -> tuple[str, ...]:
-    """Return a sentence for each real change, and one for the number of comparisons without a real change."""
+    """Return a sentence for each real change, and one with the number of changes that are not real."""
     real = [change for change in numbers.changes if change.real]
     sentences = [_sentence(view, numbers, change) for change in real[:_MOST_SENTENCES]]
     if left := len(real) - len(sentences):

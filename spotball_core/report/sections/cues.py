@@ -1,4 +1,4 @@
-"""Write the section on cues: how places, players and bodies explain the guesses, with maps on photos."""
+"""Write the section on cues: how positions in the image, players and bodies explain guesses, with maps on photos."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def cues(view: PageView, report: CueReport, folders: Sequence[Path] = ()) -> Sec
     """Return the section on which cues the guesses follow.
 
     Args:
-        view: the report's view.
-        report: the explanations.
-        folders: folders that may contain the scenes' image files.
+        view: the report with the names and looks of its groups.
+        report: the explanation of each group's guesses by cues.
+        folders: folders to search for the scenes' image files.
     """
     title = "Which cues do guesses follow?"
     groups = [group for group in report.groups if group.gain.value is not None]
@@ -91,7 +91,7 @@ def _bits_of(explanation: CueExplanation) -> str:
 
 
 def _photos(view: PageView, folders: Sequence[Path]) -> list[PagePicture]:
-    """Return maps on the photos that reveal most about the directions of heads."""
+    """Return a picture with cue maps on the photos with the most reliable head directions; empty if none has any."""
     shown = view.page.gallery.images if view.page.gallery and view.reference else ()
     revealing = sorted(shown, key=lambda image: -float(head_directions(image.scene).reliability.sum()))
     photos = tuple(

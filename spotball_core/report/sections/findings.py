@@ -17,7 +17,7 @@ ALL_SPORTS = "All sports (unweighted mean over sports)"
 
 
 def findings(view: PageView) -> Section:
-    """Return the section: the main results, and the table they come from."""
+    """Return the first section: the main results in sentences, and the table that they come from."""
     sentences = [
         *(_of_sport(view, None, view.page.overall) if view.page.overall else ()),
         *(sentence for sport in view.sports for sentence in _of_sport(view, sport, view.of_sport(sport))),
@@ -113,7 +113,7 @@ def _with_interval(score: GroupScore, key: str) -> str:
 
 
 def _chance(view: PageView, sport: str | None) -> float | None:
-    """Return the accuracy of uniform guessing in a sport, or its mean over all sports."""
+    """Return the accuracy of uniform guessing in a sport, or its mean over sports if `sport` is None."""
     values = [numbers.uniform.accuracy for name, numbers in view.by_sport.items() if sport in (None, name)]
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known and len(known) == len(values) else None

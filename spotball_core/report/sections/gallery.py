@@ -1,4 +1,4 @@
-"""Write the gallery's section: the failure modes, their numbers of images, and the cards."""
+"""Write the section with the gallery: failure modes, the numbers of images that they apply to, and cards of images."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def images(view: PageView, folders: Sequence[Path], workers: Workers = THIS_PROC
     """Return the section with each image, sorted by disagreement or difficulty (Figure 8), and the counts of failures.
 
     Args:
-        view: the report's view.
-        folders: folders that may contain the scenes' image files.
+        view: the report with the names and looks of its groups.
+        folders: folders to search for the scenes' image files.
         workers: workers that scale the images down.
     """
     title = "Image by image"
@@ -52,7 +52,7 @@ def images(view: PageView, folders: Sequence[Path], workers: Workers = THIS_PROC
 
 
 def _counts(view: PageView, numbers: GalleryNumbers) -> PageTable:
-    """Return the table of how many of each group's images each failure mode applies to."""
+    """Return the table with the number of images of each group that each failure mode applies to."""
     groups = []
     for sport in view.sports:
         rows = tuple(

@@ -1,4 +1,4 @@
-"""Write the sections on players: how close guesses are, numbers of players, and the thresholds for near players."""
+"""Write the sections on players: how close guesses are to players, how many players there are, and thresholds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KEYS = ("near_player_rate", "overlap_rate")
 
 
 def proximity(view: PageView) -> Section:
-    """Return the section on near-player rate against overlap rate, with the truth's point (Figure 5)."""
+    """Return the section on near-player rate against overlap rate, with a point for the ball's cells (Figure 5)."""
     title = "How close to players are the guesses?"
     if not view.has_players:
         return Section("players", title, missing=NO_PLAYERS)

@@ -12,7 +12,7 @@ from spotball_core.text.numbers import interval, listed, number, plural, quantit
 
 
 def words(report: ReasoningReport) -> Section:
-    """Return the section: the share of each category, its reliability, and its associations."""
+    """Return the section with the share of each category, its reliability, and its associations with outcomes."""
     what = (
         f"Each category has a set of sentences, the templates. The categories are {listed(report.categories)}. Each "
         f"rationale is embedded ({report.provenance.embedder}, {report.provenance.model}). Its category is the one "
@@ -48,7 +48,7 @@ def _offset_words(offset: Offset) -> str:
 
 
 def _points(report: ReasoningReport) -> Iterator[str]:
-    """Yield a sentence for each panel, then for the most influential template, then for contrasts that exclude 0."""
+    """Yield sentences on each panel, on the most influential template, and on contrasts whose intervals exclude 0."""
     # With two categories, the second share is the remainder.
     shown = report.categories[:1] if len(report.categories) == 2 else report.categories
     for panel in report.panels:
@@ -79,7 +79,7 @@ def _names(group: ReasoningGroup) -> tuple[TableCell, TableCell]:
 
 
 def _by_sport(report: ReasoningReport, cells: dict[int, tuple[TableCell, ...]]) -> tuple[TableRows, ...]:
-    """Return a table's rows by sport; `cells` are by the group's index."""
+    """Return a table's rows by sport; `cells` holds the row of each group, by the group's index."""
     sports = dict.fromkeys(group.sport or "" for group in report.groups)
     return tuple(
         TableRows(sport, tuple(cells[place] for place, group in enumerate(report.groups) if group.sport == sport))

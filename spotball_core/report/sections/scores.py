@@ -14,7 +14,7 @@ from spotball_core.schema.report import GroupScore
 from spotball_core.text.numbers import listed, number, quantity, span, told, unit_of, within
 
 OFF_SCALE = 2.0
-"""If the oracle's accuracy is this many times the best other value, the text states it and the chart omits it."""
+"""If the oracle's accuracy is more than this many times the best other one, the chart states it without a dot."""
 
 NO_REFERENCE = "No reference respondent was named. Name one, for example with `--reference human`."
 
@@ -22,7 +22,7 @@ UNIFORM = "uniform guessing"
 LIKE_THE_BALL = "like the ball"
 
 Chance = dict[str, float | None]
-"""By sport, the score of uniform guessing, or another value for orientation."""
+"""By sport, the score of uniform guessing, or another value to compare with."""
 
 
 def accuracy(view: PageView) -> Section:
@@ -33,7 +33,7 @@ def accuracy(view: PageView) -> Section:
 
 
 def error(view: PageView) -> Section:
-    """Return the section on how far off the guesses are."""
+    """Return the section on how far the guesses are from the ball."""
     chance = {sport: numbers.uniform.euclidean_error for sport, numbers in view.by_sport.items()}
     lead = (
         "The error is the distance between the centers of the guessed cell and the nearest cell with the ball. It is "
@@ -43,7 +43,7 @@ def error(view: PageView) -> Section:
 
 
 def alignment(view: PageView) -> Section:
-    """Return the section on the distance of guesses from the reference's (Figures 6 and 9)."""
+    """Return the section on the distance of respondents' guesses to the reference's guesses (Figures 6 and 9)."""
     title = f"How close are guesses to {view.reference_words or 'people'}?"
     if not view.reference:
         return Section("alignment", title, missing=NO_REFERENCE)
@@ -65,7 +65,7 @@ def alignment(view: PageView) -> Section:
 
 
 def no_ceiling(view: PageView) -> str:
-    """State why there is no noise ceiling."""
+    """Return the words that state why there is no noise ceiling."""
     return (
         f"the responses of {view.reference_words} name fewer than two participants. Name them in the column "
         "`participant`."
@@ -137,15 +137,15 @@ def dots_section(
     """Return a section with one metric's dot chart.
 
     Args:
-        view: the report's view.
+        view: the report with the names and looks of its groups.
         key: the metric's key.
         name: name of the section and of the chart's files.
-        title: its heading.
-        lead: what is measured.
-        chance: the score of uniform guessing, or another value for orientation.
-        best: how the text calls the best value, such as "highest".
+        title: the section's heading.
+        lead: a paragraph on what is measured; empty for none.
+        chance: by sport, the score of uniform guessing, or another value to compare with.
+        best: the word for the best value, such as "highest".
         rules: by sport, a line and band to draw instead of the reference's value.
-        chance_name: the name of `chance`.
+        chance_name: the label of `chance` in the chart.
         from_zero: whether the axis starts at zero.
     """
     metric, unit = METRICS[key], unit_of(key, view.policy)
@@ -200,7 +200,7 @@ def described(lines: Iterable[ReferenceLine]) -> list[str]:
 
 
 def _axis(key: str, view: PageView) -> str:
-    """Return the label of a metric's scale; the unit of a share is at its ticks."""
+    """Return the label of a metric's axis, without the percent sign of a share, which is at the ticks."""
     return within(head(key, view).removesuffix(" (%)"))
 
 
@@ -224,7 +224,7 @@ def _is_oracle(group: GroupScore) -> bool:
 
 
 def _reference_rule(view: PageView, sport: str, key: str) -> list[ReferenceLine]:
-    """Return the reference's value as a line to compare the others with."""
+    """Return a line at the reference's value; empty if the chart does not show this value."""
     score = view.of_reference(sport)
     value = score.metrics[key] if score else None
     drawn = {dot.respondent: dot.value for dot in _dots(view, sport, key)}
@@ -235,7 +235,7 @@ def _reference_rule(view: PageView, sport: str, key: str) -> list[ReferenceLine]
 
 
 def _finding(view: PageView, sport: str, key: str, best: str) -> str:
-    """Describe a sport's reference and extremes in words."""
+    """Describe the reference's value and the best and worst of the other values in a sport."""
     unit = unit_of(key, view.policy)
     parts = []
     score = view.of_reference(sport)

@@ -31,12 +31,12 @@ def everything(view: PageView) -> Section:
 
 
 def by_sport(view: PageView, cells: Callable[[GroupScore], tuple[TableCell, ...]]) -> tuple[TableRows, ...]:
-    """Return a table's rows by sport."""
+    """Return a table's rows by sport; `cells` returns the row of a group."""
     return tuple(TableRows(sport, tuple(map(cells, view.of_sport(sport)))) for sport in view.sports)
 
 
 def names(group: OfGroup) -> tuple[TableCell, TableCell]:
-    """Return the table cells with a group's name, without its sport."""
+    """Return the table cells with a group's respondent and prompt."""
     return TableCell(group.respondent or ""), TableCell(group.prompt or "")
 
 
@@ -48,7 +48,7 @@ def head(key: str, view: PageView) -> str:
 
 
 def cell(key: str, score: GroupScore, view: PageView, *, sd: bool = False) -> TableCell:
-    """Return the cell of a metric's value, with its interval in small type."""
+    """Return the table cell with a metric's value, and with its interval in small type."""
     value, unit = score.metrics[key], unit_of(key, view.policy)
     if value.value is None:
         return TableCell("–")
@@ -57,7 +57,7 @@ def cell(key: str, score: GroupScore, view: PageView, *, sd: bool = False) -> Ta
 
 
 def caption(title: str, view: PageView, *, sd: bool = False) -> str:
-    """Return a table's caption: its content, and an explanation of the numbers next to values."""
+    """Return a table's caption: its content, and what the standard deviations and intervals next to values are."""
     parts = [title]
     parts += ["The number after ± is the standard deviation over images"] if sd else []
     parts += ["Brackets show 95% bootstrap intervals over images"] if view.policy.bootstrap else []
@@ -65,5 +65,5 @@ def caption(title: str, view: PageView, *, sd: bool = False) -> str:
 
 
 def has_values(view: PageView, key: str) -> bool:
-    """Return whether any group has a value of a metric."""
+    """Return whether any scored group has a value of the metric."""
     return any(score.metrics[key].value is not None for score in view.scored)

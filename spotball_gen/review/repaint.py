@@ -65,8 +65,8 @@ def send_back(ledger: Ledger) -> tuple[tuple[Key, ...], int]:
 
 
 def _again(item: Item, regions: Iterable[Corners]) -> Item | None:
-    """Return the item in its state before inpainting, with the new regions added to the earlier ones; None if all regions
-    were inpainted before.
+    """Return the item in its state before inpainting, with the new regions added to the earlier ones. Return None if
+    all regions were inpainted before.
     """
     note = item.notes["inpaint"]
     earlier = note.get("regions", [])

@@ -23,37 +23,37 @@ PILOT = "pilot-"
 """Prefix of the names of pilots' folders."""
 
 _TYPES = {"INTEGER": "BIGINT", "REAL": "DOUBLE PRECISION", "BLOB": "BYTEA", "TEXT": 'TEXT COLLATE "C"'}
-"""PostgreSQL types of the columns. Texts are compared by code point, as in SQLite."""
+"""PostgreSQL type for each SQLite type. Texts are compared by code point, as in SQLite."""
 
 T = TypeVar("T")
 
 
 class Connection(Protocol):
-    """A database connection. Statements mark values by ?."""
+    """Interface of a database connection. Statements contain `?` as the placeholder of each value."""
 
     @property
     def in_transaction(self) -> bool:
         """Return whether a transaction is open."""
 
     def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> Any:
-        """Run a statement, and return its rows as a cursor."""
+        """Run a statement, and return a cursor over the resulting rows."""
 
     def executemany(self, sql: str, parameters: Iterable[Sequence[Any]], /) -> Any:
-        """Run a statement once for each row of values."""
+        """Run a statement once per sequence of values."""
 
 
 class Store(Protocol):
-    """A store: an SQLite file or a schema of PostgreSQL."""
+    """Interface of a store of tables: an SQLite file, or a schema of a PostgreSQL database."""
 
     @property
     def path(self) -> Path | str:
-        """Return the store's location, for messages."""
+        """Return the store's location, for use in messages."""
 
     def rows(self, query: str, *values: object) -> list[Any]:
         """Return the rows of a query."""
 
     def transaction(self) -> Any:
-        """Return a context manager of a `Connection`. All changes are stored, or none if the block raises."""
+        """Return a context manager that yields a `Connection`. If the block raises an error, no change is stored."""
 
 
 class DatabaseConfig(Record):
@@ -61,7 +61,8 @@ class DatabaseConfig(Record):
 
     Attributes:
         url: address such as postgresql://study@db.example.org/studies, without a password.
-        schema_name: schema of the study's tables. Platform IDs are in a second schema, with _identities appended.
+        schema_name: name of the schema with the study's tables. Platform IDs are stored in a second schema, whose name
+            ends in _identities.
     """
 
     url: Annotated[str, StringConstraints(pattern=r"^postgres(ql)?://[^\s]*$")]
@@ -74,16 +75,16 @@ class DatabaseConfig(Record):
 
     @property
     def place(self) -> str:
-        """Return the database and the schema for messages, without a password."""
+        """Return the database's address and the schema's name for messages, without a password."""
         url = re.sub(r"^([a-z]+://)[^/@]*@", r"\1", self.url).partition("?")[0]
         return f"{url}, schema {self.schema_name}"
 
 
 def database_of(folder: Path) -> DatabaseConfig | None:
-    """Return the database in the study.toml of a study's or pilot's folder, or None for SQLite.
+    """Return the PostgreSQL database of a study's or pilot's folder, as set in study.toml, or None for SQLite.
 
     Raises:
-        InputError: if the file cannot be read.
+        InputError: if study.toml cannot be read, or if its table [database] is invalid.
     """
     is_pilot = folder.name.startswith(PILOT) and not (folder / STUDY_FILE).exists()
     path = (folder.parent if is_pilot else folder) / STUDY_FILE
@@ -131,15 +132,16 @@ class PostgresConnection:
 
 
 class PostgresStore:
-    """Tables in a schema of a PostgreSQL database. A context manager that disconnects. Threads may share it.
+    """Read and write tables in a schema of a PostgreSQL database.
 
-    Only one transaction at a time writes to a schema, across all processes, as with an SQLite file.
+    Only one transaction at a time writes to a schema, across all processes, as with an SQLite file. Threads may share
+    the store. As a context manager, it disconnects at the end of the block.
 
     Args:
         config: the database.
-        schema: the tables, which are created if they are missing.
-        name: name of the schema in the database.
-        read: only read, without waiting for transactions. The tables must exist.
+        schema: definitions of the tables, which are created if they are missing.
+        name: name of the PostgreSQL schema that contains the tables.
+        read: only read, without waiting for other transactions. The tables must exist.
 
     Raises:
         StoreError: if the connection fails, if the tables are missing, or if a later version of the package made them.
@@ -174,7 +176,7 @@ class PostgresStore:
         self.close()
 
     def close(self) -> None:
-        """Disconnect."""
+        """Disconnect from the database."""
         self._connection.raw.close()
 
     def rows(self, query: str, *values: object) -> list[Any]:
@@ -203,7 +205,7 @@ class PostgresStore:
             connection.execute(f"DROP SCHEMA {self._name} CASCADE")
 
     def scrub(self) -> None:
-        """Rewrite the tables without deleted data. The database's log and backups may still contain it."""
+        """Rewrite the tables without deleted data. The database's log and backups may still contain these data."""
         with self._turn:
             for table in self._schema.tables:
                 self._alive().execute(f"VACUUM (FULL) {table}")
@@ -271,7 +273,7 @@ def _connect(config: DatabaseConfig, place: str) -> PostgresConnection:
 
 
 def _sql(name: str, table: Table) -> str:
-    """Return the statement that creates a table in PostgreSQL."""
+    """Return the SQL statement that creates a table in PostgreSQL."""
     parts = []
     for column in table.columns:
         kind, _, constraints = column.type.partition(" ")

@@ -23,7 +23,7 @@ Kind = Literal[
 ]
 
 Viewport = tuple[float, float, float]
-"""Width and height in CSS pixels, and device pixels per CSS pixel."""
+"""Size of the browser's window: width and height in CSS pixels, and the number of device pixels per CSS pixel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +31,9 @@ class StudyTrial:
     """One item, as shown to one participant.
 
     Attributes:
-        trial: its number. Trials count from 0 in the order in which they are shown; practice trials are -1, -2, ...
-        sport: sport of the image. Sport and image together identify the image.
-        check: whether it is an attention check.
+        trial: number of the trial: 0, 1, 2, ... in the order in which trials are shown; -1, -2, ... for practice.
+        sport: sport of the image. `sport` and `image` identify the image together.
+        check: whether the trial is an attention check.
         explain: whether the participant is asked to explain the answer.
         options: options of a choice, in the order in which they are shown; empty for other items.
     """
@@ -56,12 +56,12 @@ class Event:
     """One action of a participant.
 
     Attributes:
-        seq: number of the event, from 1, without gaps.
-        event: the UUID that the browser assigned.
-        trial: number of its trial, or None for a stage, a questionnaire or the quiz.
-        value: details of the action. The fields depend on the kind.
+        seq: number of the event among the participant's events, from 1, without gaps.
+        event: the UUID that the browser assigned to the event.
+        trial: number of the trial, or None for events outside trials, such as answers to a questionnaire.
+        value: details of the action. The fields depend on `kind`.
         elapsed_ms: milliseconds since the trial was shown, by the browser's clock.
-        received_at: time when the server received it, ISO 8601 in UTC.
+        received_at: time when the server received the event, ISO 8601 in UTC.
     """
 
     seq: int
@@ -75,7 +75,7 @@ class Event:
 
 
 def trials_to_json(trials: tuple[StudyTrial, ...]) -> str:
-    """Return trials as JSON, in the stored form.
+    """Return trials as JSON text, as the store contains them.
 
     Examples:
         >>> trials_to_json((StudyTrial(0, "soccer", "163"),))
@@ -89,7 +89,7 @@ def trials_to_json(trials: tuple[StudyTrial, ...]) -> str:
 
 
 def trials_from_json(text: str) -> tuple[StudyTrial, ...]:
-    """Return the trials in JSON from `trials_to_json`.
+    """Return the trials in a JSON text from `trials_to_json`.
 
     Examples:
         >>> trials = (StudyTrial(-1, "gaze", "7", options=("cup", "vase")), StudyTrial(0, "gaze", "8", check=True))

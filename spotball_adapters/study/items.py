@@ -1,7 +1,7 @@
-"""Item types of a study: an image to click on, or a choice among options, behind one small protocol.
+"""Item types of a study: an image to click on, or a choice among options. Both implement the protocol `ItemType`.
 
-A type defines what the browser may know about an item, which events are allowed and their effects, whether a check is
-passed, and the feedback of a practice item. The correct answer is sent to the browser only as feedback.
+A type defines which data of an item the browser receives, which events are allowed and their effects, when an attention
+check is passed, and the feedback on a practice item. The correct answer is sent to the browser only as feedback.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Key = tuple[str, str]
 """An image's identity: (sport, image)."""
 
 _EDGE = 0.01
-"""Tolerance in cells for a point outside the clicked cell, because browsers round at the edges."""
+"""Maximum distance, in cells, of a click's position from the clicked cell. Browsers round positions at the edges."""
 
 
 class NotAllowedError(ValueError):
@@ -30,11 +30,11 @@ class Click:
     """A click on a cell.
 
     Attributes:
-        row: row, from 1.
-        col: column, from 1.
+        row: row of the cell, from 1.
+        col: column of the cell, from 1.
         x: horizontal position as a fraction of the image's width.
         y: vertical position as a fraction of the image's height.
-        by: mouse, touch, pen or keyboard.
+        by: input device: mouse, touch, pen or keyboard.
         elapsed_ms: milliseconds since the trial was shown, by the browser's clock.
     """
 
@@ -47,13 +47,13 @@ class Click:
 
     @property
     def cell(self) -> tuple[int, int]:
-        """Return row and column."""
+        """Return the row and the column of the cell, from 1."""
         return self.row, self.col
 
 
 @dataclass(frozen=True, slots=True)
 class ItemAnswer:
-    """A participant's answer to an item: the clicks, or the index of an option as shown."""
+    """A participant's answer to an item: the clicks, or the index of the chosen option in the order shown, from 0."""
 
     clicks: tuple[Click, ...] = ()
     option: int | None = None
@@ -61,39 +61,43 @@ class ItemAnswer:
 
 @dataclass(frozen=True, slots=True)
 class TrialState:
-    """The state of a trial: the unconfirmed clicks, and the answer once it is given."""
+    """The state of a trial: the clicks that are not confirmed yet, and the answer, or None before the answer."""
 
     pending: tuple[Click, ...] = ()
     answer: ItemAnswer | None = None
 
 
 class ItemType(Protocol):
-    """A type of item. Its trials must show images that it knows."""
+    """Interface of an item type. Trials must show images that were given to the item type."""
 
     @property
     def name(self) -> str:
-        """Return the type's name for the browser."""
+        """Return the name of the item type that is sent to the browser."""
 
     def public(self, trial: StudyTrial) -> dict[str, Any]:
-        """Return the fields of an item for the browser, in addition to its number, image address and size."""
+        """Return the fields of an item that the browser receives in addition to its number, image address and size."""
 
     def step(self, trial: StudyTrial, pending: tuple[Click, ...], event: Event) -> TrialState:
-        """Return the state after an event on the current trial. Raise NotAllowedError if the event is not allowed."""
+        """Return the state of the current trial after an event. Raise NotAllowedError if the event is not allowed.
+
+        `pending` are the clicks that are not confirmed yet.
+        """
 
     def passes(self, trial: StudyTrial, answer: ItemAnswer) -> bool:
-        """Return whether an answer is fully correct, as an attention check requires."""
+        """Return whether an answer is fully correct and thus passes an attention check."""
 
     def feedback(self, trial: StudyTrial, answer: ItemAnswer) -> dict[str, Any]:
-        """Return the feedback on an answered practice item."""
+        """Return the feedback on an answered practice item as JSON values."""
 
 
 class Clicks:
-    """An image with a grid. The participant clicks a fixed number of cells, then confirms. A cell may be clicked
-    repeatedly.
+    """The item type of an image with a grid, in which the participant clicks a fixed number of cells, then confirms.
+
+    A cell may be clicked repeatedly.
 
     Args:
-        scenes: scenes by identity.
-        per_image: clicks per answer.
+        scenes: scenes by (sport, image).
+        per_image: number of clicks per answer.
     """
 
     name = "clicks"
@@ -151,12 +155,12 @@ class Clicks:
 
 
 class ObjectChoice:
-    """A photo with a question. The participant answers by choosing one of its objects.
+    """The item type of a photo with a question, which the participant answers by choosing an object in the photo.
 
     Each participant sees the objects in a different random order.
 
     Args:
-        stimuli: stimuli by identity.
+        stimuli: stimuli by (sport, image).
         question: the question about each photo.
         feedback: whether practice items show the correct object.
     """

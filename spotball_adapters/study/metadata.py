@@ -1,7 +1,7 @@
 """Remove metadata from images before they are sent: EXIF, comments, and data after the image in its file.
 
 A thumbnail in EXIF may show the ball that was removed from the image, and comments may mention it. Pixels and color
-profiles are unchanged. The EXIF orientation is written anew.
+profiles are unchanged. The EXIF orientation is kept.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import zlib
 from collections.abc import Iterator
 
 _JPEG_KEPT = {0xE0, 0xE2, 0xEE}
-"""JPEG application segments that affect how pixels are shown: JFIF, the color profile, Adobe's color transform."""
+"""JPEG application segments that are kept, because they affect colors: JFIF, the color profile, Adobe's color
+transform."""
 
 _PNG_REMOVED = {b"eXIf", b"tEXt", b"zTXt", b"iTXt", b"tIME"}
 _PNG_START = b"\x89PNG\r\n\x1a\n"
@@ -26,7 +27,7 @@ def without_metadata(data: bytes, media_type: str, orientation: int = 1) -> byte
         orientation: the EXIF orientation to keep, from 1 (upright) to 8.
 
     Raises:
-        ValueError: if the file is cut off or has another type.
+        ValueError: if the file is truncated or damaged, or if it does not have the type `media_type`.
     """
     try:
         if media_type == "image/jpeg":
@@ -39,7 +40,7 @@ def without_metadata(data: bytes, media_type: str, orientation: int = 1) -> byte
 
 
 def _exif(orientation: int) -> bytes:
-    """Return a TIFF header with one entry, the orientation, in little-endian order."""
+    """Return EXIF data in little-endian order that contain only the orientation."""
     entry = struct.pack("<HHIHH", 0x0112, 3, 1, orientation, 0)
     return b"II*\0" + struct.pack("<IH", 8, 1) + entry + struct.pack("<I", 0)
 
@@ -73,7 +74,7 @@ def _jpeg(data: bytes, orientation: int) -> Iterator[bytes]:
 
 
 def _end_of_scan(data: bytes, at: int) -> int:
-    """Return the offset of the marker after a scan's compressed pixels."""
+    """Return the offset of the first JPEG marker after a scan's compressed pixels, which begin at offset `at`."""
     while True:
         at = data.index(b"\xff", at)
         if data[at + 1] != 0 and not 0xD0 <= data[at + 1] <= 0xD7:

@@ -18,14 +18,14 @@ from spotball_adapters.study.surveys import NO_SURVEYS, Questionnaire, Surveys, 
 Stage = Literal["consent", "before", "instructions", "quiz", "screened", "practice", "trials", "after", "finished"]
 
 STAGES: tuple[Stage, ...] = get_args(Stage)
-"""The stages in order. `before` and `after` are questionnaires. `screened` ends the participation after a failed quiz.
-"""
+"""The stages of a participation, in their order. `before` and `after` are the questionnaires before the instructions
+and after the images. `screened` ends the participation after a failed quiz."""
 
 ENDS: tuple[Stage, ...] = ("screened", "finished")
-"""Stages in which a participant cannot do anything more."""
+"""Final stages, in which a participant cannot do anything more."""
 
 MOUSE_PATHS = 5
-"""Maximum number of stored mouse paths per trial. There is one path per display of the trial."""
+"""Maximum number of stored mouse paths per trial. Each time the trial is shown, one path is recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +35,14 @@ class AnsweredTrial:
     Attributes:
         trial: the trial.
         answer: the answer.
-        response_ms: how long the trial was on the screen before the answer. Time between closing and reopening the page
-            is excluded.
+        response_ms: milliseconds that the trial was on the screen before the answer. The time between closing and
+            reopening the page is excluded.
         shown_at: time when the server was first notified that the trial was shown, ISO 8601 in UTC.
-        answered_at: time when the server received the answer.
-        viewport: the browser's window at the answer.
-        explanation: the participant's text, or None if none was requested or given yet.
-        explanation_ms: how long the trial was on the screen before the explanation.
-        explained_at: time when the server received the explanation.
+        answered_at: time when the server received the answer, ISO 8601 in UTC.
+        viewport: size of the browser's window at the time of the answer.
+        explanation: the participant's text, or None if no explanation was requested or given yet.
+        explanation_ms: milliseconds that the trial was on the screen before the explanation.
+        explained_at: time when the server received the explanation, ISO 8601 in UTC.
     """
 
     trial: StudyTrial
@@ -57,7 +57,7 @@ class AnsweredTrial:
 
     @property
     def complete(self) -> bool:
-        """Return whether the trial is finished."""
+        """Return whether the trial is finished: answered and, if requested, explained."""
         return self.explanation is not None or not self.trial.explain
 
 
@@ -77,8 +77,8 @@ class ParticipantProgress:
         seq: number of the last event.
         answered: answered trials by number, including practice, in the order of the answers.
         pending: unconfirmed clicks on the current trial.
-        over: time at which each stage ended, ISO 8601 in UTC.
-        ended_at: time at which the participation ended (finished or screened out), or None before.
+        over: times at which stages ended, by stage, ISO 8601 in UTC.
+        ended_at: time at which the participation ended (finished or screened out), or None if it has not ended.
         survey: answers to questionnaires, by question name.
         quiz: attempts at the comprehension quiz.
     """
@@ -105,7 +105,7 @@ class ParticipantProgress:
 
     @property
     def current(self) -> StudyTrial | None:
-        """Return the current trial, which may be answered but not yet explained, or None."""
+        """Return the current trial, which may be answered but not explained yet; None outside practice and images."""
         if self.stage == "practice":
             return next((trial for trial in self._practice if trial.trial not in self.answered), None)
         if self.stage == "trials":
@@ -114,12 +114,12 @@ class ParticipantProgress:
 
     @property
     def answers(self) -> tuple[AnsweredTrial, ...]:
-        """Return the answered trials in the order in which they were shown, without practice."""
+        """Return the answered trials except practice, in the order in which they were shown."""
         return tuple(answer for number, answer in self.answered.items() if number >= 0)
 
     @property
     def questionnaire(self) -> Questionnaire | None:
-        """Return the current questionnaire, or None."""
+        """Return the questionnaire that the participant must fill in now, or None if there is none."""
         return next(
             (
                 questionnaire
@@ -131,15 +131,16 @@ class ParticipantProgress:
 
     @property
     def attempts_left(self) -> int | None:
-        """Return the number of remaining attempts at the quiz, or None without a quiz."""
+        """Return the number of remaining attempts at the quiz, or None if the study has no quiz."""
         quiz = self._surveys.quiz
         return None if quiz is None else quiz.attempts - len(self.quiz) % quiz.attempts
 
     def take(self, event: Event) -> None:
-        """Apply one event. Nothing changes if the event is not allowed.
+        """Apply one event. If the event is not allowed, nothing changes.
 
         Raises:
-            NotAllowedError: if the event is not the next one, or if the rules do not allow it in the current state.
+            NotAllowedError: if the event does not have the next number, or if the study's rules do not allow the event
+                in the current state.
         """
         if event.seq != self.seq + 1:
             raise NotAllowedError(f"found event {event.seq}, expected event {self.seq + 1}")
@@ -165,7 +166,7 @@ class ParticipantProgress:
         self._go_on(event)
 
     def _go_on(self, event: Event) -> None:
-        """Enter the next stage that has content."""
+        """Enter the next stage that has content, for example at least one questionnaire."""
         self.over[self.stage] = event.received_at
         quiz = self._surveys.quiz
         has_content: dict[Stage, bool] = {
@@ -260,10 +261,11 @@ class ParticipantProgress:
 def replay(
     trials: Sequence[StudyTrial], events: Iterable[Event], item_type: ItemType, surveys: Surveys = NO_SURVEYS
 ) -> ParticipantProgress:
-    """Return the progress after the events, in order.
+    """Return a participant's progress after these events, which are in the order of their numbers.
 
     Raises:
-        NotAllowedError: if the rules do not allow an event. This cannot happen for stored events of an unchanged study.
+        NotAllowedError: if the study's rules do not allow an event. Stored events of an unchanged study are always
+            allowed.
     """
     progress = ParticipantProgress(trials, item_type, surveys)
     for event in events:

@@ -14,16 +14,16 @@ from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 from spotball_core.schema.record import Record
 
 Answer = str | float | Sequence[str]
-"""The value of an option, a number, a text, or the values of several options."""
+"""An answer: the value of the chosen option, a number, a text, or the values of several chosen options."""
 
 Answers = Mapping[str, Answer]
-"""Answers by question name. A question without an answer is missing."""
+"""Answers by question name. Questions without an answer have no entry."""
 
 MAX_TEXT = 2000
-"""Maximum characters of a text."""
+"""Maximum number of characters of a text answer."""
 
 SEPARATOR = " | "
-"""Separator between the values of several options in an export."""
+"""Separator between the values of several chosen options in an exported table cell."""
 
 _Sentence = Annotated[str, StringConstraints(min_length=1, max_length=2000, strip_whitespace=True)]
 Wording = _Sentence | Annotated[dict[str, _Sentence], Field(min_length=1)]
@@ -36,7 +36,7 @@ Value = Annotated[
 
 
 def worded(wording: str | Mapping[str, str], language: str) -> str:
-    """Return a text in the given language.
+    """Return a text in the given language, or in the base language of a code such as de-AT.
 
     Raises:
         ValueError: if the text is missing in this language.
@@ -54,19 +54,19 @@ def worded(wording: str | Mapping[str, str], language: str) -> str:
 
 
 def as_list(value: Any) -> Any:
-    """Return a single value as a list."""
+    """Return a list with the value if it is a text or a number; return any other value unchanged."""
     return [value] if isinstance(value, str | int | float) else value
 
 
 class ShowIf(Record):
-    """Show a question only if an earlier question has a certain answer.
+    """A condition on the answer to an earlier question, without which a question is not shown.
 
     Attributes:
         question: name of the earlier question.
-        equals: values of options, one of which must be chosen.
+        equals: values of options, at least one of which must be chosen.
         differs: values of options, none of which may be chosen.
-        at_least: the smallest number.
-        at_most: the largest number.
+        at_least: minimum of an answer that is a number.
+        at_most: maximum of an answer that is a number.
     """
 
     question: QuestionName
@@ -82,7 +82,7 @@ class ShowIf(Record):
         return self
 
     def holds(self, answers: Answers) -> bool:
-        """Return whether the earlier answer exists and meets the condition."""
+        """Return whether the earlier question has an answer that meets the condition."""
         answer = answers.get(self.question)
         if answer is None:
             return False
@@ -95,7 +95,7 @@ class ShowIf(Record):
 
 
 class Option(Record):
-    """An option: the stored value, and the text that participants read (by default the value)."""
+    """An option of a question: the stored value, and the text that participants read (default: the value)."""
 
     value: Value
     text: Wording | None = None
@@ -109,7 +109,7 @@ Options = Annotated[tuple[Annotated[Option, BeforeValidator(_option)], ...], Fie
 
 
 class _Question(Record):
-    """Fields of all question types."""
+    """Fields and methods that all question types have."""
 
     name: QuestionName
     text: Wording
@@ -117,12 +117,12 @@ class _Question(Record):
     show_if: ShowIf | None = None
 
     def words(self) -> Iterator[str | dict[str, str]]:
-        """Yield every text of the question."""
+        """Yield every text of the question that participants read."""
         yield self.text
 
     @abstractmethod
     def check(self, answer: Answer) -> None:
-        """Check an answer. Raise ValueError with the expected values if it is invalid."""
+        """Check an answer. If it is invalid, raise a ValueError that describes the expected answer."""
 
     def public(self, language: str) -> dict[str, Any]:
         """Return the question as JSON values for the page."""
@@ -159,7 +159,7 @@ class _WithOptions(_Question):
 
 
 class SingleChoice(_WithOptions):
-    """A choice of one option."""
+    """A question that is answered by choosing one option."""
 
     type: Literal["choice"] = "choice"
 
@@ -170,7 +170,7 @@ class SingleChoice(_WithOptions):
 
 
 class MultipleChoice(_WithOptions):
-    """A choice of any number of options; at least one if an answer is required."""
+    """A question that is answered by choosing any number of options; at least one if an answer is required."""
 
     type: Literal["choices"] = "choices"
 
@@ -183,7 +183,7 @@ class MultipleChoice(_WithOptions):
 
 
 class Scale(_Question):
-    """A whole number between two labeled ends."""
+    """A question that is answered by choosing a whole number on a scale with labeled ends."""
 
     type: Literal["scale"] = "scale"
     min: Annotated[int, Field(ge=-100, le=100)] = 1
@@ -213,7 +213,7 @@ class Scale(_Question):
 
 
 class Number(_Question):
-    """A typed number."""
+    """A question that is answered by typing a number."""
 
     type: Literal["number"] = "number"
     min: float | None = None
@@ -243,7 +243,7 @@ class Number(_Question):
 
 
 class ShortText(_Question):
-    """A typed text."""
+    """A question that is answered by typing a text."""
 
     type: Literal["text"] = "text"
     max_length: Annotated[int, Field(ge=1, le=MAX_TEXT)] = 200

@@ -1,8 +1,8 @@
 """The store of a study: participants and events in STUDY/study.sqlite, platform IDs separately in identities.sqlite.
 
-Events are never changed. They are stored once their transaction is committed, which survives a kill and a power
-failure. Only one process at a time can hold a study; others may read it. If study.toml names a PostgreSQL database, two
-schemas replace the files, and several processes may serve the study.
+Events are never changed. Committed events survive a kill of the process and a power failure. Only one process at a time
+can write to a study; other processes may read it. If study.toml names a PostgreSQL database, two schemas replace the
+files, and several processes may serve the study.
 """
 
 from __future__ import annotations
@@ -23,18 +23,19 @@ from spotball_core.service.folder_lock import locked
 from spotball_core.service.sqlite_store import SqliteStore
 
 _PART = "part "
-"""Prefix of the keys under which parts of study.toml are stored."""
+"""Prefix of the keys under which the fixed parts of a study are stored; see `StudyStore.claim`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Participant:
-    """A participant. Times are ISO 8601 in UTC.
+    """A participant's row in the store. Times are ISO 8601 in UTC.
 
     Attributes:
+        id: number of the participant within the store.
         participant: a random label, used in exports.
-        seed: seed of their trials' order.
-        seen_at: time of their last event.
-        version: version of this package when they began.
+        seed: seed of the order of the participant's trials.
+        seen_at: time of the participant's last event.
+        version: version of this package when the participant began.
     """
 
     id: int
@@ -50,7 +51,7 @@ class Participant:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A platform's IDs of a participant."""
+    """The IDs that a platform such as Prolific assigned to a participant, to the study and to the session."""
 
     participant: str
     platform: str
@@ -76,7 +77,7 @@ class StudyReader:
 
     @property
     def path(self) -> Path | str:
-        """Return the location of the stored events."""
+        """Return the location of the stored events: a file, or a database and schema."""
         return self.study.path
 
     def participants(self) -> list[Participant]:
@@ -84,7 +85,7 @@ class StudyReader:
         return [_participant(row) for row in self.study.rows(f"{_PARTICIPANT} ORDER BY id")]
 
     def id_of(self, token_hash: bytes) -> int | None:
-        """Return the id of the participant with this token, or None if it is unknown."""
+        """Return the id of the participant whose token has this hash, or None if there is none."""
         rows = self.study.rows("SELECT id FROM participants WHERE token_hash = ?", token_hash)
         return next((identity for (identity,) in rows), None)
 
@@ -95,7 +96,7 @@ class StudyReader:
         return participant
 
     def by_label(self, participant: str) -> Participant | None:
-        """Return the participant with this label, or None."""
+        """Return the participant with this label, or None if the label is unknown."""
         return self._one("participant", participant)
 
     def _one(self, column: str, value: object) -> Participant | None:
@@ -103,11 +104,11 @@ class StudyReader:
         return next((_participant(row) for row in rows), None)
 
     def seen(self) -> dict[int, str]:
-        """Return the time of each participant's last event by id, in the order in which they began."""
+        """Return the time of each participant's last event by id, in the order in which participants began."""
         return dict(self.study.rows("SELECT id, seen_at FROM participants ORDER BY id"))
 
     def events(self, participant_id: int, *, after: int = 0) -> list[Event]:
-        """Return a participant's events after the event number `after`, in order."""
+        """Return a participant's events with numbers above `after`, in the order of their numbers."""
         rows = self.study.rows(f"{_EVENT} WHERE participant_id = ? AND seq > ? ORDER BY seq", participant_id, after)
         return [_event(row) for row in rows]
 
@@ -117,16 +118,16 @@ class StudyReader:
         return int(seq)
 
     def identities(self) -> list[Identity]:
-        """Return the platforms' IDs of participants."""
+        """Return the platform IDs of all participants who have them."""
         rows = self.identities_file.rows("SELECT participant, platform, person, study, session FROM identities")
         return [Identity(*row) for row in rows]
 
     def meta(self) -> dict[str, str]:
-        """Return the stored properties of the study."""
+        """Return the stored properties of the study by name, such as its secret key and its fixed parts."""
         return dict(self.study.rows("SELECT key, value FROM meta"))
 
     def changed(self, parts: Mapping[str, Any]) -> list[str]:
-        """Return the parts of a study that have changed since the first participant began; see `StudyStore.claim`."""
+        """Return the names of fixed parts that changed after the first participant began; see `StudyStore.claim`."""
         if not self.study.rows("SELECT EXISTS (SELECT * FROM participants)")[0][0]:
             return []
         new, old = _as_meta(parts), {key: value for key, value in self.meta().items() if key.startswith(_PART)}
@@ -134,12 +135,14 @@ class StudyReader:
 
 
 class StudyStore(StudyReader):
-    """A study's store, locked by this process. A context manager that releases it.
+    """Read and write a study's store, and lock it for this process.
+
+    As a context manager, it releases the lock at the end of the block. Stores in PostgreSQL are not locked.
 
     Raises:
-        OptionError: if the folder is not a study's, or if another process uses it.
-        StoreError: if a file cannot be opened, if a database cannot be reached, or if a later version wrote one of
-            them.
+        OptionError: if the folder does not exist, or if another process holds the lock.
+        StoreError: if a file cannot be opened, if the database cannot be reached, or if a later version of the package
+            wrote the data.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -166,13 +169,14 @@ class StudyStore(StudyReader):
         self._opened.close()
 
     def claim(self, parts: Mapping[str, Any]) -> None:
-        """Store the fixed parts of the study. After the first participant began, check that they are unchanged.
+        """Store the fixed parts of the study. Once the first participant has begun, check that they are unchanged.
 
         Args:
-            parts: by name, the parts that may not change after the first participant began, as JSON values.
+            parts: the parts that may not change after the first participant began, as JSON values by name; see
+                `StudyDesign.parts`.
 
         Raises:
-            OptionError: if parts were changed. The message names them.
+            OptionError: if parts have changed. The message names the changed parts.
         """
         if changed := self.changed(parts):
             raise OptionError(
@@ -184,13 +188,13 @@ class StudyStore(StudyReader):
             connection.executemany("INSERT INTO meta VALUES (?, ?)", _as_meta(parts).items())
 
     def drop(self) -> None:
-        """Delete the study's data from a database. Files are left to the caller."""
+        """Delete the study's data from its PostgreSQL database. The caller must delete SQLite files."""
         for store in (self.identities_file, self.study):
             if isinstance(store, PostgresStore):
                 store.drop()
 
     def secret(self) -> bytes:
-        """Return the study's secret key, from which image addresses are derived. It is generated once."""
+        """Return the study's secret key, from which image addresses are derived. The first call generates the key."""
         with self.study.transaction() as connection:
             new = secrets.token_hex(32)
             connection.execute("INSERT INTO meta VALUES ('secret', ?) ON CONFLICT DO NOTHING", (new,))
@@ -199,11 +203,12 @@ class StudyStore(StudyReader):
 
 @contextmanager
 def reading(folder: Path) -> Iterator[StudyReader]:
-    """Yield a study's store for reading, also while a server uses it.
+    """Yield read access to a study's store. A server may use the store at the same time.
 
     Raises:
         OptionError: if nothing is stored yet.
-        StoreError: if a file cannot be opened, or if a later version wrote it.
+        StoreError: if a file cannot be opened, if the database cannot be reached, or if a later version of the package
+            wrote the data.
     """
     with ExitStack() as stack:
         if (database := database_of(folder)) is not None:
@@ -232,7 +237,9 @@ def has_data(folder: Path) -> bool:
 
 
 def insert_identity(connection: Connection, identity: Identity) -> None:
-    """Store a platform's IDs of a participant, and replace earlier ones, within the caller's transaction."""
+    """Store a participant's platform IDs within the caller's transaction, and delete earlier rows of the participant or
+    of the same person on the platform.
+    """
     connection.execute(
         "DELETE FROM identities WHERE participant = ? OR (platform = ? AND person = ?)",
         (identity.participant, identity.platform, identity.person),
@@ -244,7 +251,7 @@ def insert_identity(connection: Connection, identity: Identity) -> None:
 
 
 def insert_participant(connection: Connection, participant: Participant, token_hash: bytes) -> int:
-    """Store a new participant within the caller's transaction, and return the assigned id."""
+    """Store a new participant within the caller's transaction, and return the id that the store assigned."""
     row = (
         participant.participant,
         token_hash,
@@ -265,7 +272,7 @@ def insert_participant(connection: Connection, participant: Participant, token_h
 
 
 def insert_events(connection: Connection, participant_id: int, events: Iterable[Event]) -> None:
-    """Store events, within the caller's transaction."""
+    """Store a participant's events within the caller's transaction."""
     rows = [
         (
             participant_id,

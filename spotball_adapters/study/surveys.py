@@ -1,4 +1,4 @@
-"""Questionnaires and the comprehension quiz: pages of questions, and checks of their definitions."""
+"""Define questionnaires and the comprehension quiz, and check their definitions and participants' answers."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Questionnaire(Record):
     """A page of questions, before the instructions or after the images.
 
     Attributes:
-        name: its name in stored events.
-        when: before the instructions, or after the images.
-        text: text above the questions.
+        name: name of the questionnaire in stored events.
+        when: `before` the instructions or `after` the images.
+        text: text above the questions, or None.
     """
 
     name: QuestionName
@@ -54,13 +54,13 @@ class Questionnaire(Record):
 
 
 class QuizChoice(SingleChoice):
-    """A question with one correct option."""
+    """A quiz question with one correct option."""
 
     right: Value
 
 
 class QuizChoices(MultipleChoice):
-    """A question with several correct options. All of them and no other must be chosen."""
+    """A quiz question with one or more correct options. An answer is correct if it contains exactly these options."""
 
     right: Annotated[tuple[Value, ...], BeforeValidator(as_list), Field(min_length=1)]
 
@@ -73,8 +73,9 @@ class Quiz(Record):
 
     Attributes:
         attempts: number of attempts.
-        failure: the step after the last attempt: the instructions and new attempts, or the end of the participation.
-        text: text above the questions.
+        failure: what follows the last attempt if it fails: the instructions and new attempts (`instructions`), or the
+            end of the participation (`screened-out`).
+        text: text above the questions, or None.
     """
 
     attempts: Annotated[PositiveInt, Field(le=20)] = 2
@@ -95,7 +96,7 @@ class Quiz(Record):
         return self
 
     def wrong(self, answers: Answers) -> list[str]:
-        """Return the names of the questions with wrong answers."""
+        """Return the names of the questions whose answers are wrong or missing."""
         return [
             question.name
             for question in self.questions
@@ -118,13 +119,13 @@ class Quiz(Record):
 
 @dataclass(frozen=True, slots=True)
 class Surveys:
-    """All questionnaires and the quiz of a study."""
+    """All questionnaires of a study, and its quiz, or None if it has no quiz."""
 
     questionnaires: tuple[Questionnaire, ...] = ()
     quiz: Quiz | None = None
 
     def at(self, when: str) -> tuple[Questionnaire, ...]:
-        """Return the questionnaires before the instructions, or after the images."""
+        """Return the questionnaires that are shown `before` the instructions or `after` the images."""
         return tuple(questionnaire for questionnaire in self.questionnaires if questionnaire.when == when)
 
 
@@ -136,8 +137,8 @@ def check_answers(questions: Sequence[Question], answers: Answers, earlier: Answ
 
     Args:
         questions: questions of the page.
-        answers: answers to them.
-        earlier: answers to earlier pages.
+        answers: answers to these questions, by question name.
+        earlier: answers to earlier pages, by question name.
 
     Raises:
         ValueError: if an answer is missing or invalid, or if its question is not shown. The message names the question.
@@ -161,7 +162,7 @@ def check_answers(questions: Sequence[Question], answers: Answers, earlier: Answ
 
 
 def faults(surveys: Surveys, language: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the problems of a study's questions: field, value found, value expected."""
+    """Yield each problem in the definitions of a study's questions as (field, value found, value expected)."""
     pages: list[tuple[str, Questionnaire | Quiz]] = [
         (f"questionnaires.{number}", questionnaire)
         for number, questionnaire in enumerate(surveys.questionnaires, start=1)

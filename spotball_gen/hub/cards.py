@@ -29,9 +29,9 @@ def dataset_card(
     Args:
         rows: the scenes.
         repo: the repository, such as me/my-balls.
-        license: the Hub's identifier of the license, or None for those of the sources.
-        responses: the files of responses.
-        signature: signature of the responses' scores without intervals, or None without responses.
+        license: the Hub's identifier of the license, or None if the licenses of the sources apply.
+        responses: names of the files with responses.
+        signature: signature of the responses' scores (without intervals), or None if there are no responses.
     """
     parts = [part for part in PARTS if any(row.part == part for row in rows)]
     paths = [{"split": part, "path": f"data/{part}-*.parquet"} for part in parts]
@@ -61,7 +61,7 @@ def dataset_card(
 
 
 def results_card(board: Leaderboard, keys: tuple[str, ...], repo: str, *, license: str | None, url: str) -> str:
-    """Return the README of results, whose metadata has a `model-index`.
+    """Return the README of a repository with score reports. Its metadata contains the scores as a `model-index`.
 
     Args:
         board: the ranked scores.

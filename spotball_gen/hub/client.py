@@ -1,6 +1,6 @@
 """Client of the Hugging Face Hub for `push` and `pull`.
 
-The token is read only from $HF_TOKEN, never from a stored login. The address is read from $HF_ENDPOINT.
+The token is read only from $HF_TOKEN, never from a stored login. The Hub's URL is read from $HF_ENDPOINT, if set.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _TYPE: Final = "dataset"
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file in a repository.
+    """The size and checksums of a file in a repository, as the Hub lists them.
 
     Attributes:
         size: size in bytes.
-        blob: git's SHA-1 of the file, or of its LFS pointer for a large file.
-        sha256: SHA-256 of a file in LFS, or None for other files.
+        blob: Git's SHA-1 of the file, or of its pointer if the file is in Git LFS (large file storage).
+        sha256: SHA-256 of the file if it is in Git LFS, otherwise None.
     """
 
     size: int
@@ -39,7 +39,7 @@ class RemoteFile:
     sha256: str | None
 
     def is_same(self, path: Path) -> bool:
-        """Return whether a local file has the same content."""
+        """Return whether a local file has the same content as this file."""
         if path.stat().st_size != self.size:
             return False
         if self.sha256 is not None:
@@ -49,12 +49,12 @@ class RemoteFile:
 
 
 def endpoint() -> str:
-    """Return the address of the Hub."""
+    """Return the URL of the Hub, from $HF_ENDPOINT if it is set."""
     return (os.environ.get(ENDPOINT) or _PUBLIC).rstrip("/")
 
 
 def repository_url(repo: str) -> str:
-    """Return the address of a repository's page."""
+    """Return the URL of a repository's page."""
     return f"{endpoint()}/datasets/{repo}"
 
 
@@ -62,7 +62,7 @@ class Hub:
     """Client for dataset repositories on the Hub.
 
     Args:
-        what: name of the command, for errors.
+        what: name of the command, used in error messages.
 
     Raises:
         MissingExtraError: if huggingface-hub is not installed.
@@ -90,7 +90,7 @@ class Hub:
         """Create a repository unless it exists.
 
         Raises:
-            OptionError: if the token is missing, or if the name is invalid.
+            OptionError: if the token is missing, or if the repository's name is invalid.
             SpotballError: if the Hub rejects the request or cannot be reached.
         """
         if self._token is None:
@@ -102,7 +102,9 @@ class Hub:
             self._api.create_repo(repo, repo_type=_TYPE, private=private, exist_ok=True)
 
     def files(self, repo: str, revision: str | None = None) -> tuple[str, dict[str, RemoteFile]]:
-        """Return the newest commit of a branch, tag or commit, and its files.
+        """Return the ID of a revision's commit, and the files in this commit by path.
+
+        A revision is a branch, a tag or a commit; None is the main branch.
 
         Raises:
             SpotballError: if the repository or revision does not exist, or if the Hub cannot be reached.
@@ -118,12 +120,12 @@ class Hub:
         return commit, files
 
     def commit(self, repo: str, files: Mapping[str, Path], deleted: Sequence[str], message: str) -> str:
-        """Upload files and delete others in one commit. Return the commit.
+        """Upload `files` and delete the files named in `deleted`, in one commit. Return the commit's ID.
 
         Files that are complete on the Hub, for example from an interrupted upload, are not sent again.
 
         Raises:
-            SpotballError: if the Hub rejects the request or cannot be reached. No commit is made then.
+            SpotballError: if the Hub rejects the request or cannot be reached. In this case, no commit is made.
         """
         additions = [
             self._library.CommitOperationAdd(path_in_repo=name, path_or_fileobj=str(place))
@@ -135,10 +137,11 @@ class Hub:
         return str(info.oid)
 
     def download(self, repo: str, name: str, commit: str, file: RemoteFile, folder: Path) -> Path:
-        """Download a file into a folder, under its name in the repository. Return its path.
+        """Download a file into a folder, under its name in the repository. Return the path of the downloaded file.
 
         Raises:
-            SpotballError: if the file differs from the repository's listing, or if the Hub cannot be reached.
+            SpotballError: if the downloaded file does not have the size or checksum that the Hub lists, or if the Hub
+                cannot be reached.
         """
         with self._calls(f"downloading {name}"):
             path = Path(self._api.hf_hub_download(repo, name, repo_type=_TYPE, revision=commit, local_dir=str(folder)))
@@ -154,7 +157,7 @@ class Hub:
 
     @contextmanager
     def _calls(self, what: str) -> Iterator[None]:
-        """Convert the exceptions of the library and of its HTTP client to SpotballError."""
+        """Convert exceptions of huggingface-hub and of its HTTP client to SpotballError."""
         try:
             yield
         except self._invalid_name as error:
@@ -172,7 +175,7 @@ class Hub:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an exception and its causes."""
+    """Yield an exception, its cause, the cause of this cause, and so on."""
     cause: BaseException | None = error
     while cause is not None:
         yield cause

@@ -29,14 +29,14 @@ KEPT = ("card.json", "card.md", "splits.json", "funnel.csv", "funnel.svg", "posi
 
 
 def stage_dataset(folder: Path, work: Path) -> tuple[Staged, list[SceneRow]]:
-    """Prepare a dataset for the upload.
+    """Prepare a dataset for the upload. Return the prepared files, and a row per scene for the dataset's README.
 
     Args:
         folder: the dataset's folder.
         work: an empty folder for new files.
 
     Raises:
-        InputError: if scenes, images or responses cannot be read, or if a name is not allowed in a repository.
+        InputError: if scenes, images or responses cannot be read, or if a file's name is not allowed in a repository.
     """
     staged = Staged("dataset", folder, work)
     scenes = read_scenes(folder / SCENES)
@@ -61,7 +61,8 @@ def _is_responses(path: Path) -> bool:
 
 
 def _stage_scenes(staged: Staged, rows: Sequence[SceneRow]) -> None:
-    """Write data/PART-*.parquet, and list scenes.jsonl and the images."""
+    """Write the scenes to data/*.parquet, one group of files per part of the split, and add them, scenes.jsonl and the
+    images to the upload."""
     lines = _lines(staged, staged.folder / SCENES, SCENES)
     images = _images(staged.folder, [row.scene for row in rows])
     for path, place in {row.scene.path: image for row, image in zip(rows, images, strict=True)}.items():
@@ -78,7 +79,7 @@ def _stage_scenes(staged: Staged, rows: Sequence[SceneRow]) -> None:
 
 
 def _images(folder: Path, scenes: Sequence[Scene]) -> list[Path | None]:
-    """Return the image file of each scene, or None for scenes without one. Raise InputError for missing files."""
+    """Return the image file of each scene, or None for a scene without an image. Raise InputError for missing files."""
     images: list[Path | None] = []
     problems: list[Problem] = []
     for scene in scenes:
@@ -124,7 +125,8 @@ def _response_record(name: str, line: str, position: int) -> dict[str, object]:
 
 
 def _lines(staged: Staged, path: Path, name: str) -> list[str]:
-    """Return the non-empty lines of a JSON Lines file, and list the file in the form that `pull` will restore."""
+    """Return the non-empty lines of a JSON Lines file, and add the file to the manifest in the form that `pull`
+    restores."""
     content = path.read_bytes()
     text = content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     lines = [line for line in text.split("\n") if line.strip()]
@@ -141,7 +143,7 @@ def _lines(staged: Staged, path: Path, name: str) -> list[str]:
 
 
 def joined(lines: Sequence[str]) -> bytes:
-    """Return the content of a file of JSON Lines."""
+    """Return the content of a JSON Lines file with these lines."""
     return "".join(f"{line}\n" for line in lines).encode()
 
 

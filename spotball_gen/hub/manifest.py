@@ -18,9 +18,9 @@ Kind = Literal["dataset", "results", "export"]
 
 
 def is_visible(path: str) -> bool:
-    """Return whether no part of a path starts with a dot.
+    """Return whether no file or folder name in a path starts with a dot.
 
-    Programs that run in the folder would follow a file such as .git/config.
+    Hidden files such as .git/config are not allowed, because programs that run in the folder would obey them.
 
     Examples:
         >>> is_visible("images/1.png"), is_visible(".git/config"), is_visible("images/.1.png")
@@ -40,17 +40,17 @@ HubPath = Annotated[
     AfterValidator(_visible),
     Field(json_schema_extra={"not": {"pattern": r"(^|/)\."}}),
 ]
-"""A file path in a repository: relative and without hidden parts."""
+"""A file path in a repository: relative, without hidden files or folders (names that start with a dot)."""
 
 
 class StoredFile(Record):
     """A file that was pushed.
 
     Attributes:
-        path: its path in the pushed and in the restored folder.
+        path: path of the file in the pushed folder and in the restored folder.
         stored: `file` if the repository contains the same file; `rows` if its content is in Parquet files.
-        bytes: its size.
-        sha256: its checksum in hexadecimal.
+        bytes: size of the file in bytes.
+        sha256: SHA-256 of the file in hexadecimal.
     """
 
     path: HubPath
@@ -60,11 +60,11 @@ class StoredFile(Record):
 
 
 class HubManifest(Record):
-    """The files of a repository.
+    """The manifest of a repository: the files that `spotball pull` restores.
 
     Attributes:
-        format: version of this format.
-        kind: content of the repository.
+        format: version of the manifest's format.
+        kind: content of the repository: dataset, results or export.
         files: the files that `spotball pull` writes.
     """
 
@@ -81,11 +81,11 @@ class HubManifest(Record):
 
 
 def stored_file(path: str, place: Path, stored: Literal["file", "rows"]) -> StoredFile:
-    """Describe a file.
+    """Return a file's entry in the manifest, with its size and checksum.
 
     Args:
-        path: its name in the pushed folder.
-        place: its path on this machine.
-        stored: how the repository stores it.
+        path: path of the file in the pushed folder.
+        place: path of the file on this machine.
+        stored: how the repository stores the file; see `StoredFile`.
     """
     return StoredFile(path=path, stored=stored, bytes=place.stat().st_size, sha256=file_digest(place))

@@ -24,7 +24,7 @@ from spotball_gen.hub.restore import restore_lines, restore_scenes
 from spotball_gen.hub.tables import content_of
 
 MOST_BYTES = 50 * 10**9
-"""Default maximum size of a repository."""
+"""Default maximum size of a download in bytes."""
 
 _MOST_OF_MANIFEST = 10**9
 
@@ -37,7 +37,7 @@ def pull(
     most_bytes: int = MOST_BYTES,
     tell: Callable[[str], None] = lambda _: None,
 ) -> list[str]:
-    """Download a repository into a new folder, which then equals the pushed folder.
+    """Download a repository into a new folder, and restore the files of the pushed folder.
 
     The folder is written under a temporary name and renamed.
 
@@ -45,16 +45,17 @@ def pull(
         repo: the repository, such as me/my-balls.
         out: a folder that is empty or does not exist yet.
         revision: a branch, tag or commit, or None for the main branch.
-        most_bytes: maximum size of the download.
-        tell: called with a sentence about each step.
+        most_bytes: maximum size of the download in bytes.
+        tell: called with a progress message at each step.
 
     Returns:
-        Differences from the pushed folder, in sentences; empty if the folders are equal.
+        One sentence for each file that differs from the pushed one; an empty list if all files are equal.
 
     Raises:
-        InputError: if `push` did not write the repository, if it contains unsafe names, or if it is too large.
+        InputError: if `push` did not write the repository, if it contains unsafe file names, or if it exceeds
+            `most_bytes` or the free disk space.
         MissingExtraError: if huggingface-hub is not installed.
-        OptionError: if `out` is not empty.
+        OptionError: if `out` exists and is not an empty folder.
         SpotballError: if the repository does not exist, or if the Hub cannot be reached.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
@@ -80,14 +81,14 @@ def pull(
 
 
 class _Download:
-    """The files of one commit."""
+    """Check and download files of one commit."""
 
     def __init__(self, hub: Hub, repo: str, commit: str, remote: Mapping[str, RemoteFile], work: Path) -> None:
         self._hub, self.repo, self._commit, self._remote, self._work = hub, repo, commit, remote, work
 
     def check(self, names: list[str], most_bytes: int) -> None:
-        """Check names and sizes. Raise InputError for unsafe names, or if the limit or the free disk space is
-        exceeded.
+        """Check the files to download. Raise InputError if a name is unsafe, or if the files together exceed
+        `most_bytes` or the free disk space.
         """
         problems = [
             Problem(
@@ -112,11 +113,11 @@ class _Download:
             raise InputError(problems)
 
     def get(self, name: str) -> Path:
-        """Download a file."""
+        """Download a file, and return its local path."""
         return self._hub.download(self.repo, name, self._commit, self._remote[name], self._work)
 
     def size(self, name: str) -> int | None:
-        """Return the size of a file, or None if the repository does not contain it."""
+        """Return the size of a file in bytes, or None if the repository does not contain it."""
         return self._remote[name].size if name in self._remote else None
 
 
@@ -139,7 +140,7 @@ def _manifest(download: _Download) -> HubManifest:
 
 
 def _wanted(manifest: HubManifest, remote: Mapping[str, RemoteFile], repo: str) -> list[str]:
-    """Return the files to download. Raise InputError if one is missing."""
+    """Return the names of the files to download. Raise InputError if the repository lacks one of them."""
     unchanged = [file.path for file in manifest.files if file.stored == "file"]
     if missing := [name for name in unchanged if name not in remote]:
         expected, fix = f"the file that {MANIFEST} lists", "The repository must be pushed again"
@@ -150,7 +151,7 @@ def _wanted(manifest: HubManifest, remote: Mapping[str, RemoteFile], repo: str) 
 
 
 def _restore(manifest: HubManifest, tables: Mapping[str, Path], new: Path, repo: str) -> None:
-    """Restore the content of the Parquet files, and check that it can be read."""
+    """Restore files from the content of the Parquet files, and check that the restored files can be read."""
     if manifest.kind == "dataset":
         restore_scenes([place for name, place in sorted(tables.items()) if content_of(name) == DATA], new)
         listed = {file.path for file in manifest.files if file.stored == "rows"}

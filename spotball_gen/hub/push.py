@@ -18,9 +18,9 @@ class Pushed:
 
     Attributes:
         url: address of the repository.
-        sizes: bytes of each file in the repository.
-        notes: information for the user, in sentences.
-        commit: the new commit, or None if nothing has changed, or for a dry run.
+        sizes: size in bytes of each file in the repository, by path.
+        notes: sentences for the user, for example about files that were not uploaded.
+        commit: the ID of the new commit, or None if nothing has changed or for a dry run.
     """
 
     url: str
@@ -44,14 +44,15 @@ def push(
         folder: a dataset, an export, or a folder with score reports.
         repo: the repository, such as me/my-balls. It is created unless it exists.
         private: whether a new repository is private.
-        license: the Hub's identifier of the license, or None for the licenses of the sources.
-        dry_run: prepare everything without using the network.
-        tell: called with a sentence about each step.
+        license: the Hub's identifier of the license, or None if the licenses of the sources apply.
+        dry_run: prepare the files, but do not use the network.
+        tell: called with a progress message at each step.
 
     Raises:
         InputError: if files cannot be read.
         MissingExtraError: if huggingface-hub is not installed.
-        OptionError: if the folder, a name or the token is invalid.
+        OptionError: if the folder does not exist, if the repository's name is invalid, if the token is missing, or if a
+            license is given for an export, which already states one.
         SpotballError: if the Hub rejects the upload or cannot be reached.
     """
     hub = None if dry_run else Hub("push")

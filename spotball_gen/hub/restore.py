@@ -23,18 +23,20 @@ from spotball_gen.hub.manifest import is_visible
 from spotball_gen.hub.tables import LINE, POSITION
 
 MOST_BYTES = 2 * 10**9
-"""Maximum size of a Parquet file, because its rows are in memory at once. `push` writes at most 0.3 GB of images."""
+"""Maximum size of a Parquet file in bytes. All rows of a file are in memory at once. `push` writes at most 0.3 GB of
+images to a file."""
 
 
 def restore_scenes(files: Sequence[Path], folder: Path) -> None:
-    """Write the images, then scenes.jsonl.
+    """Write the images of a dataset, then its scenes.jsonl.
 
     Args:
         files: the files data/*.parquet.
         folder: the new dataset's folder.
 
     Raises:
-        InputError: if `push` did not write the files, if lines are not scenes, or if image paths are unsafe.
+        InputError: if a Parquet file does not have the columns that `push` writes, if a line is not a scene, or if an
+            image's path is unsafe.
     """
     lines: dict[int, str] = {}
     written: dict[str, bytes] = {}
@@ -58,12 +60,12 @@ def restore_lines(files: Sequence[Path], folder: Path, name: str) -> None:
     """Write a file of responses.
 
     Args:
-        files: the Parquet files with its lines.
+        files: the Parquet files with the lines of the file.
         folder: the new dataset's folder.
-        name: name of the file.
+        name: name of the file of responses.
 
     Raises:
-        InputError: if `push` did not write the files.
+        InputError: if a Parquet file does not have the columns that `push` writes, or if lines are missing.
     """
     lines: dict[int, str] = {}
     for file in files:
@@ -73,7 +75,7 @@ def restore_lines(files: Sequence[Path], folder: Path, name: str) -> None:
 
 
 def write_new(folder: Path, name: str, content: bytes) -> None:
-    """Write a file that must not exist yet. Raise InputError if it exists or if its path is unsafe."""
+    """Write a new file. Raise InputError if a file or folder with this name exists or if the path is unsafe."""
     place = confined(folder, name)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -111,7 +113,8 @@ def _rows(file: Path, columns: Sequence[Column]) -> Iterator[dict[str, Any]]:
 
 
 def _line(file: Path, row: dict[str, Any], lines: dict[int, str]) -> str:
-    """Return the line of a row. Raise InputError if it is not a single line, or if its position is already used."""
+    """Return the JSON line that a table row contains, and store it in `lines` under its position. Raise InputError if
+    it is not a single line, or if its position is already used."""
     position, line = row["position"], row["line"]
     if position is None or position in lines:
         raise _refused(file, "position", f"{position} again" if position is not None else "null", "each position once")

@@ -1,4 +1,4 @@
-"""Prepare a folder for the upload: recognize its content, and write Parquet files, card and metadata."""
+"""Prepare a folder for the upload: recognize its content, and write Parquet files, the README and its metadata."""
 
 from __future__ import annotations
 
@@ -32,12 +32,13 @@ def stage(folder: Path, work: Path, *, repo: str, license: str | None = None, ur
         folder: a folder with scenes.jsonl, an export from `spotball gen export`, or a folder with score reports.
         work: an empty folder for new files.
         repo: the repository, such as me/my-balls.
-        license: the Hub's identifier of the license, or None for the licenses of the sources.
+        license: the Hub's identifier of the license, or None if the licenses of the sources apply.
         url: address of the repository.
 
     Raises:
-        InputError: if the folder contains none of these, or if files cannot be read.
-        OptionError: if it is not a folder.
+        InputError: if the folder contains neither a dataset nor an export nor score reports, or if files cannot be
+            read.
+        OptionError: if `folder` is not a folder, or if a license is given for an export, which already states one.
     """
     if not folder.is_dir():
         raise OptionError(f"{folder} is not a folder. Name a dataset, an export, or a folder of score reports")

@@ -1,4 +1,4 @@
-"""The files of an upload, with their local paths and the manifest."""
+"""Collect the files of an upload, with their local paths, and write the manifest."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from spotball_gen.hub.manifest import MANIFEST, HubManifest, Kind, StoredFile, s
 
 @dataclass
 class Staged:
-    """The future content of a repository.
+    """The files that an upload will write to a repository.
 
     Attributes:
-        kind: kind of the content.
+        kind: kind of the content: dataset, results or export.
         folder: the pushed folder.
         work: a folder for files created for the upload.
-        files: local path of each file in the repository.
-        stored: the files that the manifest lists.
-        notes: information for the user, in sentences.
+        files: local path of each file to upload, by its path in the repository.
+        stored: the manifest's entries: the files that `pull` will restore.
+        notes: sentences for the user, for example about files that are not uploaded.
     """
 
     kind: Kind
@@ -37,10 +37,10 @@ class Staged:
     notes: list[str] = field(default_factory=list)
 
     def add_unchanged(self, names: Iterable[str]) -> None:
-        """Add files of the folder unchanged.
+        """Add files of the pushed folder to the upload, unchanged.
 
         Raises:
-            InputError: if a name is not allowed in a repository, or if it is not a regular file in the folder.
+            InputError: if a name is not allowed in a repository, or if there is no regular file with this name.
         """
         for name in names:
             place = data_file(self.folder, name, field="file", description="a file")
@@ -48,17 +48,18 @@ class Staged:
             self._list(name, place, "file")
 
     def add_as_rows(self, name: str, place: Path) -> None:
-        """List a file whose content is stored in Parquet files. Raise InputError if the name is not allowed."""
+        """Add a file to the manifest whose content is uploaded in Parquet files. Raise InputError if its name is not
+        allowed in a repository."""
         self._list(name, place, "rows")
 
     def add_text(self, name: str, text: str) -> None:
-        """Write a file for the upload that `pull` does not restore."""
+        """Add a text file to the upload that is not in the manifest, so `pull` does not restore it."""
         place = self.work / name
         place.write_text(text, encoding="utf-8", newline="\n")
         self.files[name] = place
 
     def new_file(self, name: str) -> Path:
-        """Return the path for a file that is created for the upload."""
+        """Add a file to the upload, and return the path where the caller must write it."""
         place = self.work / name
         place.parent.mkdir(parents=True, exist_ok=True)
         self.files[name] = place

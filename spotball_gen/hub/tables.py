@@ -52,7 +52,7 @@ _PIECE = re.compile(r"(.+)-\d{5}-of-\d{5}\.parquet")
 
 
 def responses_piece(name: str, number: int, count: int) -> str:
-    """Return the name of the Parquet file for a part of a file of responses.
+    """Return the name of Parquet file `number` of the `count` files that store one file of responses.
 
     Examples:
         >>> responses_piece("responses-gpt.jsonl", 0, 1)
@@ -62,7 +62,8 @@ def responses_piece(name: str, number: int, count: int) -> str:
 
 
 def content_of(path: str) -> str | None:
-    """Return the content of a Parquet file in a repository: `data` or a file of responses, or None for other files.
+    """Return what a file in a repository stores: `data` for scenes, or the name of a file of responses. Return None if
+    it is not one of these Parquet files.
 
     Examples:
         >>> content_of("data/train-00000-of-00001.parquet"), content_of("README.md")

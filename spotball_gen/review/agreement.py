@@ -13,13 +13,13 @@ from spotball_gen.review.store import Decision, Key
 
 @dataclass(frozen=True, slots=True)
 class Kappa:
-    """Agreement of two reviewers on one question.
+    """Agreement of two reviewers on one question, such as the verdict on an image.
 
     Attributes:
-        n: number of items that both answered.
-        agree: share of these on which they agree, or None.
+        n: number of items that both reviewers answered.
+        agree: share of these items on which the reviewers agree, or None if there are no items.
         kappa: Cohen's kappa, or None if it is undefined.
-        undefined: why it is undefined, or None if it is defined.
+        undefined: why kappa is undefined, or None if it is defined.
     """
 
     n: int
@@ -33,8 +33,8 @@ def cohens_kappa(one: Sequence[Hashable], other: Sequence[Hashable]) -> Kappa:
 
     $$\kappa = \frac{p_o - p_e}{1 - p_e}, \qquad p_e = \sum_c p_c q_c$$
 
-    with $p_o$ the share of agreement and $p_c$, $q_c$ the shares of answer c for each reviewer. Integer arithmetic
-    detects exactly whether the value is undefined.
+    where $p_o$ is the share of items with equal answers, and $p_c$ and $q_c$ are the shares of answer $c$ among the
+    first and the second reviewer's answers. Kappa is undefined without items, and if all answers are the same.
 
     Source:
         Cohen (1960). A coefficient of agreement for nominal scales. Educational and Psychological Measurement 20(1).
@@ -59,12 +59,12 @@ def cohens_kappa(one: Sequence[Hashable], other: Sequence[Hashable]) -> Kappa:
 
 @dataclass(frozen=True, slots=True)
 class ReviewerAgreement:
-    """Agreement between two reviewers.
+    """Agreement between the reviewers `first` and `second`.
 
     Attributes:
         verdicts: agreement on whether an image is accepted, rejected or to be repainted.
-        boxes: agreement on whether a box holds a player, for images that both decided on.
-        differing: images with different verdicts.
+        boxes: agreement on whether a box contains a player, over the boxes of images that both reviewers decided on.
+        differing: images on which the two verdicts differ.
     """
 
     first: str
@@ -77,7 +77,7 @@ class ReviewerAgreement:
 def agreements(
     decisions: Mapping[str, Mapping[Key, Decision]], pieces: Sequence[ReviewImage]
 ) -> tuple[ReviewerAgreement, ...]:
-    """Return the agreement of each pair of reviewers on the reviewed images."""
+    """Return the agreement of each pair of reviewers on the images that both decided on."""
     return tuple(
         _agreement(first, second, decisions[first], decisions[second], pieces)
         for first, second in combinations(decisions, 2)

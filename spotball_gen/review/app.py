@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 MAX_BODY = 64 * 1024
-"""Maximum bytes of a request's body."""
+"""Maximum size of a request's body in bytes."""
 
 MAX_REGIONS = 20
-"""Maximum regions to repaint per image."""
+"""Maximum number of regions to repaint per image."""
 
 MAX_ADDED = 100
-"""Maximum boxes that a reviewer may add per image."""
+"""Maximum number of boxes that a reviewer may add per image."""
 
 STALE = "the review was changed in another place, such as another tab"
 
@@ -44,13 +44,13 @@ Pixels = Annotated[float, Field(strict=True, ge=0, le=10**6)]
 
 
 class DecisionChange(Record):
-    """A change as sent by the page.
+    """A reviewer's new decision on an image, as the page sends it.
 
     Attributes:
-        change: id assigned by the page, so that a repeated request counts once.
-        after: number of the reviewer's last change that the page knows.
+        change: UUID that the page assigns to the change, so that a repeated request is stored only once.
+        after: number of the reviewer's last change that the page has received.
         item: index of the image in the page's list.
-        unchecked: indices of the boxes that do not hold a player.
+        unchecked: indices of the boxes that do not contain a player.
         regions: regions (x1, y1, x2, y2) to repaint, in pixels.
         added: added boxes of players (x1, y1, x2, y2), in pixels.
     """
@@ -76,7 +76,7 @@ class DecisionChange(Record):
 
 
 class Undone(Record):
-    """The number of the change to undo."""
+    """A request to undo the change with this number."""
 
     number: Whole
 
@@ -85,7 +85,7 @@ def review_app(pieces: Sequence[ReviewImage], store: ReviewStore, reviewer: str,
     """Create the web application of a review.
 
     Args:
-        pieces: the images to review, in order.
+        pieces: the images to review, in the order in which the page shows them.
         store: the store of the decisions.
         reviewer: the reviewer's name.
         token: secret in the link that identifies the reviewer.
@@ -146,7 +146,7 @@ class _ReviewHandlers:
         return Response(content, media_type=mimetypes.guess_type(name)[0] or "text/plain")
 
     async def image(self, request: Request) -> Response:
-        """Return an image, addressed by its index, so that requests contain no paths."""
+        """Return an image file. Requests name the image by its index, so they contain no paths."""
         self._known(request)
         part, item = request.path_params["part"], request.path_params["item"]
         if part not in ("with", "without") or item >= len(self._pieces):
@@ -181,7 +181,7 @@ class _ReviewHandlers:
         )
 
     async def decide(self, request: Request) -> Response:
-        """Store a change."""
+        """Store a reviewer's decision, and return the number of the change."""
         change = DecisionChange.model_validate(await self._body(request))
         if change.item >= len(self._pieces):
             raise HttpError(422, f"there is no item {change.item}")
@@ -199,7 +199,7 @@ class _ReviewHandlers:
         return JSONResponse({"last": number})
 
     async def undo(self, request: Request) -> Response:
-        """Undo the last change."""
+        """Undo the reviewer's last change, and return the image and the decision that is valid now."""
         number = Undone.model_validate(await self._body(request)).number
         key: Key = await asyncio.to_thread(self._store.undo, self._reviewer, number)
         decided = (await asyncio.to_thread(self._store.decisions)).get(self._reviewer, {})
@@ -228,7 +228,7 @@ class _ReviewHandlers:
     # What goes wrong -----------------------------------------------------------------------------------------
 
     async def refused(self, request: Request, error: HttpError) -> Response:
-        """Return the response to a request that was rejected. For the page itself, the reason is plain text."""
+        """Return the response to a rejected request: plain text if the page itself was requested, otherwise JSON."""
         if request.url.path == "/":
             return Response(f"{error}\n", error.status, media_type="text/plain")
         return JSONResponse({"error": str(error)}, error.status)
@@ -240,7 +240,7 @@ class _ReviewHandlers:
         return JSONResponse({"error": f"{where}: expected {expected_of(detail)}"}, 422)
 
     async def stale(self, request: Request, error: StaleError) -> Response:
-        """Return the response to a change from an outdated page."""
+        """Return the response to a change from a page that does not show the reviewer's last change."""
         return JSONResponse({"error": STALE}, 409)
 
     async def http_fault(self, request: Request, error: HTTPException) -> Response:
@@ -248,7 +248,7 @@ class _ReviewHandlers:
         return JSONResponse({"error": error.detail}, error.status_code, error.headers)
 
     async def not_stored(self, request: Request, error: StoreError) -> Response:
-        """Return the response if the store cannot be written to. The page must send the change again."""
+        """Return the response to a change that could not be stored. The page must send the change again."""
         show(f"error: {error}", err=True)
         return JSONResponse({"error": "the server could not store the decision"}, 503)
 
@@ -258,7 +258,7 @@ class _ReviewHandlers:
 
 
 def _told(piece: ReviewImage) -> dict[str, Any]:
-    """Return the data of an image for the page."""
+    """Return the data of an image as JSON values for the page."""
     scene = piece.scene
     return {
         "sport": scene.sport,
@@ -277,7 +277,7 @@ def _told(piece: ReviewImage) -> dict[str, Any]:
 
 
 def _sent(piece: ReviewImage, decision: Decision) -> dict[str, Any]:
-    """Return a decision in the page's format. Boxes that the scene no longer has are excluded."""
+    """Return a decision in the page's format. Unchecked boxes that the scene no longer contains are omitted."""
     players = [box.corners for box in piece.scene.players or ()]
     return {
         "verdict": decision.verdict,

@@ -27,15 +27,15 @@ from spotball_gen.review.store import REVIEW, Corners, Decision, Key, ReviewStor
 
 @dataclass(frozen=True)
 class Applied:
-    """The effect of a review.
+    """Numbers of images and boxes that a review keeps, excludes and adds.
 
     Attributes:
         kept: number of images left in the dataset.
         rejected: number of images that a reviewer rejected.
         waiting: number of images excluded until they are repainted and accepted.
-        undecided: number of images without a decision. They are kept unless only accepted images are requested.
-        boxes: number of unchecked boxes in kept images.
-        added: number of added boxes in kept images.
+        undecided: number of images without a verdict. They are kept unless only accepted images are requested.
+        boxes: number of boxes in kept images that were removed because a reviewer unchecked them.
+        added: number of boxes that reviewers added in kept images.
     """
 
     kept: int
@@ -47,19 +47,18 @@ class Applied:
 
 
 def apply_review(dataset: Path, *, only_accepted: bool = False) -> Applied:
-    """Apply decisions to `scenes.jsonl`, and to card, split and checksums if the dataset has them.
+    """Apply the reviewers' decisions to `scenes.jsonl`, and update the dataset card, split and checksums if they exist.
 
     An image that any reviewer rejected or wants repainted is excluded, and so is a box that any reviewer unchecked.
-    Images and original scenes are kept, so nothing is lost: after further decisions, the function starts again from the
-    original scenes.
+    Image files and the original scenes are kept. A later call starts again from the original scenes.
 
     Args:
         dataset: the dataset's folder.
-        only_accepted: also exclude images without a decision.
+        only_accepted: also exclude images that no reviewer accepted.
 
     Raises:
-        InputError: if scenes cannot be read, or if none is left.
-        OptionError: if the dataset has not been reviewed, or if a run uses it.
+        InputError: if the scenes cannot be read, or if the review leaves no image.
+        OptionError: if the dataset has not been reviewed, or if another command that changes the dataset is running.
     """
     if not (dataset / REVIEW).is_file():
         raise OptionError(f"{dataset} has not been reviewed. Run `spotball gen review {dataset}` first")
@@ -128,13 +127,13 @@ def with_decisions(
     only_accepted: bool = False,
     repainted: Set[str] = frozenset(),
 ) -> tuple[list[Scene], Applied]:
-    """Return the scenes after applying decisions, in order.
+    """Return the scenes that remain after the reviewers' decisions, in their original order, and the counts of changes.
 
     Args:
         scenes: the original scenes.
-        decisions: decisions of each reviewer.
-        only_accepted: exclude images without a decision.
-        repainted: images that were inpainted again and wait for acceptance.
+        decisions: for each reviewer, the decisions by image.
+        only_accepted: exclude images that no reviewer accepted.
+        repainted: ids of images that were inpainted again. They are excluded until a reviewer accepts them.
     """
     remaining: list[Scene] = []
     rejected = waiting = undecided = boxes = n_added = 0
@@ -159,8 +158,8 @@ def with_decisions(
 
 
 def _distinct(boxes: Sequence[Corners]) -> list[Corners]:
-    """Return the boxes without those that overlap an earlier one by more than half, because reviewers may add the same
-    player.
+    """Return the boxes except those whose intersection over union with an earlier box is above 0.5, because several
+    reviewers may add a box for the same player.
     """
     kept: list[Corners] = []
     for box in boxes:
@@ -170,7 +169,7 @@ def _distinct(boxes: Sequence[Corners]) -> list[Corners]:
 
 
 def _overlap(first: Corners, second: Corners) -> float:
-    """Return the intersection over union."""
+    """Return the intersection over union of two boxes."""
     wide = min(first[2], second[2]) - max(first[0], second[0])
     high = min(first[3], second[3]) - max(first[1], second[1])
     shared = max(wide, 0.0) * max(high, 0.0)
@@ -178,7 +177,7 @@ def _overlap(first: Corners, second: Corners) -> float:
 
 
 def _with_players(scene: Scene, left: Sequence[int], added: Sequence[Corners]) -> Scene:
-    """Return the scene with the remaining players and the added players. Added players have no outlines or
+    """Return the scene with the players at the indices `left` and with added players, who have no outlines or
     keypoints."""
     if scene.players is None and not added:
         return scene

@@ -1,4 +1,4 @@
-"""The images to review: the original scenes, their image files, and the order of review."""
+"""Collect the images to review: the original scenes with their image files, in the order of review."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from spotball_gen.pipeline.folder import LEDGER, WORK, read_only, with_ball
 from spotball_gen.review.store import ReviewStore
 
 ORIGINAL = "scenes.before-review.jsonl"
-"""The original scenes, after decisions were applied to scenes.jsonl."""
+"""File that keeps the original scenes after decisions were applied to scenes.jsonl."""
 
 MEDIA = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp"}
 
@@ -28,10 +28,11 @@ class ReviewImage:
     """An image to review.
 
     Attributes:
-        without: the file without the ball.
-        with_ball: the file with the ball, or None.
-        first: whether it exceeds a limit of the stage `check`, or was inpainted again.
-        why: the reasons why it comes first.
+        without: the image file without the ball.
+        with_ball: the image file with the ball, or None if there is no such file.
+        first: whether the image is shown before others, because it exceeds a limit of the stage `check` or was
+            inpainted again.
+        why: the reasons why the image is shown before others.
         artifact: share of untouched regions that stand out less than the inpainted region, or None if not measured.
     """
 
@@ -44,10 +45,10 @@ class ReviewImage:
 
 
 def original_file(dataset: Path, store: ReviewStore) -> Path:
-    """Return the file with the original scenes.
+    """Return the path of the file with the original scenes.
 
-    It differs from `scenes.jsonl` if that is the result of applying decisions. If a run created the dataset anew,
-    `scenes.jsonl` is the original again.
+    The file is `scenes.jsonl`, unless its content is the result of applying decisions; in that case it is the copy that
+    was kept of the original scenes.
     """
     scenes, original = dataset / SCENES, dataset / ORIGINAL
     if original.is_file() and scenes.is_file() and store.was_applied(file_digest(original), file_digest(scenes)):
@@ -56,10 +57,13 @@ def original_file(dataset: Path, store: ReviewStore) -> Path:
 
 
 def pieces(dataset: Path, store: ReviewStore) -> tuple[ReviewImage, ...]:
-    """Return all images of a dataset: first those over a limit, the worst first; then the others, sorted by id.
+    """Return all images of a dataset in the order of review.
+
+    Images that exceed a limit of the stage `check` or were inpainted again come first, in descending order of
+    `artifact`. The others follow, sorted by sport and id.
 
     Raises:
-        InputError: if scenes cannot be read, or if an image is missing or outside the dataset.
+        InputError: if scenes cannot be read, or if an image file is missing or outside the dataset.
     """
     path = original_file(dataset, store)
     checks = _noted(dataset)
@@ -85,22 +89,25 @@ def pieces(dataset: Path, store: ReviewStore) -> tuple[ReviewImage, ...]:
 
 
 def counted(images: Sequence[ReviewImage]) -> str:
-    """State the number of images, and how many of them come first."""
+    """Return a phrase with the number of images, and how many of them are shown before others and why."""
     first = sum(image.first for image in images)
     note = f" ({first:,} shown first: over a limit of the stage `check`, or inpainted again)" if first else ""
     return f"{plural(len(images), 'image')}{note}"
 
 
 def _inside(dataset: Path, name: str | None) -> Path | None:
-    """Return an image file if it exists, has a type that browsers show, and is inside the dataset (after following
-    links).
+    """Return the path of an image file. Return None if the file does not exist inside the dataset (after links are
+    followed), or if browsers cannot show its type.
     """
     path = find_file([dataset], name)
     return path if path and path.suffix.lower() in MEDIA else None
 
 
 def _noted(dataset: Path) -> dict[str, tuple[bool, tuple[str, ...], float | None]]:
-    """Return the ledger's results of the stage `check` by image; empty without a ledger."""
+    """Return results of the stage `check` by image id, from the ledger; an empty dictionary without a ledger.
+
+    A result consists of the values of `first`, `why` and `artifact` in `ReviewImage`.
+    """
     if not (dataset / WORK / LEDGER).exists():
         return {}
     parts = ("$.notes.check", "$.notes.inpaint.repainted", "$.scores.artifact")

@@ -17,13 +17,13 @@ _ANEW = ("check", "label")
 
 
 def marked(decisions: Mapping[str, Mapping[Key, Decision]]) -> dict[Key, tuple[Corners, ...]]:
-    """Return the regions to repaint, for each image that a reviewer wants repainted and no reviewer rejects.
+    """Return the regions to repaint of each image that a reviewer wants repainted and no reviewer rejects.
 
     Args:
         decisions: decisions by reviewer and image.
 
     Returns:
-        The regions of all reviewers, by (sport, image).
+        The regions that all reviewers marked, by (sport, image).
 
     Examples:
         >>> anna = {("soccer", "1"): Decision("repaint", regions=((0, 0, 9, 9),)), ("soccer", "2"): Decision("accept")}
@@ -44,7 +44,7 @@ def send_back(ledger: Ledger) -> tuple[tuple[Key, ...], int]:
     """Send the items that reviewers want repainted back to the inpainting stage.
 
     Returns:
-        The images to repaint, and the number of items sent back now. Others were sent back before.
+        All images to repaint, and the number of items that this call sent back. Earlier calls sent back the others.
 
     Raises:
         OptionError: if the dataset has not been reviewed.
@@ -65,7 +65,9 @@ def send_back(ledger: Ledger) -> tuple[tuple[Key, ...], int]:
 
 
 def _again(item: Item, regions: Iterable[Corners]) -> Item | None:
-    """Return the item as before inpainting, with additional regions, or None without new regions."""
+    """Return the item in its state before inpainting, with the new regions added to the earlier ones. Return None if
+    all regions were inpainted before.
+    """
     note = item.notes["inpaint"]
     earlier = note.get("regions", [])
     new = [list(region) for region in regions if list(region) not in earlier]
@@ -78,7 +80,7 @@ def _again(item: Item, regions: Iterable[Corners]) -> Item | None:
 
 
 def put_back(ledger: Ledger, painted: Iterable[Key]) -> None:
-    """Mark repainted images for a new review."""
+    """Reopen repainted images for review: earlier verdicts on them no longer count."""
     with ReviewStore(ledger.dataset) as store:
         for key in painted:
             store.reopen(key)

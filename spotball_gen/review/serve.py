@@ -19,14 +19,14 @@ def serve(dataset: Path, *, reviewer: str, host: str, port: int, tell: Callable[
         dataset: the dataset's folder.
         reviewer: the reviewer's name.
         host: the host to listen on.
-        port: the port; 0 for any free one.
-        tell: called with each line to show, including the link.
+        port: the port to listen on; 0 for any free port.
+        tell: called with each line to print, including the link for the reviewer.
 
     Raises:
-        InputError: if the dataset cannot be reviewed.
-        OptionError: if the address is in use.
-        StoreError: if decisions cannot be stored.
-        MissingExtraError: without the extra `gen`.
+        InputError: if scenes cannot be read, or if an image is missing or outside the dataset.
+        OptionError: if the host and port are in use.
+        StoreError: if the file for decisions cannot be opened.
+        MissingExtraError: if the extra `gen` is not installed.
     """
     try:
         import uvicorn

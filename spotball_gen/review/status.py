@@ -1,4 +1,4 @@
-"""The status of a review, as text."""
+"""Format the status of a review as text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHOWN = 20
 
 
 def lines(decisions: Mapping[str, Mapping[Key, Decision]], pieces: Sequence[ReviewImage]) -> Iterator[str]:
-    """Yield lines with each reviewer's decisions, and the agreement of each pair of reviewers."""
+    """Yield lines of text with the number of each reviewer's decisions, and the agreement of each pair of reviewers."""
     yield counted(pieces)
     if not decisions:
         yield "there are no decisions yet"

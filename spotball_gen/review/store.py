@@ -1,6 +1,6 @@
-"""The store of reviewers' decisions, DATASET/review.sqlite.
+"""Store reviewers' decisions in the SQLite file DATASET/review.sqlite.
 
-A change is on disk before it is acknowledged, and never deleted.
+A change is on disk before the server confirms it. Changes are never deleted, only marked as undone.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ REVIEW = "review.sqlite"
 Key = tuple[str, str]
 """Identifies an image: (sport, image)."""
 Corners = tuple[float, float, float, float]
-"""A box (x1, y1, x2, y2), in pixels of the image."""
+"""A box (x1, y1, x2, y2) in pixels of the image: its top left and bottom right corners."""
 Verdict = Literal["accept", "reject", "repaint"]
 
 REASONS = (
@@ -36,7 +36,7 @@ REASONS = (
     "seen before",
     "other",
 )
-"""Reasons for a reject. On the page, keys from 1 select them."""
+"""Reasons to reject an image. On the page, the key 1 selects the first reason, 2 the second, and so on."""
 
 SCHEMA = Schema(
     version=2,
@@ -91,10 +91,10 @@ class Decision:
 
     Attributes:
         verdict: the verdict, or None if only boxes were changed.
-        reason: reason of a reject, one of `REASONS`.
-        unchecked: boxes that do not hold a player.
+        reason: reason for the verdict `reject`, one of `REASONS`; None for other verdicts.
+        unchecked: boxes that do not contain a player.
         regions: regions to repaint.
-        added: boxes of players that the scene lacks.
+        added: boxes of players that are missing in the scene.
     """
 
     verdict: Verdict | None = None
@@ -105,15 +105,18 @@ class Decision:
 
 
 class StaleError(Exception):
-    """A page sent a change without knowing the reviewer's last change."""
+    """A page sent a change, but it had not received the reviewer's last change, for example from another tab."""
 
 
 class ReviewStore(SqliteStore):
-    """A dataset's decisions. Several processes may open it, and threads may share it. A context manager.
+    """Store the reviewers' decisions on a dataset, in DATASET/review.sqlite.
+
+    Several processes may open the file, and threads may share the store. As a context manager, it closes the file at
+    the end of the block.
 
     Raises:
-        StoreError: if the file cannot be opened, or if a later version wrote it.
-        InputError: if it is a link that leads outside the dataset.
+        StoreError: if the file cannot be opened, or if a later version of the package wrote it.
+        InputError: if the file is a link that leads outside the dataset.
     """
 
     def __init__(self, dataset: Path) -> None:
@@ -122,20 +125,20 @@ class ReviewStore(SqliteStore):
         super().__init__(dataset / REVIEW, SCHEMA)
 
     def decide(self, change: str, reviewer: str, key: Key, decision: Decision, *, after: int) -> int:
-        """Store a change. It is on disk when the function returns. A change that is already stored is not stored again.
+        """Store a change, which is on disk when this method returns. A change that is already stored is not repeated.
 
         Args:
-            change: id of the change.
+            change: UUID of the change.
             reviewer: the reviewer's name.
-            key: the image.
-            decision: the decision.
-            after: number of the reviewer's last valid change; 0 for none.
+            key: identity (sport, image) of the image.
+            decision: the decision on the image.
+            after: number of the reviewer's last valid change; 0 if there is none.
 
         Returns:
             The number of the change.
 
         Raises:
-            StaleError: if the reviewer has made another change since.
+            StaleError: if the reviewer has made another change since `after`.
         """
         row = (
             change,
@@ -161,7 +164,7 @@ class ReviewStore(SqliteStore):
             return int(cursor.lastrowid or 0)
 
     def reopen(self, key: Key) -> None:
-        """Reopen an image for review: its verdicts no longer count, but unchecked and added boxes remain."""
+        """Reopen an image for review: verdicts on it no longer count, but unchecked and added boxes still do."""
         with self.transaction() as connection:
             for reviewer, of in self.decisions().items():
                 if key in of and of[key].verdict:
@@ -177,10 +180,10 @@ class ReviewStore(SqliteStore):
         """Undo a reviewer's last change. A change that is already undone stays undone.
 
         Returns:
-            The image of the change.
+            Identity (sport, image) of the image that was changed.
 
         Raises:
-            StaleError: if it is not the last change.
+            StaleError: if `number` is not the reviewer's last change.
         """
         query = "SELECT sport, image, undone FROM changes WHERE number = ? AND reviewer = ?"
         with self.transaction() as connection:
@@ -192,13 +195,13 @@ class ReviewStore(SqliteStore):
             raise StaleError
 
     def last(self, reviewer: str) -> int:
-        """Return the number of a reviewer's last valid change; 0 for none."""
+        """Return the number of a reviewer's last valid change, or 0 if there is none."""
         query = "SELECT coalesce(max(number), 0) FROM changes WHERE reviewer = ? AND undone IS NULL"
         ((number,),) = self.rows(query, reviewer)
         return int(number)
 
     def decisions(self) -> dict[str, dict[Key, Decision]]:
-        """Return the valid decisions by reviewer and image, with reviewers sorted by name."""
+        """Return the valid decisions by reviewer (sorted by name), then by image."""
         query = (
             "SELECT reviewer, sport, image, verdict, reason, unchecked, regions, coalesce(boxes, '[]') FROM changes "
             "LEFT JOIN added USING (number) WHERE undone IS NULL ORDER BY reviewer, number"
@@ -210,19 +213,19 @@ class ReviewStore(SqliteStore):
         return decisions
 
     def applied(self, original: str, written: str) -> None:
-        """Store that scenes with decisions are about to replace others, by their digests."""
+        """Store that applying decisions to the scenes with digest `original` gives the scenes with digest `written`."""
         with self.transaction() as connection:
             connection.execute(
                 "INSERT INTO applied (original, written, at) VALUES (?, ?, ?)", (original, written, now())
             )
 
     def was_applied(self, original: str, written: str) -> bool:
-        """Return whether scenes are the result of applying decisions to others, by their digests."""
+        """Return whether applying decisions to the scenes with digest `original` gave those with digest `written`."""
         query = "SELECT EXISTS (SELECT * FROM applied WHERE original = ? AND written = ?)"
         return bool(self.rows(query, original, written)[0][0])
 
 
 def _add(connection: sqlite3.Connection, cursor: sqlite3.Cursor, boxes: Sequence[Corners]) -> None:
-    """Store the boxes that the last inserted change adds."""
+    """Store the boxes that were added by the change that was inserted last with this cursor."""
     if boxes:
         connection.execute("INSERT INTO added VALUES (?, ?)", (cursor.lastrowid, json.dumps(boxes)))

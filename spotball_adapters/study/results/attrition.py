@@ -22,17 +22,17 @@ _STEPS: Mapping[str, Stage] = MappingProxyType(
         "finished": "finished",
     }
 )
-"""Labels of the table, each with the earliest stage of the participants that it counts."""
+"""Labels of the table's rows, each with a stage. A row counts the participants who reached this stage."""
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Completion times in minutes.
+    """Mean and standard deviation of participants' completion times, in minutes.
 
     Attributes:
         n: number of participants.
-        mean: mean, or None without participants.
-        sd: standard deviation (n - 1), or None for fewer than two participants.
+        mean: mean, or None if there are no participants.
+        sd: standard deviation (with divisor n - 1), or None for fewer than two participants.
     """
 
     n: int
@@ -42,12 +42,13 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class Attrition:
-    """Attrition of a study.
+    """Attrition of a study: how many participants reached each stage and are excluded, and completion times.
 
     Attributes:
-        rows: counts by label and list; the last list is `all lists`. A participant may be excluded for several reasons.
-        finished: completion times of all who finished, by list.
-        kept: completion times of those who are not excluded, by list.
+        rows: counts by row label, then by list; the last list is `all lists`. A participant who is excluded for several
+            reasons is counted in several rows.
+        finished: completion times of all participants who finished, by list.
+        kept: completion times of participants who finished and are not excluded, by list.
     """
 
     rows: Mapping[str, Mapping[str, int]]
@@ -56,11 +57,11 @@ class Attrition:
 
 
 def attrition(people: Sequence[Participation], lists: Sequence[str], exclusion: Exclusion) -> Attrition:
-    """Count participants by the step that they reached, and the excluded ones among those who finished.
+    """Count the participants who reached each stage, and those who finished but are excluded.
 
     Args:
         people: all participants.
-        lists: the study's lists, in order. Participants with another list are counted only in `all lists`.
+        lists: names of the study's lists. Participants with another list are counted only in `all lists`.
         exclusion: the exclusion rules.
     """
     groups = {name: [person for person in people if person.list == name] for name in lists} | {ALL: list(people)}

@@ -20,7 +20,7 @@ MORE = (
 
 
 def headline(attrition: Attrition) -> str:
-    """State in one sentence how many participants finished and are kept."""
+    """Return a sentence that states how many participants finished and how many of them are kept."""
     n = {label: numbers[ALL] for label, numbers in attrition.rows.items()}
     if not n["took part"]:
         return "No participant has taken part yet."
@@ -36,13 +36,13 @@ def headline(attrition: Attrition) -> str:
 
 
 def to_summary(attrition: Attrition, exclusion: Exclusion, faults: Sequence[str], *, to_terminal: bool = False) -> str:
-    """Write the headline, a table over the study's lists, the reasons for exclusion, and a pointer to the full tables.
+    """Return a short text: headline, a table with a row per list, reasons for exclusion, and how to see all tables.
 
     Args:
         attrition: the study's attrition.
-        exclusion: the rules that hold.
-        faults: stored data that do not agree with study.toml and its dataset.
-        to_terminal: whether the text may be as wide as the terminal that standard output is.
+        exclusion: the exclusion rules that were applied.
+        faults: descriptions of stored data that do not agree with study.toml and its dataset.
+        to_terminal: whether the text is printed to a terminal, so that it may be as wide as the terminal.
     """
     n = attrition.rows
     steps = ("took part", *(["screened out"] if "screened out" in n else []), "finished", "excluded in all", "kept")
@@ -67,17 +67,17 @@ def to_summary(attrition: Attrition, exclusion: Exclusion, faults: Sequence[str]
 
 
 def to_text(attrition: Attrition, exclusion: Exclusion, faults: Sequence[str]) -> str:
-    """Return the tables as text for a terminal."""
+    """Return all tables and the exclusion rules as text for a terminal."""
     return tables_as_text(_tables(attrition), _foot(exclusion, faults), to_terminal=True)
 
 
 def to_markdown(attrition: Attrition, exclusion: Exclusion, faults: Sequence[str]) -> str:
-    """Return the tables in Markdown."""
+    """Return all tables and the exclusion rules in Markdown."""
     return tables_as_markdown(_tables(attrition), _foot(exclusion, faults))
 
 
 def to_json(attrition: Attrition, exclusion: Exclusion, faults: Sequence[str]) -> str:
-    """Return JSON with `participants` and `minutes` by list, the rules, and deviations from the plan."""
+    """Return a JSON text with `participants` and `minutes` by list, the exclusion rules, and the `faults`."""
     content = {
         "participants": attrition.rows,
         "minutes": {

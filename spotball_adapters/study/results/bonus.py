@@ -16,13 +16,14 @@ HEADS = ("PROLIFIC_PID", "amount")
 
 
 def amount(person: Participation, most: Decimal) -> Decimal:
-    """Return the bonus: `most` times the accuracy on test images, rounded down to cents.
+    """Return a participant's bonus: `most` times the accuracy on test images, rounded down to two decimals.
 
-    Accuracy is the share of clicks in cells that hold the ball. Checks and images without known truth are excluded.
+    Accuracy is the share of clicks in cells that contain the ball, or of correct choices. Attention checks and images
+    without ground truth are excluded.
 
     Args:
         person: the participant.
-        most: the bonus for full accuracy, at least 0.
+        most: the bonus for an accuracy of 1; at least 0.
 
     Returns:
         An amount from 0.00 to `most`, with two decimals.
@@ -34,19 +35,19 @@ def amount(person: Participation, most: Decimal) -> Decimal:
 
 
 def bonuses(people: Sequence[Participation], persons: Mapping[str, str], most: Decimal) -> dict[str, Decimal]:
-    """Return the bonus of each person who earned one, in the order in which they began.
+    """Return the bonus of each person who earned more than 0, by platform ID, in the order of `people`.
 
     Args:
-        people: participants who are paid by accuracy.
-        persons: the platform's ID of each participant. Participants without an ID are excluded.
-        most: the bonus for full accuracy.
+        people: participants who receive a bonus for accuracy.
+        persons: the person's ID on the platform, by participant label. Participants without an ID are excluded.
+        most: the bonus for an accuracy of 1.
     """
     earned = {persons[person.participant]: amount(person, most) for person in people if person.participant in persons}
     return {person: sum_ for person, sum_ in earned.items() if sum_}
 
 
 def write_bonuses(amounts: Mapping[str, Decimal], path: Path) -> None:
-    """Write a CSV file with the columns `HEADS`. Only its owner can read it, because it identifies people."""
+    """Write a CSV file with the columns `HEADS`. Only the file's owner can read it, because it identifies people."""
     with replacing(path, mode=0o600) as beside, beside.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(HEADS)

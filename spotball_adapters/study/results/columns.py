@@ -1,4 +1,4 @@
-"""Columns of the exported tables, with the descriptions that data files and documentation use."""
+"""Columns of the exported tables, with the descriptions that appear in exported metadata and in the documentation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 Columns = Mapping[str, tuple[Literal["text", "whole number", "number", "true or false"], str]]
-"""Type and description of each column."""
+"""Type and description of each column of a table, by column name."""
 
 PARTICIPANTS: Columns = MappingProxyType(
     {
@@ -179,7 +179,7 @@ MOUSE: Columns = MappingProxyType(
 
 
 def survey_columns(questionnaires: Sequence[Questionnaire], language: str) -> Columns:
-    """Return the columns of questionnaires.csv: one per question in study.toml, by name."""
+    """Return the columns of questionnaires.csv: the participant, then one column per question in study.toml."""
     types: Mapping[str, Literal["text", "whole number", "number"]] = {"scale": "whole number", "number": "number"}
     return {
         PARTICIPANT: ("text", "the participant's label"),
@@ -192,7 +192,7 @@ def survey_columns(questionnaires: Sequence[Questionnaire], language: str) -> Co
 
 
 def frame(columns: Columns, rows: Sequence[tuple[object, ...]]) -> pl.DataFrame:
-    """Return rows as a frame with these columns. The columns have their type even without rows."""
+    """Return a data frame with these columns and rows. The columns have the right types even if there are no rows."""
     import polars as pl
 
     types = {"text": pl.String, "whole number": pl.Int64, "number": pl.Float64, "true or false": pl.Boolean}

@@ -20,9 +20,9 @@ class Deleted:
     """The result of a deletion.
 
     Attributes:
-        participant: the label, which earlier exports still contain.
+        participant: the participant's label, which earlier exports may still contain.
         events: number of deleted events.
-        identities: number of deleted platform IDs: one or none.
+        identities: number of deleted rows with platform IDs: 0 or 1.
     """
 
     participant: str
@@ -31,11 +31,11 @@ class Deleted:
 
 
 def delete(folder: Path, *, participant: str | None = None, prolific: str | None = None) -> Deleted:
-    """Delete one person from both files of a study.
+    """Delete one person's answers and platform IDs from a study permanently.
 
     Deleted data is overwritten (secure_delete), the files are rewritten without it (VACUUM), and the write-ahead logs
-    are emptied. None of the study's files then contain the bytes. Copies elsewhere, disk blocks that a drive has
-    retired, and the log and backups of a PostgreSQL database cannot be reached.
+    are emptied. Afterwards, none of the study's files contains the deleted bytes. This function cannot delete copies in
+    other places, disk blocks that a drive has retired, or the log and backups of a PostgreSQL database.
 
     Args:
         folder: the study's folder.
@@ -43,8 +43,8 @@ def delete(folder: Path, *, participant: str | None = None, prolific: str | None
         prolific: the participant's Prolific ID.
 
     Raises:
-        OptionError: if the participant is unknown, if nothing is stored, or if a server uses the study.
-        StoreError: if another program prevents the files from being rewritten.
+        OptionError: if the participant is unknown, if no answers are stored, or if a server uses the study.
+        StoreError: if another program has a file open, so that the file cannot be rewritten.
     """
     if not has_data(folder):
         raise OptionError(f"{folder}: no answers are stored, so there is nothing to delete")
@@ -83,7 +83,7 @@ def delete(folder: Path, *, participant: str | None = None, prolific: str | None
 
 
 def _scrub(file: Store) -> None:
-    """Rewrite a file without deleted data and empty its log, or rewrite the tables of a database."""
+    """Rewrite an SQLite file without deleted data and empty its log, or rewrite the tables of a PostgreSQL database."""
     if isinstance(file, PostgresStore):
         file.scrub()
     if not isinstance(file, SqliteStore):

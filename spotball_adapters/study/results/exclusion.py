@@ -1,4 +1,4 @@
-"""Exclusion rules. Exclusions are computed from the stored data each time, and nothing is deleted."""
+"""Rules that exclude participants. Exclusions are computed anew from the stored data, and no data is deleted."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Rule:
     """A reason to exclude a participant.
 
     Attributes:
-        description: who is excluded.
-        broken: whether the rule excludes a participant, given the minimum seconds per image.
+        description: the participants whom the rule excludes, in words.
+        broken: returns whether the rule excludes a participant, given the minimum number of seconds per image.
     """
 
     description: str
@@ -32,11 +32,11 @@ class Exclusion:
     """The exclusion rules of an analysis.
 
     Attributes:
-        rules: keys of `RULES`.
+        rules: names of the rules, which are keys of `RULES`.
         min_seconds: minimum seconds per image, for the rule `fast`.
 
     Raises:
-        OptionError: if a rule is unknown, or if `fast` is used without a number of seconds.
+        OptionError: if a rule is unknown, or if the rule `fast` is used but `min_seconds` is 0.
     """
 
     rules: tuple[str, ...] = ("checks",)
@@ -49,22 +49,24 @@ class Exclusion:
             raise OptionError("the rule `fast` needs a minimum time per image. Add --min-seconds SECONDS")
 
     def reasons(self, person: Participation) -> tuple[str, ...]:
-        """Return the rules that exclude a participant, in the order of `RULES`; empty if they are kept."""
+        """Return the names of the rules that exclude a participant, in the order of `RULES`; empty if none does."""
         return tuple(
             name for name, rule in RULES.items() if name in self.rules and rule.broken(person, self.min_seconds)
         )
 
 
 def exclusion_of(config: ExclusionConfig, *, rules: str | None = None, min_seconds: float | None = None) -> Exclusion:
-    """Return the rules in study.toml, with changes.
+    """Return the exclusion rules of study.toml, or those that the options `rules` and `min_seconds` set instead.
 
     Args:
         config: the exclusion settings in study.toml.
-        rules: comma-separated keys of `RULES` that replace those of study.toml.
-        min_seconds: minimum seconds per image instead of study.toml's. A value above 0 adds the rule `fast`.
+        rules: comma-separated keys of `RULES` that replace the rules of study.toml; None to keep these.
+        min_seconds: minimum seconds per image, which replaces that of study.toml; None to keep it. Without `rules`, a
+            value above 0 adds the rule `fast`.
 
     Raises:
-        OptionError: as for `Exclusion`, or if seconds are given but no rule uses them.
+        OptionError: if a rule is unknown, if the rule `fast` is used but the minimum is 0, or if `min_seconds` is given
+            but `rules` does not contain `fast`.
 
     Examples:
         >>> exclusion_of(ExclusionConfig(checks="all"), min_seconds=2.5).rules
@@ -161,7 +163,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         ),
     }
 )
-"""All rules by name. Each is also a column of participants.csv. `checks` is the paper's rule (section 4.4)."""
+"""All exclusion rules by name. Each is also a column of participants.csv. The paper used `checks` (section 4.4)."""
 
 TIMES = ("fast", "clock")
-"""Rules that indicate that a participant did not do the task."""
+"""Names of the rules about times. They indicate that a participant did not do the task, so no bonus is paid."""

@@ -9,13 +9,14 @@ from difflib import SequenceMatcher
 
 FEWEST_LETTERS = 10
 FEWEST_DISTINCT = 4
-"""Minimum number of different letters. "asasasasas" has fewer."""
+"""Minimum number of different letters in an explanation. For example, "asasasasas" has only two."""
 
 ALIKE = 0.9
-"""Similarity (`difflib`'s ratio) from which two texts count as the same."""
+"""Minimum similarity (`difflib`'s ratio, 0 to 1) of two texts that count as the same."""
 
 LONG = 20
-"""Minimum letters of a text for which a match between two participants is not a coincidence."""
+"""Minimum number of letters of a text that counts as a duplicate if two participants wrote it. Shorter texts may be
+equal by chance."""
 
 _VOWELS = frozenset("aeiouy")
 _FEWEST_VOWELS = 0.2
@@ -33,10 +34,10 @@ def normalized(text: str) -> str:
 
 
 def is_low_quality(text: str, question: str = "") -> bool:
-    """Return whether a text is not a meaningful explanation.
+    """Return whether a text is too short, random or repetitive to be a meaningful explanation.
 
-    That is the case if it has fewer than ten letters or fewer than four different letters, repeats a few words, or
-    repeats the question. A text in unaccented Latin letters also counts if it is one long word or has almost no vowels.
+    A text is of low quality if it has fewer than ten letters or fewer than four different letters, repeats a few words,
+    or repeats the question. In unaccented Latin letters, so is a text that is one long word or has almost no vowels.
 
     Args:
         text: the explanation.
@@ -69,7 +70,7 @@ def duplicated(texts: Mapping[str, Sequence[str]]) -> dict[str, int]:
     the same text with at least twenty letters.
 
     Args:
-        texts: explanations by participant.
+        texts: each participant's explanations, by participant.
 
     Examples:
         >>> duplicated({"a": ["They look left, I think.", "they look left i think", "Her arm is up."], "b": ["Yes."]})

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 RESPONDENT, PUBLISHED = "our-people", "human"
-"""Default respondent name of a study's participants, and that of the paper's. They differ, so the two never merge."""
+"""Default respondent name of a study's participants, and the name of the paper's participants. The names differ, so
+that the two groups are not merged."""
 
 Form = Literal["jsonl", "csv", "parquet"]
 FORMS: tuple[Form, ...] = ("jsonl", "csv", "parquet")
@@ -37,9 +38,10 @@ QUESTIONNAIRES, QUIZ, MOUSE = "questionnaires.csv", "quiz.csv", "mouse.csv"
 
 
 def responses(people: Iterable[Participation], design: StudyDesign, respondent: str = RESPONDENT) -> pl.DataFrame:
-    """Return clicks as responses: one row per click. An answer's explanation is the reasoning of its first click.
+    """Return a table of responses with one row per click. An answer's explanation is the reasoning of its first click.
 
-    Checks without a visible ball (not controls in the dataset) are excluded, because scoring would count them.
+    Attention checks whose image is not a control of the dataset (an image with a visible ball) are excluded, because
+    scoring would count them as test images.
 
     Args:
         people: the participants to export.
@@ -47,7 +49,7 @@ def responses(people: Iterable[Participation], design: StudyDesign, respondent: 
         respondent: name of the participants as a group.
 
     Returns:
-        The columns `spotball_core.io.frames.COLUMNS`, sorted by participant, order and click.
+        A table with the columns `spotball_core.io.frames.COLUMNS`, in the order of participants, images and clicks.
     """
     import polars as pl
 
@@ -66,7 +68,8 @@ def responses(people: Iterable[Participation], design: StudyDesign, respondent: 
 
 
 def trials(people: Iterable[Participation], design: StudyDesign, respondent: str = PUBLISHED) -> pl.DataFrame:
-    """Return choices as trials of the gaze task: one row per photo, including marked checks.
+    """Return a table of trials of the gaze task, with one row per participant and photo. Attention checks are included
+    and marked.
 
     Args:
         people: the participants to export.
@@ -88,7 +91,7 @@ def trials(people: Iterable[Participation], design: StudyDesign, respondent: str
 
 
 def clicks(people: Iterable[Participation]) -> pl.DataFrame:
-    """Return every click with its position and time, including checks. Responses have no columns for these."""
+    """Return a table of all clicks, including those on attention checks, with positions and times."""
     rows = [
         (
             *(person.participant, answer.order, *answer.key, answer.check, number),
@@ -103,9 +106,9 @@ def clicks(people: Iterable[Participation]) -> pl.DataFrame:
 
 
 def participants(people: Iterable[Participation], exclusion: Exclusion) -> pl.DataFrame:
-    """Return all participants: their progress, their results, and the rules that exclude them.
+    """Return a table of all participants: their progress, their results, and the rules that exclude them.
 
-    The table contains no times of day and nothing else that would allow a platform to identify a person.
+    The table contains no times of day and no other data by which a platform could identify a person.
     """
     rows = [
         (
@@ -129,14 +132,14 @@ def participants(people: Iterable[Participation], exclusion: Exclusion) -> pl.Da
 
 
 def questionnaires(people: Iterable[Participation], design: StudyDesign) -> pl.DataFrame:
-    """Return answers to questionnaires: one row per participant, one column per question."""
+    """Return a table of answers to questionnaires, with one row per participant and one column per question."""
     names = [question.name for questionnaire in design.config.questionnaires for question in questionnaire.questions]
     rows = [(person.participant, *(_cell(person.survey.get(name)) for name in names)) for person in people]
     return frame(columns.survey_columns(design.config.questionnaires, design.config.language), rows)
 
 
 def quiz(people: Iterable[Participation], design: StudyDesign) -> pl.DataFrame:
-    """Return every answer to the comprehension quiz."""
+    """Return a table of all answers to the comprehension quiz, with one row per attempt and question."""
     questions = design.config.quiz.questions if design.config.quiz else ()
     rows = [
         (
@@ -154,7 +157,7 @@ def quiz(people: Iterable[Participation], design: StudyDesign) -> pl.DataFrame:
 
 
 def mouse(people: Iterable[Participation]) -> pl.DataFrame:
-    """Return the mouse paths over images, one row per point."""
+    """Return a table of the mouse paths over images, with one row per point."""
     rows = []
     for person in people:
         paths = Counter[int]()
@@ -166,7 +169,9 @@ def mouse(people: Iterable[Participation]) -> pl.DataFrame:
 
 
 def write_file(people: Sequence[Participation], design: StudyDesign, path: Path, respondent: str = RESPONDENT) -> None:
-    """Write responses (or trials) to a file in the format of its extension. Raise OptionError for an unknown one."""
+    """Write responses, or the trials of a study of choices, to a file in the format that its extension names. Raise
+    OptionError if the extension is unknown.
+    """
     if path.suffix.removeprefix(".") not in FORMS:
         raise OptionError(f"{path}: expected a file name ending in {', '.join(f'.{form}' for form in FORMS)}")
     if design.config.task == "clicks":
@@ -184,20 +189,20 @@ def write_folder(
     form: Form,
     respondent: str = RESPONDENT,
 ) -> None:
-    """Write a folder with responses, clicks with times, participants and scenes, so that it is a dataset.
-
-    For a study of choices, write trials and participants.
+    """Write a dataset folder with responses, clicks, participants and scenes; for a study of choices, write trials and
+    participants.
 
     Args:
         everybody: all participants, for the table of participants.
-        people: the participants to export.
-        exclusion: the rules for the table of participants.
+        people: the participants whose answers are exported.
+        design: the study's design.
+        exclusion: the exclusion rules, for the table of participants.
         folder: the output folder. An earlier export of the same scenes is replaced.
-        form: format of the responses or trials.
+        form: file format of the responses or trials.
         respondent: name of the participants as a group.
 
     Raises:
-        OptionError: if the folder is the dataset of other scenes.
+        OptionError: if the folder is a dataset with other scenes.
     """
     if design.config.task == "choice":
         _write(trials(people, design, respondent), folder / f"{TRIALS}.{form}")
@@ -246,7 +251,7 @@ def _cell(answer: Answer | None) -> str | float | None:
 
 
 def left_out_checks(people: Iterable[Participation], design: StudyDesign) -> int:
-    """Return the number of answers to checks that responses exclude, because scoring would count them; 0 for trials."""
+    """Return the number of answers to attention checks that `responses` excludes; 0 for a study of choices."""
     if design.config.task == "choice":
         return 0
     return sum(not _scored_as_shown(answer, design) for person in people for answer in person.answers)

@@ -17,24 +17,26 @@ from spotball_adapters.study.store import Participant, StudyReader
 from spotball_core.service.sqlite_file import StoreError
 
 _CLOCKS, _DELAY = 1.05, 5.0
-"""Tolerances: how much faster a browser's clock may run than the server's, and seconds that requests may take."""
+"""Tolerances in the comparison of clocks: the factor by which a browser's clock may be faster than the server's, and
+the number of seconds that requests may take."""
 
 
 @dataclass(frozen=True, slots=True)
 class GivenAnswer:
-    """An answer of a participant.
+    """A participant's answer to an image.
 
     Attributes:
-        order: position of the image among those the participant saw, from 1, including checks but not practice.
-        check: whether it is an attention check.
-        choices: labels of the clicked cells, in order; or the chosen option.
-        hits: whether each choice is correct; empty if the truth is unknown.
+        order: position of the image among those that the participant saw, from 1. Attention checks are counted, but
+            practice is not.
+        check: whether the image is an attention check.
+        choices: labels of the clicked cells, in the order of the clicks; or the chosen option.
+        hits: for each choice, whether it is correct; empty if the ground truth is unknown.
         clicks: the clicks with times and positions; empty for a choice.
-        seconds: how long the image was on the screen before the answer, by the browser's clock.
-        server_seconds: seconds between the server's notification that the image was shown and the answer. It is shorter
-            than `seconds` if both arrived together after a network failure.
-        places: row and column of each click; for a choice, 0 and the option's index as shown.
-        explanation: the participant's text, or None if none was requested or given.
+        seconds: seconds that the image was on the screen before the answer, by the browser's clock.
+        server_seconds: seconds between two requests that the server received: that the image was shown, and the answer.
+            The value is below `seconds` if both requests were delayed by a network failure and arrived at once.
+        places: row and column of each click; for a choice, row 0 and the index of the option as shown.
+        explanation: the participant's text, or None if no explanation was requested or given.
     """
 
     order: int
@@ -57,12 +59,12 @@ class GivenAnswer:
 
 @dataclass(frozen=True, slots=True)
 class MousePath:
-    """The mouse path over an image.
+    """A participant's mouse path over an image.
 
     Attributes:
-        order: as in `GivenAnswer`.
-        points: milliseconds since the image was shown, and the position as fractions of the image's width and height.
-            Values below 0 or above 1 are outside the image.
+        order: position of the image among those that the participant saw; see `GivenAnswer`.
+        points: for each point, the milliseconds since the image was shown, and x and y as fractions of the image's
+            width and height. Values below 0 or above 1 are outside the image.
     """
 
     order: int
@@ -73,21 +75,21 @@ class MousePath:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """Indicators of how reliable a participant's answers are. A value of None means unknown.
+    """Indicators of how reliable a participant's answers are. A value is None if it is unknown or was not recorded.
 
     Attributes:
-        server_seconds: seconds per image by the server's clock, from consent (or the end of questionnaires and quiz
-            before the images) to the last answer.
+        server_seconds: mean seconds per image by the server's clock. The clock starts at consent, or at the end of the
+            questionnaires and quiz before the images, and stops at the last answer.
         impossible_times: whether the browser reports more time on images than passed on the server's clock.
-        repeated: share of repeated answers on test images; see `patterns.repeated_share`.
-        patterned: share of patterned answers on test images; see `patterns.pattern_share`.
+        repeated: share of nearly identical answers to test images; see `patterns.repeated_share`.
+        patterned: share of answers to test images that follow a simple pattern; see `patterns.pattern_share`.
         poor_explanations: number of explanations of low quality; see `explanations.is_low_quality`.
         duplicated_explanations: number of duplicate explanations; see `explanations.duplicated`.
         times_away: number of times the page was hidden or lost focus.
         seconds_away: total seconds that the page was hidden or without focus.
-        viewport: width and height of the window at the first image, and device pixels per CSS pixel.
-        device: type of device, browser, system and language, under these names.
-        left_fullscreen: number of times they left full screen before the end, or None if the study does not require it.
+        viewport: size of the browser's window at the answer to the first image; see `Viewport`.
+        device: type of device, browser, system and language, under the keys of `devices.device_of`.
+        left_fullscreen: number of exits from full screen before the end, or None if the study does not require it.
         small_windows: number of images for which the window was smaller than required.
     """
 
@@ -110,11 +112,11 @@ class Participation:
     """The data of one participant.
 
     Attributes:
-        participant: their label.
-        list: the list that they saw.
-        stage: their current stage.
-        answers: answers to images and checks, in order.
-        minutes: minutes from consent to the last answer, by the server's clock, or None if not finished.
+        participant: the participant's label.
+        list: name of the list of images that the participant saw.
+        stage: the participant's current stage.
+        answers: answers to images and attention checks, in the order shown.
+        minutes: minutes from consent to the last answer, by the server's clock; None unless the participant finished.
         quality: indicators of the answers' reliability.
         survey: answers to questionnaires, by question name.
         quiz: attempts at the comprehension quiz.
@@ -133,7 +135,7 @@ class Participation:
 
     @property
     def finished(self) -> bool:
-        """Return whether they finished the study."""
+        """Return whether the participant finished the study."""
         return self.stage == "finished"
 
     @property
@@ -143,8 +145,8 @@ class Participation:
 
     @property
     def test_hits(self) -> Sequence[bool]:
-        """Return whether each click (or choice) on a test image is correct. Checks and images of unknown truth are
-        excluded.
+        """Return whether each click on a test image (or each choice) is correct. Attention checks and images without
+        ground truth are excluded.
         """
         return [hit for answer in self.answers if not answer.check for hit in answer.hits]
 
@@ -161,10 +163,10 @@ def participations(reader: StudyReader, design: StudyDesign) -> list[Participati
 
 
 def participation(row: Participant, reader: StudyReader, design: StudyDesign) -> Participation:
-    """Return the data of one participant. Explanations are compared only with the participant's own.
+    """Return the data of one participant. Duplicated explanations are searched only within the participant's own texts.
 
     Raises:
-        StoreError: as for `participations`.
+        StoreError: if stored events violate the study's rules, because the study was changed.
     """
     events = reader.events(row.id)
     try:
@@ -175,7 +177,7 @@ def participation(row: Participant, reader: StudyReader, design: StudyDesign) ->
 
 
 def misfit(reader: StudyReader, row: Participant, error: Exception) -> StoreError:
-    """Return the error for events that the study does not allow."""
+    """Return the exception to raise if a participant's stored events violate the rules of the current study."""
     return StoreError(
         f"{reader.path}: the stored data of participant {row.participant} do not fit the current study ({error}). "
         "Restore the earlier study.toml and dataset"
@@ -190,14 +192,16 @@ def participation_of(
     *,
     n_duplicated: int | None = None,
 ) -> Participation:
-    """Return the data of one participant, given their progress.
+    """Return the data of one participant, given the participant's progress.
 
     Args:
-        row: the participant.
-        progress: progress after all events.
-        events: the events; at least those without a trial, and mouse paths if needed.
+        row: the participant's row in the store.
+        progress: the participant's progress after all events.
+        events: the participant's events. Events that belong to a trial may be missing; without `mouse` events, the
+            result has no mouse paths.
         design: the study's design.
-        n_duplicated: number of their explanations that are duplicates; None compares only their own.
+        n_duplicated: number of the participant's explanations that are duplicates. If it is None, the participant's
+            explanations are compared with each other.
     """
     over = progress.over
     finished = progress.stage == "finished"

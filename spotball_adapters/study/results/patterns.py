@@ -1,4 +1,4 @@
-"""Detect answers given without looking at the images: repeated answers, or patterns over images."""
+"""Detect answers given without looking at the images: repeated answers, or answers that follow a pattern."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ Places = tuple[tuple[int, int], ...]
 """Positions of an answer's clicks as (row, column). A choice is one click in row 0, at the option's index."""
 
 FEWEST = 8
-"""Minimum number of images. With fewer, some pattern always fits."""
+"""Minimum number of images for a result. With fewer images, some pattern always fits the answers."""
 
 _NEAR = 0.5
-"""Maximum mean distance of near-identical answers, in cells."""
+"""Maximum mean distance between the clicks of two near-identical answers, in cells."""
 
 _LONGEST_PERIOD = 6
 
 
 def repeated_share(answers: Sequence[Places]) -> float | None:
-    """Return the size of the largest set of answers that are near-identical to one answer, as a share of all answers.
+    """Return the largest share of a participant's answers that are near-identical to one of the answers.
 
     Two answers are near-identical if their clicks, in reading order, are at most half a cell apart on average.
 
@@ -29,8 +29,8 @@ def repeated_share(answers: Sequence[Places]) -> float | None:
         answers: answers of one participant, each with the same number of clicks.
 
     Returns:
-        From 1 / len(answers) to 1, or None for fewer than `FEWEST` answers. Of the 50 people whose soccer clicks are
-        published, the largest is 0.2.
+        A share from 1 / len(answers) to 1, or None for fewer than `FEWEST` answers. Among the 50 people whose soccer
+        clicks are published, the largest share is 0.2.
 
     Examples:
         >>> repeated_share([((3, 5), (3, 6))] * 6 + [((1, 1), (2, 2)), ((6, 1), (6, 2))])
@@ -46,15 +46,15 @@ def repeated_share(answers: Sequence[Places]) -> float | None:
 def pattern_share(answers: Sequence[Places]) -> float | None:
     """Return the largest share of images whose answer follows from earlier answers by a simple rule.
 
-    There are two rules. Either the answer equals that of 2 to 6 images before, but not that of the previous image. Or
-    the first click is a fixed step away from that of the previous image, as in A1, A2, A3, and so on.
+    There are two kinds of rules: the answer equals the answer a fixed number of images before (2 to 6), but not the
+    previous answer; or the first click is a fixed step away from the previous first click, as in A1, A2, A3, and so on.
 
     Args:
         answers: answers of one participant, in the order of the images.
 
     Returns:
-        From 0 to 1, or None for fewer than `FEWEST` answers. Of the 50 people whose soccer clicks are published, the
-        largest is 0.163.
+        A share from 0 to 1, or None for fewer than `FEWEST` answers. Among the 50 people whose soccer clicks are
+        published, the largest share is 0.163.
 
     Examples:
         >>> pattern_share([((1, column),) for column in range(1, 11)])

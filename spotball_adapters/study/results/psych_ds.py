@@ -1,8 +1,8 @@
 """Export a study's answers as a Psych-DS dataset: CSV files with descriptions of their columns.
 
-It follows version 1.5.0 of the specification (https://psych-ds.github.io): dataset_description.json with
-schema.org properties, CSV files in `data` whose names consist of keywords and end with _data.csv, and a JSON file with
-the columns next to each.
+The dataset follows version 1.5.0 of the specification (https://psych-ds.github.io): dataset_description.json contains
+schema.org properties, the names of the CSV files in `data` consist of keywords and end with _data.csv, and a JSON file
+next to each CSV file describes its columns.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _VALUES = {"text": "string", "whole number": "integer", "number": "number", "tru
 
 @dataclass(frozen=True)
 class _File:
-    """A table: its description, columns and rows."""
+    """A table to write, with its description and its columns."""
 
     name: str
     about: str
@@ -51,19 +51,20 @@ def write_psych_ds(
     folder: Path,
     respondent: str,
 ) -> None:
-    """Write a Psych-DS dataset.
+    """Write a study's answers as a Psych-DS dataset.
 
-    Additional properties of an earlier dataset_description.json, such as author and license, are kept.
+    If the folder already contains dataset_description.json, properties such as author and license are kept.
 
     Args:
         everybody: all participants, for the tables of participants, questionnaires and quiz.
         people: the participants whose answers are written.
-        exclusion: the rules for the table of participants.
-        folder: the output folder. It may hold an earlier export of the same study.
+        design: the study's design.
+        exclusion: the exclusion rules, for the table of participants.
+        folder: the output folder. It may contain an earlier export of the same study.
         respondent: name of the participants as a group.
 
     Raises:
-        OptionError: if FOLDER/data holds other data files.
+        OptionError: if FOLDER/data contains data files that this export does not write.
         InputError: if an existing dataset_description.json cannot be read.
     """
     study = re.sub(r"[^A-Za-z0-9]", "", design.config.title.title()) or "Study"
@@ -127,7 +128,7 @@ def _files(
 
 
 def _metadata(name: str, about: str, described: Columns) -> dict[str, Any]:
-    """Return the properties of a dataset or of one of its files."""
+    """Return the schema.org properties of a dataset or of one of its files."""
     return {
         "@context": "https://schema.org/",
         "@type": "Dataset",
@@ -162,7 +163,8 @@ def _readme(design: StudyDesign, files: Iterable[_File], paths: dict[str, Path])
 
 
 def _earlier(path: Path) -> dict[str, Any]:
-    """Return the properties in the description of an earlier export."""
+    """Return the properties in an earlier dataset_description.json; empty if the file does not exist. Raise InputError
+    if it cannot be read."""
     try:
         properties = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -22,18 +22,19 @@ TRUTH_HEADS = ("image", "x", "y", "width", "height", "gt_x", "gt_y", "cell")
 
 
 def write_release(people: Sequence[Participation], design: StudyDesign, folder: Path) -> list[str]:
-    """Write the clicks, explanations and ground truth of each sport below FOLDER/data.
+    """Write the clicks, explanations and ground truth of each sport to files below FOLDER/data.
 
-    As in the release, clicks on checks are excluded, but `order` counts checks. `id` is the participant's label.
-    Controls are called `NUMBER_wball.jpg` in the ground truth. The reader recognizes them by this name. gt_x and gt_y
-    are the ball's center in every sport; in the published files, this holds only for soccer.
+    As in the release, clicks on attention checks are excluded, but the column `order` counts these images. `id` is the
+    participant's label. In the ground truth, images with a visible ball (controls) are named `NUMBER_wball.jpg`, by
+    which the import recognizes them. gt_x and gt_y are the ball's center in every sport; in the published files, they
+    are the center only for soccer.
 
     Returns:
-        Descriptions of what could not be written.
+        One sentence per sport with images that the exported ground truth lacks, because their `ball_box` is unknown.
 
     Raises:
-        OptionError: for choices; for sports, images or grids that the layout does not support; or if a folder below
-            FOLDER/data holds other files.
+        OptionError: if the study is one of choices; if the layout does not support a sport, an image's id or a grid; or
+            if FOLDER/data contains files that this export does not write.
     """
     scenes = list(design.scenes.values())
     _check(design, scenes)

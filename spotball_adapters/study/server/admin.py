@@ -1,4 +1,4 @@
-"""Admin page: a study's progress for researchers, with participants shown by random labels."""
+"""Render the admin page, which shows researchers a study's progress. Participants appear under random labels."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ class Line:
     """One participant on the page.
 
     Attributes:
-        person: their data.
-        seen_at: time of their last event, UTC.
-        started_at: time of consent, UTC.
-        flags: exclusion rules that apply to them, whether the study uses them or not.
-        n_trials: number of images and practice items.
+        person: the participant's data.
+        seen_at: time of the participant's last event, ISO 8601 in UTC.
+        started_at: time of consent, ISO 8601 in UTC.
+        flags: names of all exclusion rules that the participant breaks, even if the study does not use them.
+        n_trials: number of the participant's trials, including practice.
     """
 
     person: Participation
@@ -68,14 +68,14 @@ class Line:
 def admin_page(
     design: StudyDesign, exclusion: Exclusion, lines: Sequence[Line], failures: Mapping[str, int], at: datetime
 ) -> str:
-    """Return the page as HTML.
+    """Return the admin page as HTML.
 
     Args:
         design: the study's design.
         exclusion: the exclusion rules of the study.
         lines: all participants.
-        failures: number of failed requests by kind since the server started.
-        at: time of the data.
+        failures: number of failed requests since the server started, by kind.
+        at: time at which the data were read.
     """
     config = design.config
     silent_since = (at - timedelta(minutes=config.serve.silent_minutes)).isoformat(timespec="milliseconds")
@@ -103,7 +103,10 @@ def admin_page(
 
 
 def _counted(lines: Iterable[Line], name: str, silent_since: str) -> tuple[int, int, int, int, int]:
-    """Count a list's participants who finished, are active, went silent, were screened out, and began."""
+    """Return the numbers of a list's participants who finished, are active, are silent, were screened out, and began.
+
+    `name` is the list's name. Silent participants have not finished and have no events after `silent_since`.
+    """
     of_list = [line for line in lines if line.person.list == name]
     finished, screened = (sum(line.person.stage == stage for line in of_list) for stage in ("finished", "screened"))
     active = sum(line.person.stage not in ENDS and line.seen_at > silent_since for line in of_list)
@@ -117,7 +120,8 @@ def _minutes(times: Times) -> str:
 
 
 def _people(lines: Iterable[Line], design: StudyDesign, exclusion: Exclusion, silent_since: str, at: datetime) -> str:
-    """Return a table row per participant: active ones first, sorted by the time of the last event."""
+    """Return an HTML table with a row per participant: first active participants, then silent ones, then those whose
+    participation has ended; within each group, the most recent event first."""
     total = {study_list.name: len(study_list.images) + len(study_list.checks) for study_list in design.config.lists}
 
     def order(line: Line) -> tuple[bool, bool]:

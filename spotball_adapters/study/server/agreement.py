@@ -10,10 +10,11 @@ from spotball_core.text.numbers import plural
 
 
 def disagreements(reader: StudyReader, design: StudyDesign) -> Iterator[str]:
-    """Yield descriptions of disagreements between the stored data and the study.
+    """Yield a description of each disagreement between the stored data and the current study.toml and dataset.
 
-    The fixed parts of the study must be unchanged since the first participant began. Every participant must have seen a
-    list of the study, and their images, their order and the images to explain must follow from their recorded seed.
+    The fixed parts of the study (see `StudyDesign.parts`) must be unchanged since the first participant began. Every
+    participant's list must be in the study. A participant's images, their order and the images to explain must follow
+    from the recorded seed.
     """
     if changed := reader.changed(design.parts):
         parts = ", ".join(changed)

@@ -1,4 +1,4 @@
-"""The study's web application. Handlers here speak HTTP with the page in `page/`; `sessions` holds the logic."""
+"""The study's web application, which answers the HTTP requests of the page in `page/`. `sessions` stores the events."""
 
 from __future__ import annotations
 
@@ -51,18 +51,21 @@ UNKNOWN_COOKIE = "the cookie does not belong to a participant"
 COOKIE_DAYS = 30
 IMAGE_SECONDS = 24 * 60 * 60
 MISMATCHES = 20
-"""Maximum number of different wrong hosts to report."""
+"""Maximum number of different wrong host names to report on the terminal."""
 
 WRONG_PASSWORDS = 10
-"""Maximum wrong passwords per minute and address."""
+"""Maximum number of wrong passwords per minute and network address."""
 
 
 @dataclass(frozen=True)
 class StudyServer:
-    """A study's app, with the resources to close at the end.
+    """A study's web application, with the resources that `close` releases.
 
     Attributes:
-        app: the ASGI app, to be served by one process.
+        app: the ASGI application, which one process must serve.
+        design: the study's design.
+        sessions: the participants' sessions.
+        handlers: the request handlers.
     """
 
     app: ASGIApp
@@ -71,7 +74,7 @@ class StudyServer:
     handlers: _StudyHandlers
 
     def close(self) -> None:
-        """Store waiting events, and close the resources."""
+        """Store the events that are not stored yet, and release all resources."""
         self.sessions.close()
         self.handlers.close()
 
@@ -87,16 +90,17 @@ def study_server(
     new_label: Callable[[], str] | None = None,
     clock: Callable[[], datetime] = utc_now,
 ) -> StudyServer:
-    """Create the app of a study.
+    """Create the web application of a study.
 
     Args:
+        design: the study's design.
         store: the study's store, locked by this process.
-        reader: a second connection to the store, for reading while it is written to.
-        password: password of the admin page, which is disabled without one.
-        pilot: mark participants and pages as a pilot's, and let a link choose the list.
+        reader: a second connection to the store, to read while the first one writes.
+        password: password of the admin page. Without a password, there is no admin page.
+        pilot: whether this is a pilot: labels and pages say so, and links may choose the list of images.
         public: public address of a proxy in front of the server; None without a proxy.
-        new_label: returns a label for a new participant; default: random labels.
-        clock: returns the time.
+        new_label: returns the label of a new participant at each call; None for random labels.
+        clock: returns the current time.
     """
     sessions = Sessions(design, store, reader, new_label=new_label or random_labels(MARK if pilot else ""), clock=clock)
     try:
@@ -163,7 +167,7 @@ class _StudyHandlers:
     # Pages and files -----------------------------------------------------------------------------------------
 
     async def index(self, request: Request) -> Response:
-        """Return the page, which is the same for all participants."""
+        """Return the HTML page, which is the same for all participants."""
         return self._file(request, "index.html")
 
     async def static(self, request: Request) -> Response:
@@ -184,7 +188,7 @@ class _StudyHandlers:
         return Response(content, media_type=media_type, headers=headers)
 
     async def image(self, request: Request) -> Response:
-        """Return an image."""
+        """Return an image file without metadata."""
         self._by_address.check(address(request))
         picture = self._images.find(request.path_params["name"])
         if picture is None:
@@ -198,12 +202,12 @@ class _StudyHandlers:
     # The study -----------------------------------------------------------------------------------------------
 
     async def study(self, request: Request) -> Response:
-        """Return the public information about the study."""
+        """Return the public description of the study as JSON."""
         self._by_address.check(address(request))
         return JSONResponse(self._study)
 
     async def start(self, request: Request) -> Response:
-        """Start or resume a participation."""
+        """Start or resume a participation, and return the participant's state."""
         self._check_origin(request)
         self._by_address.check(address(request))
         self._starts.check(address(request))
@@ -240,7 +244,7 @@ class _StudyHandlers:
         return response
 
     async def state(self, request: Request) -> Response:
-        """Return the participant's state."""
+        """Return the state of the participant whom the cookie identifies."""
         self._by_address.check(address(request))
         return await self._state(self._token(request))
 
@@ -249,7 +253,7 @@ class _StudyHandlers:
             return JSONResponse(self._states.of(self._limited(session)))
 
     async def events(self, request: Request) -> Response:
-        """Store the participant's events."""
+        """Store the events in the request, and return the number of the last stored event."""
         self._check_origin(request)
         self._by_address.check(address(request))
         token = self._token(request)
@@ -341,12 +345,12 @@ class _StudyHandlers:
         return self._failed(error.status_code, error.detail, headers=error.headers)
 
     async def not_stored(self, request: Request, error: Exception) -> Response:
-        """Return the response if the store cannot be written to. The browser must resend its events."""
+        """Return the response if events could not be stored. The browser must send them again."""
         show(f"error: {error}", err=True)
         return self._failed(503, "the data could not be stored. Try again", headers={"retry-after": "5"})
 
     async def unreadable(self, request: Request, error: OSError) -> Response:
-        """Return the response if an image file is missing."""
+        """Return the response if an image file cannot be read."""
         show(f"error: {error}", err=True)
         return await self.fault(request, error)
 

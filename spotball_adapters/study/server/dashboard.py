@@ -1,7 +1,7 @@
 """Keep the admin page's content up to date by reading only new events.
 
-This runs in the server's event loop, in short steps between requests. A second thread would slow down every request,
-because both would compete for Python's global interpreter lock.
+The update runs in the server's event loop, in short steps between requests. A second thread would slow down every
+request, because both threads would compete for Python's global interpreter lock.
 """
 
 from __future__ import annotations
@@ -29,13 +29,14 @@ FRESH_SECONDS = 5.0
 """Maximum age of the page in seconds. The browser reloads the page at this interval."""
 
 SHARE = 0.1
-"""Maximum share of time for renewing the page, so that participants do not notice it."""
+"""Maximum share of the server's time that updates of the page may take, so that participants do not notice them."""
 
 PATIENCE = 0.05
-"""Seconds that a request waits for a newer page if an older one exists."""
+"""Seconds that a request waits for an updated page before it gets the previous version."""
 
 _RECENT = timedelta(seconds=10)
-"""Participants with events in this period are always read again, because two events may have the same millisecond."""
+"""Participants with events in the last ten seconds are always read again. The time of the last event does not reveal
+all new events, because two events may have the same millisecond."""
 
 _OF_TRIALS = ("shown", "click", "undo", "answer", "choice", "explanation", "mouse")
 """Events that are not kept in memory, because the progress contains their content."""
@@ -43,7 +44,7 @@ _OF_TRIALS = ("shown", "click", "undo", "answer", "choice", "explanation", "mous
 
 @dataclass
 class _Entry:
-    """One participant, with the events read so far."""
+    """One participant, with the progress and the events read so far."""
 
     row: Participant
     progress: ParticipantProgress
@@ -55,11 +56,11 @@ class _Entry:
 
 
 class Dashboard:
-    """The progress of a study, as a page. Call `close` at the end.
+    """Keep the admin page of a study up to date. Call `close` when it is no longer needed.
 
     Args:
         design: the study's design.
-        data: the folder with the answers.
+        data: the folder with the stored answers.
     """
 
     def __init__(self, design: StudyDesign, data: Path) -> None:
@@ -77,14 +78,14 @@ class Dashboard:
             self.look({})
 
     def close(self) -> None:
-        """Close the files."""
+        """Close the connection to the store."""
         self._opened.close()
 
     async def page(self, failures: Mapping[str, int]) -> str:
-        """Return the page as HTML: a new version if available quickly, otherwise the last version.
+        """Return the page as HTML: an updated version if it is available quickly, otherwise the previous version.
 
         Args:
-            failures: number of failed requests by kind since the server started.
+            failures: number of failed requests since the server started, by kind.
         """
         if self._task is None and time.monotonic() - self._looked_at > max(FRESH_SECONDS, self._took / SHARE):
             self._task = asyncio.create_task(self._renew(dict(failures)))
@@ -105,7 +106,7 @@ class Dashboard:
             self._took, self._task = self._looked_at - begin, None
 
     def look(self, failures: Mapping[str, int]) -> str:
-        """Read new events, and return the page.
+        """Read new events, and return the updated page as HTML.
 
         Raises:
             StoreError: if stored events violate the study's rules, because the study was changed.
@@ -115,7 +116,7 @@ class Dashboard:
         return page
 
     def _steps(self, failures: Mapping[str, int]) -> Iterator[str | None]:
-        """Read new events, one participant per step. The last step yields the page."""
+        """Read new events, and yield None after each participant who was read. Finally, yield the page as HTML."""
         at = datetime.now(UTC)
         recent = (at - _RECENT).isoformat(timespec="milliseconds")
         seen = self._reader.seen()

@@ -1,4 +1,4 @@
-"""The public description of a study: texts, length, pay and the example."""
+"""Describe a study for its participants: texts, number of images, duration, pay and the example."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def description(design: StudyDesign, images: Images, *, pilot: bool) -> dict[str
 
     Args:
         design: the study's design.
-        images: addresses of the example images.
-        pilot: whether the study runs as a pilot, whose answers are stored separately.
+        images: the study's images, which give the addresses of the example images.
+        pilot: whether the study runs as a pilot.
     """
     config = design.config
     n_images = max(len(study_list.images) + len(study_list.checks) for study_list in config.lists)

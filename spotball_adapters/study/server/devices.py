@@ -1,4 +1,4 @@
-"""Summarize a participant's device, to store instead of the browser's detailed description."""
+"""Summarize a participant's device. The summary is stored instead of the browser's detailed User-Agent header."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _BROWSERS: Mapping[str, str] = MappingProxyType(
         "Safari": r"\bVersion/(\d+)\S* .*Safari/",
     }
 )
-"""Browsers with the pattern of their version. The first match counts, because most browsers also name others."""
+"""Regular expressions for browsers and their major versions in a User-Agent header, by name. The first match counts,
+because the headers of most browsers also name other browsers."""
 
 _SYSTEMS: Mapping[str, str] = MappingProxyType(
     {
@@ -32,12 +33,12 @@ _SYSTEMS: Mapping[str, str] = MappingProxyType(
 
 
 def device_of(user_agent: str, *, touch: bool | None = None, language: str | None = None) -> dict[str, str]:
-    """Return the type of device, browser and version, system and language; "other" if unknown.
+    """Return the type of device, the browser with its version, the system and the language. Unknown values are "other".
 
     Args:
         user_agent: the browser's User-Agent header.
-        touch: whether the device has a touch screen. It identifies tablets that describe themselves as a Mac.
-        language: the browser's language, or None.
+        touch: whether the device has a touch screen, which distinguishes an iPad from a Mac; None if unknown.
+        language: the browser's language, or None if unknown.
 
     Examples:
         >>> chrome = "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 Chrome/126.0.0.0 Mobile Safari/537.36"

@@ -15,19 +15,20 @@ from spotball_adapters.study.metadata import without_metadata
 from spotball_adapters.study.setup.design import StudyImage
 
 HELD = 64 * 1024 * 1024
-"""Maximum bytes of images in memory."""
+"""Maximum total size of the images kept in memory, in bytes."""
 
 Role = Literal["trial", "practice", "example"]
-"""The use of an image. A check that is also practice has two addresses, so that its address does not reveal it."""
+"""The use of an image. An attention check that is also shown as practice has a different address for each use, so that
+participants cannot recognize it by its address."""
 
 
 class Images:
-    """Images by their addresses, which depend on the study's secret key.
+    """Map addresses to the study's images. Addresses are derived from the study's secret key.
 
     Args:
-        pictures: images by identity.
+        pictures: images by (sport, image).
         example: the example images of the instructions.
-        secret: the study's key.
+        secret: the study's secret key.
     """
 
     def __init__(self, pictures: Mapping[Key, StudyImage], example: tuple[StudyImage, ...], secret: bytes) -> None:
@@ -46,15 +47,15 @@ class Images:
         return hmac.new(self._secret, json.dumps([role, *key]).encode(), hashlib.sha256).hexdigest()[:32]
 
     def address(self, key: Key, role: Role) -> str:
-        """Return an image's address, relative to the page, which may be under a prefix."""
+        """Return an image's address relative to the page."""
         return f"images/{self.name(key, role)}"
 
     def find(self, name: str) -> StudyImage | None:
-        """Return the image at an address, or None."""
+        """Return the image whose address ends in `name`, or None if there is none."""
         return self._known.get(name)
 
     def content(self, picture: StudyImage) -> bytes:
-        """Return the bytes to send: the image's file without metadata. Several threads may call this method."""
+        """Return the bytes to send: the image's file without metadata. Several threads may call this method at once."""
         with self._lock:
             if (data := self._held.get(picture.digest)) is not None:
                 self._held.move_to_end(picture.digest)
@@ -72,6 +73,6 @@ class Images:
         return data
 
     def in_memory(self, picture: StudyImage) -> bytes | None:
-        """Return the bytes to send if they are in memory; None otherwise."""
+        """Return the bytes to send if they are in memory, otherwise None."""
         with self._lock:
             return self._held.get(picture.digest)

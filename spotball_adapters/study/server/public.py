@@ -1,4 +1,4 @@
-"""The public address of a study behind a proxy, and the proxies that the server trusts."""
+"""Serve a study behind a proxy: read its public address, check the trusted proxies, and handle the path prefix."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PublicAddress:
-    """An address such as https://example.org/ball/.
+    """The parts of a public address such as https://example.org/ball/.
 
     Attributes:
         scheme: http or https.
-        host: the host, with the port if there is one.
-        prefix: prefix of the paths; begins and ends with a slash.
+        host: the host name, with the port if the address contains one.
+        prefix: prefix of the paths, which begins and ends with a slash.
     """
 
     scheme: str
@@ -33,10 +33,10 @@ class PublicAddress:
 
 
 def read_public_address(url: str) -> PublicAddress:
-    """Return the parts of the address in --public-url.
+    """Return the parts of the address given by --public-url.
 
     Raises:
-        OptionError: if it is not a valid address of a page.
+        OptionError: if the address is not a valid http or https address without query and fragment.
 
     Examples:
         >>> read_public_address("https://example.org/ball")
@@ -55,10 +55,10 @@ def read_public_address(url: str) -> PublicAddress:
 
 
 def check_proxies(proxies: Sequence[str]) -> tuple[str, ...]:
-    """Return the addresses and networks of trusted proxies.
+    """Check the IP addresses and networks of trusted proxies, and return them as a tuple.
 
     Raises:
-        OptionError: if an entry is neither an address nor a network.
+        OptionError: if an entry is neither an IP address nor a network.
 
     Examples:
         >>> check_proxies(["127.0.0.1", "172.28.0.0/24"])
@@ -75,19 +75,19 @@ def check_proxies(proxies: Sequence[str]) -> tuple[str, ...]:
 
 
 class UnderPrefix:
-    """An app under a path prefix, whether or not the proxy in front of it removes the prefix.
+    """Serve an ASGI application under a path prefix, whether or not the proxy in front of it removes the prefix.
 
     Args:
-        app: the app, which does not know the prefix.
-        prefix: the prefix; begins and ends with a slash.
+        app: the application, whose routes do not contain the prefix.
+        prefix: the prefix, which begins and ends with a slash.
     """
 
     def __init__(self, app: ASGIApp, prefix: str) -> None:
         self._app, self._prefix = app, prefix
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request. The prefix without its final slash is redirected, because the page's relative links need
-        the slash.
+        """Answer a request. A request for the prefix without its final slash is redirected to the address with the
+        slash, which the page's relative links need.
         """
         path = scope.get("path", "")
         if scope["type"] == "http" and self._prefix != "/" and path == self._prefix.rstrip("/"):

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 MANY = 20_000
-"""Maximum number of clients that are counted. The least recent clients are dropped."""
+"""Maximum number of clients whose requests are counted. Clients without recent requests are forgotten first."""
 
 
 class Limit:
-    """Limit the requests per minute of each client. Bursts up to a minute's amount are allowed.
+    """Limit the number of requests per minute of each client. The requests of a minute may arrive all at once.
 
     Examples:
         >>> times = iter([0, 0, 0, 30.5])
@@ -38,7 +38,7 @@ class Limit:
         """Return 0 if a request is within the limit, otherwise the seconds until the next request is allowed.
 
         Args:
-            client: the sender.
+            client: what identifies the sender, such as its network address.
             count: whether the request counts toward the limit.
         """
         at = self._clock()
@@ -51,18 +51,18 @@ class Limit:
         return 0 if allowed else max(1, round((1 - left) * 60 / self._most))
 
     def check(self, client: object) -> None:
-        """Count a request. Raise HttpError if it exceeds the limit."""
+        """Count a client's request. Raise HttpError (status 429) if the request exceeds the limit."""
         if seconds := self.wait(client):
             raise HttpError(429, "too many requests. Wait and retry", retry_after=seconds)
 
 
 def address(request: Request) -> str:
-    """Return the address that a request comes from."""
+    """Return the network address from which a request comes, or "unknown"."""
     return request.client.host if request.client else "unknown"
 
 
 def is_admin(headers: Headers, password: str) -> bool:
-    """Return whether HTTP Basic credentials are `admin` and this password, in time independent of the input."""
+    """Return whether the HTTP Basic credentials are the user `admin` and this password, compared in constant time."""
     credentials = b""
     scheme, _, encoded = headers.get("authorization", "").partition(" ")
     if scheme.lower() == "basic":

@@ -25,29 +25,29 @@ if TYPE_CHECKING:
     from spotball_adapters.study.server.app import StudyServer
 
 PASSWORD = "SPOTBALL_STUDY_PASSWORD"
-"""Environment variable with the password of the admin page."""
+"""Name of the environment variable with the password of the admin page."""
 
 KEEP_ALIVE = 75
-"""Seconds that an idle connection stays open. People look at an image longer than common server defaults."""
+"""Seconds that an idle connection stays open. Servers' usual defaults are shorter than people look at an image."""
 
 
 @contextmanager
 def opened(
     folder: Path, *, password: str | None = None, pilot: bool = False, public: PublicAddress | None = None
 ) -> Iterator[StudyServer]:
-    """Yield a study's server, which is not listening yet. The study is locked meanwhile, and everything is stored at
-    the end.
+    """Yield a study's server, which does not listen yet. The study is locked until the end of the block, when all
+    waiting events are stored.
 
     Args:
         folder: the study's folder.
-        password: password of the admin page, which is disabled without one.
-        pilot: store data separately from the study's; see `setup.pilot`.
-        public: address of a proxy in front of the server, or None without a proxy.
+        password: password of the admin page. Without a password, there is no admin page.
+        pilot: run a pilot, whose data are stored separately from the study's; see `setup.pilot`.
+        public: public address of a proxy in front of the server, or None without a proxy.
 
     Raises:
-        InputError: if the study cannot be used.
-        OptionError: if another process uses it, or if it was changed after the first participant began.
-        MissingExtraError: without the extra `study`.
+        InputError: if study.toml, the dataset or an image is missing or invalid.
+        OptionError: if another process uses the study, or if the study was changed after the first participant began.
+        MissingExtraError: if the extra `study` is not installed.
     """
     _import_server()
     design = load(folder)
@@ -58,12 +58,12 @@ def opened(
 
 @contextmanager
 def opened_data(design: StudyDesign, data: Path, **options: Any) -> Iterator[StudyServer]:
-    """Open the server of a study whose data is in a separate folder. It is otherwise like `opened`.
+    """Yield the server of a loaded study that stores its data in the folder `data`. Otherwise, it works like `opened`.
 
     Args:
-        design: the study's.
-        data: folder of the data, which exists.
-        options: options of `app.study_server`.
+        design: the study's design.
+        data: an existing folder for the data.
+        options: keyword arguments of `app.study_server`.
     """
     study_server = _import_server()
     with StudyStore(data) as store:
@@ -86,7 +86,7 @@ def _import_server() -> Callable[..., StudyServer]:
 
 @contextmanager
 def in_background(server: StudyServer, proxies: Sequence[str] = ()) -> Iterator[int]:
-    """Serve a study on loopback in a thread; yield the port."""
+    """Serve a study on 127.0.0.1 in a background thread until the end of the block, and yield the port."""
     import uvicorn
 
     with listening("127.0.0.1", 0) as at:
@@ -101,9 +101,9 @@ def in_background(server: StudyServer, proxies: Sequence[str] = ()) -> Iterator[
 
 
 def _avoid_long_pauses() -> None:
-    """Make full garbage collections rare, because one takes half a second with 1,000 participants in memory.
+    """Make full garbage collections rare, because each takes half a second if 1,000 participants are in memory.
 
-    Reference counting frees almost everything, and young objects are still collected often.
+    Reference counting frees almost all memory, and Python still collects young objects often.
     """
     gc.collect()
     gc.freeze()
@@ -111,11 +111,11 @@ def _avoid_long_pauses() -> None:
 
 
 def configuration(server: StudyServer, proxies: Sequence[str] = ()) -> uvicorn.Config:
-    """Return the configuration of the web server: no request log, and no name of the software in responses.
+    """Return the configuration of the web server, which logs no requests and does not name its software in responses.
 
     Args:
         server: the study's server.
-        proxies: trusted addresses and networks, whose X-Forwarded-For headers are used.
+        proxies: IP addresses and networks of trusted proxies, whose X-Forwarded-For headers are used.
     """
     import uvicorn
 
@@ -145,15 +145,17 @@ def serve(
     """Serve a study until the process is stopped.
 
     Args:
-        port: the port; 0 for any free one.
-        tell: called with each line to show, including the address.
-        pilot: store data separately from the study's.
-        public_url: address of a proxy in front of the server, or None without a proxy.
-        proxies: addresses and networks of trusted proxies; see `configuration`.
+        folder: the study's folder.
+        host: the host to listen on.
+        port: the port to listen on; 0 for any free port.
+        tell: called with each line to print, including the address of the page.
+        pilot: run a pilot, whose data are stored separately from the study's.
+        public_url: public address of a proxy in front of the server, or None without a proxy.
+        proxies: IP addresses and networks of trusted proxies; see `configuration`.
 
     Raises:
-        SpotballError: as for `opened`.
-        OptionError: if the address is in use or invalid.
+        SpotballError: if the study cannot be opened; see `opened`.
+        OptionError: if the host and port are in use, or if `public_url` or an entry of `proxies` is invalid.
     """
     password = os.environ.get(PASSWORD)
     public, trusted = read_public_address(public_url) if public_url else None, check_proxies(proxies)

@@ -1,4 +1,4 @@
-"""Sessions of participants: map tokens to participants, and store their events in order and exactly once."""
+"""Map tokens to participants, and store each participant's events in the order of their numbers and only once."""
 
 from __future__ import annotations
 
@@ -36,46 +36,50 @@ from spotball_adapters.study.store import (
 from spotball_core.version import version
 
 KEPT = 1000
-"""Participants held in memory. Others are read from the store when they return."""
+"""Maximum number of participants kept in memory. Others are read from the store when their next request arrives."""
 
 LABEL = "23456789abcdefghjkmnpqrstuvwxyz"
-"""Characters of labels. Characters that look alike are not used."""
+"""Characters of participants' labels. Characters that look like others, such as 1 and l, are not among them."""
 
 PROLIFIC = "prolific"
 
 
 def utc_now() -> datetime:
-    """Return the time."""
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
 def random_labels(prefix: str) -> Callable[[], str]:
-    """Return a function that draws a label with this prefix."""
+    """Return a function that returns a new random label with this prefix at each call."""
     return lambda: prefix + "".join(secrets.choice(LABEL) for _ in range(8))
 
 
 class TakenPartError(Exception):
-    """The person already took part in another session."""
+    """The person has already taken part in another session."""
 
 
 class FullError(Exception):
-    """Every list has reached its number of participants."""
+    """Every list has as many participants as its quota."""
 
 
 class NoParticipationError(Exception):
-    """The participation to resume does not exist."""
+    """A request asks to resume a participation that does not exist."""
 
 
 class ConflictError(Exception):
-    """An event does not follow the stored events."""
+    """An event's number or id conflicts with the stored events."""
 
 
 class Session:
-    """One participant in memory. Unless `lock` is held, it equals the stored state.
+    """One participant in memory. Requests hold `lock` while they change it; at other times, it equals the stored state.
 
     Attributes:
-        ids: ids of the events, in order.
-        stale: whether the events in memory could not be stored. The next holder of the lock reads them again.
+        participant: the participant's row in the store.
+        progress: progress after all events.
+        ids: UUIDs of the events, in the order of the events' numbers.
+        lock: lock that a request holds while it uses the session.
+        stale: whether storing events failed, so that memory and store differ. The next request reads the stored events
+            again.
     """
 
     def __init__(self, participant: Participant, progress: ParticipantProgress, ids: list[str]) -> None:
@@ -90,8 +94,8 @@ class Appended:
 
     Attributes:
         seq: number of the last stored event.
-        feedback: feedback on the last answered practice item, or None.
-        refused: why the remaining events were rejected, or None if all were stored.
+        feedback: feedback on the last practice item that these events answer, or None if they answer none.
+        refused: the error for which an event and all later ones were rejected, or None if all events were stored.
     """
 
     seq: int
@@ -103,10 +107,11 @@ class Sessions:
     """All participants of a study.
 
     Args:
-        store: the study's store. Only one thread writes to it, which this class starts.
+        design: the study's design.
+        store: the study's store. This class starts a thread that does all writing.
         reader: a second connection to the store, for reading.
-        new_label: function that returns a new participant label at each call.
-        clock: function that returns the time.
+        new_label: function that returns the label of a new participant at each call; None for random labels.
+        clock: function that returns the current time.
     """
 
     def __init__(
@@ -132,21 +137,21 @@ class Sessions:
             self._places(connection)
 
     def close(self) -> None:
-        """Store waiting events, and stop the writer."""
+        """Store the events that are not stored yet, and stop the thread that writes."""
         self._writer.close()
 
     async def start(self, token: str | None, start: Start, device: Mapping[str, str] | None = None) -> str:
-        """Start or resume a participation, and return its token. The token is new unless `token` is valid for it.
+        """Start or resume a participation, and return its token: `token` if it is valid, otherwise a new token.
 
         Args:
-            token: the browser's token, or None without one.
-            start: the request.
-            device: device data to store for a new participant, or None to store nothing.
+            token: the token in the browser's cookie, or None without a cookie.
+            start: the request to start or resume.
+            device: device data to store for a new participant, or None to store no device data.
 
         Raises:
-            TakenPartError: if the person took part in another session.
-            NoParticipationError: if `start` only resumes, and there is nothing to resume.
-            FullError: if every list has reached its number of participants.
+            TakenPartError: if the person has already taken part in another session.
+            NoParticipationError: if `start` only asks to resume, and there is no participation to resume.
+            FullError: if every list has as many participants as its quota.
         """
 
         def job(connection: Connection) -> str:
@@ -164,7 +169,7 @@ class Sessions:
 
     @asynccontextmanager
     async def held(self, token: str | None) -> AsyncIterator[Session | None]:
-        """Yield the token's participant with the lock held, or None if the token is unknown."""
+        """Yield the session of the participant with this token, with its lock held; None if the token is unknown."""
         while (session := self._of(token)) is not None:
             async with session.lock:
                 if self._reader.shared and self._reader.last_seq(session.participant.id) != len(session.ids):
@@ -201,11 +206,11 @@ class Sessions:
         return identity
 
     async def append(self, session: Session, contents: Sequence[Any]) -> Appended:
-        """Store events up to the first that is rejected. Returns after they are on disk.
+        """Store events up to the first event that is rejected. The events are on disk when this method returns.
 
         Args:
-            session: the session, with its lock held.
-            contents: events in the form that `wire.read_event` reads.
+            session: the participant's session, with its lock held.
+            contents: the events as parsed JSON; see `wire.read_event`.
         """
         progress, fresh, feedback = session.progress, list[Event](), None
         refused: Exception | None = None
@@ -243,7 +248,8 @@ class Sessions:
         return Appended(progress.seq, feedback, refused)
 
     def _check(self, event: Event) -> None:
-        """Raise NotAllowedError for events that the current study.toml does not allow. Stored events stay valid."""
+        """Raise NotAllowedError for a new event that settings of study.toml forbid. Stored events are not checked, so a
+        change of these settings leaves them valid."""
         least = self._design.config.explanation_letters
         if event.kind == "mouse" and not self._design.config.record.mouse:
             raise NotAllowedError("this study does not record mouse paths")
@@ -251,7 +257,7 @@ class Sessions:
             raise NotAllowedError(f"an explanation must have at least {least} letters and digits")
 
     def feedback(self, progress: ParticipantProgress, trial: int | None) -> dict[str, Any] | None:
-        """Return the feedback on an answered practice item, or None for all other items."""
+        """Return the feedback on a practice item as JSON values; None for unanswered items and for other trials."""
         answered = progress.answered.get(trial) if trial is not None and trial < 0 else None
         return self._design.item_type.feedback(answered.trial, answered.answer) if answered else None
 
@@ -318,7 +324,7 @@ class Sessions:
                 return label
 
     def _places(self, connection: Connection) -> dict[str, int]:
-        """Return, for each list that is not full, how many participants are active, or finished and kept."""
+        """Return the number of active participants and of kept ones who finished, by list. Full lists are omitted."""
         config = self._design.config
         silent_since = self._clock() - timedelta(minutes=config.serve.silent_minutes)
         rows = connection.execute(
@@ -333,7 +339,8 @@ class Sessions:
         return {name: n for name, n in places.items() if not most or n < most}
 
     def _is_kept(self, participant_id: int) -> bool:
-        """Return whether a finished participant is kept, judging only by their own data."""
+        """Return whether a participant finished and no exclusion rule applies. Explanations are not compared with those
+        of other participants."""
         if participant_id not in self._kept:
             # Read in the writer's transaction, because the participant may have finished in the same one.
             person = participation(self._store.participant(participant_id), self._store, self._design)
@@ -342,20 +349,20 @@ class Sessions:
 
 
 def hashed(token: str) -> bytes:
-    """Return the stored hash of a token."""
+    """Return the SHA-256 hash of a token, which is stored instead of the token."""
     return hashlib.sha256(token.encode()).digest()
 
 
 def new_token() -> str:
-    """Return a token of 256 random bits."""
+    """Return a new token: 256 random bits as text."""
     return secrets.token_urlsafe(32)
 
 
 def _is_new(event: Event, ids: Sequence[str]) -> bool:
-    """Return whether an event is the next one, or False if it is stored already and was sent again.
+    """Return True if an event has the next number, and False if the same event is already stored and was sent again.
 
     Raises:
-        ConflictError: if it is neither.
+        ConflictError: if the event has a wrong number, or if its number or its UUID belongs to another stored event.
     """
     last = len(ids)
     if event.seq <= last:

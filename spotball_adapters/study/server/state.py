@@ -1,4 +1,4 @@
-"""The state of one participant for the page: their current item and stage."""
+"""Describe the state of a participant for the page: stage, items, progress and completion."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from spotball_adapters.study.setup.texts import to_html
 
 
 class States:
-    """States of participants, as JSON values.
+    """Create the states of participants as JSON values.
 
     Args:
         design: the study's design.
-        sessions: the sessions, which provide feedback on practice.
-        images: addresses of the images.
-        pilot: whether participants may see the name of their list.
+        sessions: the sessions, which provide feedback on practice items.
+        images: the study's images, which give the addresses of the items' images.
+        pilot: whether the study runs as a pilot. Only a pilot's states contain the name of the list.
     """
 
     def __init__(self, design: StudyDesign, sessions: Sessions, images: Images, *, pilot: bool) -> None:
@@ -27,7 +27,7 @@ class States:
         self._debriefing = to_html(design.config.texts.debriefing)
 
     def of(self, session: Session) -> dict[str, Any]:
-        """Return the state of a participant whose session lock is held."""
+        """Return a participant's state as JSON values. The caller must hold the session's lock."""
         progress = session.progress
         current, answered = progress.current, progress.answers
         clicks = progress.pending

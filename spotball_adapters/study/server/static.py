@@ -1,4 +1,4 @@
-"""Static files of the page, the same for all participants: HTML with the study's texts, scripts and styles."""
+"""Collect the static files of the page (HTML, scripts and styles), which are the same for all participants."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from spotball_adapters.study.setup.catalogs import catalog, direction, script
 from spotball_adapters.study.setup.design import StudyDesign, messages_file
 
 STATIC = (".css", ".js", ".svg")
-"""Extensions of the files in the page's folder that are served, in addition to index.html."""
+"""Extensions of the files that are served from the page's folder in addition to index.html."""
 
 ADMIN_FILES = ("admin.css", "admin.js")
 
 
 def static_files(design: StudyDesign) -> dict[str, tuple[bytes, str, str]]:
-    """Return the page's files in the study's language: content, media type and tag by name.
+    """Return the page's files in the study's language: (content, media type, HTTP entity tag) by file name.
 
     Raises:
-        InputError: if the language has no catalog.
+        InputError: if there is no catalog for the language, or if the catalog named in study.toml cannot be read.
     """
     language = design.config.language
     translations = catalog(language, messages_file(design.folder, design.config))

@@ -1,4 +1,4 @@
-"""Check the format of browsers' requests. `progress` checks whether the study's rules allow them."""
+"""Check the format of browsers' requests. `progress` checks whether the study's rules allow the events."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from spotball_core.schema.record import Record
 from spotball_core.service.json_file import parse_json
 
 MAX_BODY = 512 * 1024
-"""Maximum bytes of a request's body."""
+"""Maximum size of a request's body in bytes."""
 
 MAX_EVENTS = 50
-"""Maximum events per request."""
+"""Maximum number of events per request."""
 
 MAX_POINTS = 600
-"""Maximum points of a mouse path: half a minute of movement at the page's sampling rate."""
+"""Maximum number of points of a mouse path: half a minute of movement at the page's sampling rate."""
 
 Whole = Annotated[int, Field(strict=True, ge=0, le=10**6)]
 Share = Annotated[float, Field(strict=True, ge=0, le=1)]
@@ -40,11 +40,11 @@ Text = Annotated[str, BeforeValidator(_clean), Field(strict=True, max_length=MAX
 
 
 class MalformedRequestError(ValueError):
-    """A request has the wrong format."""
+    """A request's body is not JSON or does not have the required fields."""
 
 
 class Prolific(Record):
-    """The IDs in a link from Prolific."""
+    """The IDs of the person, the study and the session in a link from Prolific."""
 
     pid: Id
     study: Id
@@ -52,13 +52,16 @@ class Prolific(Record):
 
 
 class Start(Record):
-    """A request to start a participation.
+    """A request to start or resume a participation.
 
     Attributes:
-        resume: only resume an earlier participation; do not start a new one.
+        consent: always true: the participant consents.
+        prolific: the IDs in the link from Prolific, or None for another link.
+        viewport: size of the browser's window; see `Viewport`.
+        resume: whether to resume an earlier participation only, without starting a new one.
         language: the browser's language, such as de-AT.
         touch: whether the device has a touch screen.
-        list: the list to see, in a pilot.
+        list: name of the list to show; only in a pilot.
     """
 
     consent: Literal[True]
@@ -71,7 +74,7 @@ class Start(Record):
 
 
 class Nothing(Record):
-    """The value of an event that needs no details."""
+    """The empty value of an event without details."""
 
 
 class StageOver(Record):
@@ -91,19 +94,19 @@ class Clicked(Record):
 
 
 class Confirmed(Record):
-    """The value of `answer`: the confirmed cells."""
+    """The value of `answer`: row and column of each cell that the participant confirmed."""
 
     cells: Annotated[tuple[tuple[Whole, Whole], ...], Field(max_length=100)]
 
 
 class Chosen(Record):
-    """The value of `choice`: the index of the option."""
+    """The value of `choice`: the index of the chosen option as shown, from 0."""
 
     option: Whole
 
 
 class Explained(Record):
-    """The value of `explanation`: the text."""
+    """The value of `explanation`: the participant's text."""
 
     text: Text
 
@@ -124,7 +127,7 @@ SurveyAnswers = Annotated[dict[Id, SurveyAnswer], Field(max_length=100)]
 
 
 class FilledIn(Record):
-    """The value of `questionnaire`: its name, and the answers by question name."""
+    """The value of `questionnaire`: the questionnaire's name, and the answers by question name."""
 
     name: Id
     answers: SurveyAnswers
@@ -146,13 +149,17 @@ Thousandths = Annotated[int, Field(strict=True, ge=-1000, le=2000)]
 
 
 class MousePath(Record):
-    """The value of `mouse`: milliseconds since the trial was shown, and thousandths of the image's width and height."""
+    """The value of `mouse`: points of the mouse path.
+
+    Each point consists of the milliseconds since the trial was shown, and of x and y in thousandths of the image's
+    width and height.
+    """
 
     points: Annotated[tuple[tuple[Whole, Thousandths, Thousandths], ...], Field(min_length=1, max_length=MAX_POINTS)]
 
 
 class Away(Record):
-    """The value of `away`: milliseconds that the page was hidden or without focus."""
+    """The value of `away`: the milliseconds for which the page was hidden or without focus."""
 
     ms: Milliseconds
 
@@ -173,11 +180,11 @@ VALUES: Mapping[Kind, type[Record]] = MappingProxyType(
         "mouse": MousePath,
     }
 )
-"""The format of the value, for each kind of event."""
+"""The record that defines the format of an event's value, by kind of event."""
 
 
 class SentEvent(Record):
-    """An event as sent by a browser."""
+    """An event as a browser sends it; see `Event`."""
 
     seq: Annotated[int, Field(strict=True, ge=1, le=10**6)]
     event: Annotated[
@@ -191,10 +198,10 @@ class SentEvent(Record):
 
 
 def parsed(body: bytes) -> Any:
-    """Return the JSON value of a request's body.
+    """Return a request's body as a parsed JSON value.
 
     Raises:
-        MalformedRequestError: if it is not JSON.
+        MalformedRequestError: if the body is not JSON.
     """
     try:
         return parse_json(body)
@@ -203,7 +210,7 @@ def parsed(body: bytes) -> Any:
 
 
 def read_start(content: Any) -> Start:
-    """Return the request to start a participation. Raise MalformedRequestError if it is invalid."""
+    """Return a validated request to start a participation. Raise MalformedRequestError if a field is invalid."""
     try:
         return Start.model_validate(content)
     except ValidationError as error:
@@ -211,7 +218,9 @@ def read_start(content: Any) -> Start:
 
 
 def read_events(content: Any) -> list[Any]:
-    """Return the unparsed events of a request. Raise MalformedRequestError if their number is zero or too large."""
+    """Return the events of a request, without checking each. Raise MalformedRequestError unless there are 1 to
+    `MAX_EVENTS` events.
+    """
     events = content.get("events") if isinstance(content, dict) and set(content) == {"events"} else None
     if not isinstance(events, list) or not events or len(events) > MAX_EVENTS:
         raise MalformedRequestError(f'expected {{"events": [...]}} with 1 to {MAX_EVENTS} events')
@@ -219,7 +228,9 @@ def read_events(content: Any) -> list[Any]:
 
 
 def read_event(content: Any, received_at: str) -> Event:
-    """Return an event. Raise MalformedRequestError if it is invalid."""
+    """Return a validated event with the time at which the server received it. Raise MalformedRequestError if a field is
+    invalid.
+    """
     try:
         event = SentEvent.model_validate(content)
         value = VALUES[event.kind].model_validate(event.value).model_dump(mode="json")

@@ -1,4 +1,4 @@
-"""Write to the store in one thread. Queued jobs share a transaction and get results after it is on disk."""
+"""Write to the store in one thread. Waiting jobs share a transaction, and get their results after it is on disk."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ T = TypeVar("T")
 Job = Callable[[Connection], Any]
 
 AT_ONCE = 256
-"""Maximum number of jobs per transaction. It limits how long the first job waits for the last."""
+"""Maximum number of jobs per transaction, which limits how long the first job of a transaction waits."""
 
 
 class EventWriter(BatchThread[tuple[Job, "Future[Any]"]]):
-    """Executes jobs on a store, in the order in which they are submitted."""
+    """Execute jobs on a store in one thread, in the order in which they are submitted."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         super().__init__("spotball-study-writer", most=AT_ONCE)
 
     def do(self, job: Callable[[Connection], T]) -> Future[T]:
-        """Submit a job. Its future gets the result once it is on disk, or an error, in which case nothing of the job is
-        stored.
+        """Submit a job, and return a future with its result, which is set once the job's changes are on disk. If the
+        job fails, the future raises the error, and none of the job's changes are stored.
         """
         future: Future[T] = Future()
         self.put((job, future))

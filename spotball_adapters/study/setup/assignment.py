@@ -12,7 +12,7 @@ from spotball_core.random import generator_for
 
 
 def seed_of(study_seed: int, participant: str) -> int:
-    """Return a participant's seed (0 or more, below 2**63), derived from the study's seed and the label."""
+    """Return a participant's seed, an integer from 0 to 2**63 - 1 that follows from the study's seed and the label."""
     return int(generator_for(study_seed, "participant", participant).integers(2**63))
 
 
@@ -20,7 +20,7 @@ def choose_list(holding: Mapping[str, int], seed: int) -> str:
     """Return the list with the fewest participants; a random one if several are tied.
 
     Args:
-        holding: for each list, how many participants finished it or are active. There is at least one list.
+        holding: for each list, the number of participants who finished or are active. It must name at least one list.
         seed: the participant's seed.
 
     Examples:
@@ -41,13 +41,14 @@ def draw_trials(
 ) -> tuple[StudyTrial, ...]:
     """Return a participant's trials: practice in the listed order, then images and checks in random order.
 
-    All orders are equally likely in which a check is neither first nor next to another check.
+    An attention check is neither the first image nor next to another check. All orders that meet this condition are
+    equally likely.
 
     Args:
         study_list: the list, with at most as many checks as images.
         seed: the participant's seed.
         explanations: number of random images to explain; all images if there are fewer.
-        options: returns an image's options by its identity. They are shown in random order.
+        options: returns the options of the image (sport, image). They are shown in random order.
 
     Examples:
         >>> few = ListConfig(name="soccer", sport="soccer", images=("1", "2", "3"), checks=("9",))

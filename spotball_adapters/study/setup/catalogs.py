@@ -1,4 +1,4 @@
-"""The page's texts in the study's language: gettext catalogs with English keys."""
+"""Load the page's texts in the study's language from gettext catalogs, whose keys are the English texts."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import Any
 from spotball_core.errors import InputError, Problem
 
 RIGHT_TO_LEFT = ("ar", "arc", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi")
-"""Languages that are written from right to left."""
+"""Codes of languages that are written from right to left."""
 
 _NUMBERS = 200
-"""Number of integers from 0 for which the page gets a plural form. Larger numbers repeat the forms of smaller ones."""
+"""The page receives the plural form of each integer below this number. Larger integers repeat these forms."""
 
 
 def direction(language: str) -> str:
@@ -30,14 +30,14 @@ def direction(language: str) -> str:
 
 
 def catalog(language: str, file: Path | None = None) -> gettext.NullTranslations:
-    """Return the translations of a language; no translations for English.
+    """Return the translations of the page's texts into a language; without a file, empty translations for English.
 
     Args:
         language: a language code such as de or de-AT.
-        file: the researcher's compiled catalog (.mo), or None for the catalogs of this package.
+        file: the researcher's compiled catalog (.mo), or None to use the catalogs of this package.
 
     Raises:
-        InputError: if the language has no catalog, or if the file is not a catalog.
+        InputError: if this package has no catalog for the language, or if `file` is not a gettext catalog.
     """
     name = language.lower().split("-")[0]
     try:
@@ -56,7 +56,10 @@ def catalog(language: str, file: Path | None = None) -> gettext.NullTranslations
 
 
 def script(translations: gettext.NullTranslations) -> bytes:
-    """Return the page's module messages.js: texts, plural forms by the English singular, and each number's form."""
+    """Return the page's JavaScript module messages.js.
+
+    It contains the texts by English text, the plural forms by English singular, and the index of each number's form.
+    """
     # gettext has no public method to list a catalog.
     entries: Mapping[Any, str] = getattr(translations, "_catalog", {})
     texts = {key: text for key, text in entries.items() if isinstance(key, str) and key and text}

@@ -12,10 +12,10 @@ from spotball_core.errors import InputError, listed_values
 from spotball_core.text.numbers import plural
 
 FEWEST_IMAGES = 10
-"""Minimum images per list. With fewer, a participant's accuracy is too imprecise."""
+"""Minimum number of images per list. With fewer images, a participant's accuracy is too imprecise."""
 
 PLACEHOLDERS = ("NAME", "INSTITUTION", "EMAIL", "AMOUNT", "XXXXXXXX")
-"""Placeholders in study.toml for values that only the researcher knows."""
+"""Placeholders in a new study.toml that the researcher must replace."""
 
 _PLACEHOLDER = re.compile(rf"\b({'|'.join(PLACEHOLDERS)})\b")
 
@@ -37,7 +37,7 @@ def check(folder: Path) -> list[str]:
 
 
 def problems(design: StudyDesign) -> Iterator[str]:
-    """Yield the problems of a readable study: the field, what is wrong, and what to do."""
+    """Yield a message for each problem of a study that could be loaded: the field, what is wrong, and what to do."""
     config = design.config
     fields = {f"texts.{name}": text for name, text in config.texts.model_dump().items()}
     fields |= {"title": config.title, "pay.base": config.pay.base, "completion.url": config.completion.url or ""}

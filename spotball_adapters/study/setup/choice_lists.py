@@ -1,4 +1,4 @@
-"""Create the lists of a choice study: each photo is in exactly one list, so all are shown equally often."""
+"""Create the lists of a study of choices. Each photo is in exactly one list, so all photos are shown equally often."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ PER_LIST = 45
 """Default number of photos per list, as in the gaze study."""
 
 PRACTICE = 3
-"""Practice items, as in the gaze study: checks, which appear again later."""
+"""Number of practice items, as in the gaze study. They are attention checks, which appear again later."""
 
 
 def lists_of_stimuli(stimuli: Sequence[Stimulus], *, per_list: int | None = None, seed: int = 0) -> list[ListConfig]:
-    """Return lists of photos. Each contains all attention checks, of which the first three are also practice items.
+    """Return the lists of photos. Each contains all attention checks, and the first three of these are also practice.
 
     Args:
         stimuli: stimuli, including attention checks if there are any.
-        per_list: maximum number of photos in each generated list. None uses the lists in the stimuli, or 45 if they
-            name no lists.
-        seed: seed of the generated lists.
+        per_list: maximum number of photos per list. If it is None, the lists that the stimuli name are used; without
+            these, the maximum is 45.
+        seed: seed for dealing photos to lists.
     """
     checks = tuple(stimulus.stimulus_id for stimulus in stimuli if stimulus.attention_check)
     photos = [stimulus for stimulus in stimuli if not stimulus.attention_check]
@@ -43,10 +43,11 @@ def lists_of_stimuli(stimuli: Sequence[Stimulus], *, per_list: int | None = None
 
 
 def dealt(photos: Sequence[Stimulus], per_list: int, seed: int = 0) -> list[list[str]]:
-    """Deal photos to as few lists as possible: shuffled within each kind, one list after the other.
+    """Deal photos to as few lists as possible, like cards: sorted by kind, shuffled within each kind, to each list in
+    turn.
 
-    Lists therefore differ by at most one photo, also within each kind. A kind is a condition, a number of objects, a
-    proximity and a view.
+    The sizes of two lists therefore differ by at most one, in total and for each kind. Photos are of the same kind if
+    they have the same condition, number of objects, proximity and view.
 
     Args:
         photos: stimuli without attention checks.
@@ -54,7 +55,7 @@ def dealt(photos: Sequence[Stimulus], per_list: int, seed: int = 0) -> list[list
         seed: seed of the shuffling.
 
     Returns:
-        Ids of stimuli, for each list.
+        For each list, the ids of its stimuli.
     """
     kinds: defaultdict[tuple[str, int, int, str], list[str]] = defaultdict(list)
     for stimulus in photos:

@@ -1,4 +1,4 @@
-"""The configuration file study.toml, which defines a study."""
+"""Read and validate the configuration file study.toml, which defines a study."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Words = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 
 
 def _from_file(value: Any, info: ValidationInfo) -> Any:
-    """Read a text from a separate file: `{ file = "consent.md" }`."""
+    """Return the content of the file if the value names one, as in `{ file = "consent.md" }`, otherwise the value."""
     if not isinstance(value, dict):
         return value
     if set(value) != {"file"} or not isinstance(value["file"], str):
@@ -45,7 +45,8 @@ def _from_file(value: Any, info: ValidationInfo) -> Any:
 
 
 def _questionnaires(value: Any, info: ValidationInfo) -> Any:
-    """Read questionnaires from a separate file: `{ file = "questionnaires.toml" }`."""
+    """Return the questionnaires in the file if the value names one, as in `{ file = "questionnaires.toml" }`, otherwise
+    the value."""
     if not isinstance(value, dict):
         return value
     if set(value) != {"file"} or not isinstance(value["file"], str):
@@ -65,13 +66,13 @@ Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True), Be
 
 
 class ClicksConfig(Record):
-    """Settings of the task `clicks`: how many cells to click per image."""
+    """Settings of the task `clicks`: the number of cells to click per image."""
 
     per_image: Annotated[int, Field(ge=1, le=20)] = 3
 
 
 class ChoiceConfig(Record):
-    """Settings of the task `choice`: the file of stimuli, the question, and whether practice has feedback."""
+    """Settings of the task `choice`: the file of stimuli, the question, and whether practice items give feedback."""
 
     stimuli: Words
     question: Words = "Which object is this person looking at?"
@@ -79,12 +80,15 @@ class ChoiceConfig(Record):
 
 
 class ListConfig(Record):
-    """The images and practice that one participant sees. Images are named by their id within the list's sport.
+    """A list of images that a participant sees. Each participant sees one list of the study.
 
     Attributes:
-        images: the scored images.
-        checks: the attention checks.
-        practice: images shown first, with feedback. They may also be among the others.
+        name: name of the list.
+        sport: sport of all images in the list.
+        images: ids of the scored images.
+        checks: ids of the attention checks.
+        practice: ids of the practice images, which are shown first, with feedback. They may also be among `images` or
+            `checks`.
     """
 
     name: Name
@@ -95,14 +99,14 @@ class ListConfig(Record):
 
 
 class ExampleConfig(Record):
-    """The example of the instructions: an image with and without its ball.
+    """The example in the instructions: an image with and without its ball.
 
-    Paths are relative to the study's or the dataset's folder.
+    Paths are relative to the study's folder or to the dataset's folder.
 
     Attributes:
         with_ball: path of the image with the ball.
         without_ball: path of the image without the ball.
-        synthetic: whether the image is synthetic, which the page then states.
+        synthetic: whether the image is synthetic. If so, the page states this.
     """
 
     with_ball: Words
@@ -111,7 +115,7 @@ class ExampleConfig(Record):
 
 
 class TextsConfig(Record):
-    """Texts for participants."""
+    """Texts that participants read, in Markdown: consent, instructions, debriefing, and the request to explain."""
 
     consent: Text
     instructions: Text
@@ -120,7 +124,7 @@ class TextsConfig(Record):
 
 
 class PayConfig(Record):
-    """Payment of participants. `bonus` is the amount for full accuracy."""
+    """Payment of participants: the base payment in words, and the bonus for an accuracy of 1."""
 
     base: Words = "nothing"
     bonus: Annotated[Decimal, Field(ge=0, max_digits=12)] = Decimal(0)
@@ -131,11 +135,15 @@ Url = Annotated[str, StringConstraints(pattern=r"^https?://[^\s]+$")]
 
 
 class CompletionConfig(Record):
-    """The address to which participants return at the end, or their completion code. Neither is sent before the end.
+    """The address to which participants return at the end, or the completion code that they receive.
+
+    Neither is sent to the browser before the end.
 
     Attributes:
+        url: the address for participants who finish.
+        code: the completion code for participants who finish.
         screened_url: the address for participants who fail the comprehension quiz.
-        screened_code: the code for participants who fail the comprehension quiz.
+        screened_code: the completion code for participants who fail the comprehension quiz.
     """
 
     url: Url | None = None
@@ -152,20 +160,20 @@ class CompletionConfig(Record):
         return self
 
     def of(self, *, screened: bool) -> dict[str, str]:
-        """Return the `url` or `code` of participants who finished, or who were screened out."""
+        """Return the `url` or `code` for screened-out participants or for those who finished; may be empty."""
         url, code = (self.screened_url, self.screened_code) if screened else (self.url, self.code)
         return {name: value for name, value in (("url", url), ("code", code)) if value is not None}
 
 
 class ExclusionConfig(Record):
-    """Which participants `export` excludes by default.
+    """Rules by which `spotball study export` excludes participants, unless its options set other rules.
 
     Attributes:
-        checks: `any` excludes participants with one click outside the ball's cells on a check; `all` only if all clicks
-            on a check are outside; `none` excludes no participants.
+        checks: the errors on attention checks that exclude a participant. `any`: at least one click outside the ball's
+            cells; `all`: all clicks on a check outside the ball's cells; `none`: no errors.
         min_seconds_per_image: minimum median time per image in seconds.
-        same_cell: exclude participants who chose the same cell throughout.
-        also: further rules; see `results.exclusion.RULES`.
+        same_cell: whether to exclude participants who chose the same cell in every image.
+        also: names of additional rules; see `results.exclusion.RULES`.
     """
 
     checks: Literal["any", "all", "none"] = "any"
@@ -177,22 +185,22 @@ class ExclusionConfig(Record):
 
 
 class QuotaConfig(Record):
-    """Target number of participants.
+    """The number of participants to recruit.
 
     Attributes:
-        per_list: finished and kept participants per list; 0 for no limit. Excluded participants are replaced.
+        per_list: number of participants per list who finish and are not excluded; 0 for no limit.
     """
 
     per_list: NonNegativeInt = 0
 
 
 class RecordConfig(Record):
-    """The data about participants that is stored in addition to their answers. The consent text must announce it.
+    """Data about participants to store in addition to their answers. The researcher's consent text must announce it.
 
     Attributes:
-        device: type of device, browser, operating system and language.
-        focus: number and duration of the times in which the page is hidden or without focus.
-        mouse: the mouse path over each image. The consent page announces it.
+        device: whether to store the type of device, browser, operating system and language.
+        focus: whether to store how often and how long the page is hidden or without focus.
+        mouse: whether to store the mouse path over each image. The consent page announces this automatically.
     """
 
     device: bool = False
@@ -201,10 +209,10 @@ class RecordConfig(Record):
 
 
 class DisplayConfig(Record):
-    """Requirements for participants' windows. The consent page states them. Images are hidden until they are met.
+    """Requirements for participants' windows. The consent page states them, and images are hidden until they are met.
 
     Attributes:
-        fullscreen: the page must fill the screen. Each exit from full screen is recorded.
+        fullscreen: whether the page must fill the screen. Each exit from full screen is recorded.
         min_width: minimum width of the window in CSS pixels; 0 for no limit.
         min_height: minimum height of the window in CSS pixels; 0 for no limit.
     """
@@ -218,12 +226,13 @@ class ServeConfig(Record):
     """Server settings.
 
     Attributes:
-        silent_minutes: unfinished participants without events for this time no longer count in the balance of the
-            lists.
-        requests_per_minute: limit per participant.
-        requests_per_minute_address: limit per network address, which a whole lab may share.
-        starts_per_minute_address: limit of new participations per network address.
-        only_prolific: reject participants without the IDs of a link from Prolific.
+        silent_minutes: minutes without events after which an unfinished participant is no longer counted when a new
+            participant is assigned to the list with the fewest participants.
+        requests_per_minute: maximum number of requests per minute and participant.
+        requests_per_minute_address: maximum number of requests per minute and network address. A whole lab may share
+            one address.
+        starts_per_minute_address: maximum number of new participations per minute and network address.
+        only_prolific: whether to reject participants who do not come from a link with IDs from Prolific.
     """
 
     silent_minutes: PositiveFloat = 30.0
@@ -238,16 +247,16 @@ class StudyConfig(Record):
 
     Attributes:
         dataset: the dataset's folder, absolute or relative to the study's folder.
-        seed: seed of lists, orders, and the choice of answers to explain.
-        language: language of the page's texts: en, de, or another one with `messages`.
+        seed: seed for assigning lists, for the order of images, and for choosing the answers to explain.
+        language: language of the page's texts: en, de, or another language if `messages` is set.
         messages: a compiled gettext catalog (.mo) of the page's texts, in the study's folder.
-        explanations: number of random images that a participant is asked to explain.
+        explanations: number of random images for which a participant is asked to explain the answer.
         questionnaires: questionnaires before the instructions or after the images. They may be in a file: { file =
             "..." }.
-        quiz: questions about the instructions, before the images.
+        quiz: comprehension quiz about the instructions, which is shown before the images.
         database: a PostgreSQL database for the answers, or None for SQLite files in the study's folder.
         explanation_letters: minimum number of letters and digits of an explanation.
-        minutes: the stated duration in minutes, or None for an estimate of 20 seconds per image.
+        minutes: the duration in minutes that the page states, or None to estimate it from 20 seconds per image.
     """
 
     title: Words = "Spot the Ball"
@@ -277,7 +286,7 @@ class StudyConfig(Record):
 
 
 def read_config(folder: Path) -> StudyConfig:
-    """Read the study.toml of a study's folder, including texts in separate files.
+    """Return the configuration in the study.toml of a study's folder, including texts from separate files.
 
     Raises:
         InputError: if the file is missing or invalid. The error lists all problems.

@@ -1,4 +1,4 @@
-"""Demo studies with synthetic scenes, or with synthetic pictures of people at tables."""
+"""Create demo studies with synthetic scenes, or with synthetic pictures of people at tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from spotball_core.synthetic.scenes import synthetic_scenes
 
 N_SCENES, SHOWN, EXPLAINED = 60, 8, 2
 PHOTOS, PHOTO_CHECKS, SIDE = 16, 3, 448
-"""Size of the demo of choices: photos in two lists, checks, and pixels per side as in the gaze study."""
+"""Size of the demo of choices: the number of photos in its two lists, the number of attention checks, and the width and
+height of a photo in pixels, as in the gaze study."""
 
 _TEXTS = {
     "consent": """\
@@ -32,10 +33,10 @@ voluntary, and whom to contact. The server deletes your answers when it stops.""
 
 
 def demo_study(folder: Path) -> Path:
-    """Create a study with synthetic scenes and their images. It takes a few minutes to complete.
+    """Create a demo study with synthetic scenes, which a participant completes in a few minutes.
 
     Args:
-        folder: an empty or new folder. It gets the dataset in `data` and the study in `study`.
+        folder: an empty or new folder. The dataset is written to its subfolder `data`, the study to `study`.
 
     Returns:
         The study's folder.
@@ -51,7 +52,10 @@ def demo_study(folder: Path) -> Path:
 
 
 def demo_choices(folder: Path) -> Path:
-    """Create a short study with synthetic pictures of people who look at objects. It is otherwise like `demo_study`."""
+    """Create a demo study of choices with synthetic pictures of people who look at objects.
+
+    Argument, return value and errors are those of `demo_study`.
+    """
     from spotball_adapters.gaze.training.pictures import design_plans, draw_set
 
     data, study = folder / "data", folder / "study"
@@ -67,7 +71,7 @@ def demo_choices(folder: Path) -> Path:
 
 
 def _adapt(study: Path, changes: Mapping[str, str]) -> None:
-    """Replace texts of the study's configuration by those of a demo."""
+    """Replace texts in a study.toml: the keys of `changes` by their values, and the title, completion code and pay."""
     text = (study / CONFIG).read_text(encoding="utf-8")
     for before, after in changes.items():
         text = text.replace(before, after)

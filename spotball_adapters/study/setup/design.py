@@ -1,4 +1,4 @@
-"""The design of a study: its configuration, its items with ground truth, and its image files."""
+"""Load the design of a study: its configuration, its items with ground truth, and its image files."""
 
 from __future__ import annotations
 
@@ -25,22 +25,23 @@ from spotball_core.service.images import open_image
 from spotball_core.service.paths import data_file
 
 FORMATS = {"JPEG": "image/jpeg", "PNG": "image/png", "WEBP": "image/webp"}
-"""Image formats that every browser shows, by Pillow's name, with their media types."""
+"""Media types of the image formats that every browser shows, by Pillow's name of the format."""
 
 ORIENTATION = 0x0112
-"""The EXIF field for the orientation of an image."""
+"""Number of the EXIF field with an image's orientation."""
 
 
 @dataclass(frozen=True, slots=True)
 class StudyImage:
-    """An image file.
+    """An image file that participants see.
 
     Attributes:
-        path: the file, within the dataset's folder.
-        width: width in pixels as shown by a browser.
-        height: height in pixels as shown by a browser.
-        digest: SHA-256 of the file.
-        orientation: the EXIF orientation; 1 for an upright image.
+        path: path of the file.
+        media_type: media type such as image/png.
+        width: width in pixels, after the EXIF orientation is applied.
+        height: height in pixels, after the EXIF orientation is applied.
+        digest: SHA-256 of the file in hexadecimal.
+        orientation: the EXIF orientation, from 1 (upright) to 8.
     """
 
     path: Path
@@ -57,10 +58,11 @@ class StudyDesign:
 
     Attributes:
         folder: the study's folder.
-        scenes: scenes by identity; empty for the task `choice`.
-        stimuli: stimuli by identity; empty for the task `clicks`.
-        pictures: all shown images by identity.
-        example: the example images with and without the ball.
+        config: the configuration in study.toml.
+        scenes: scenes by (sport, image); empty for the task `choice`.
+        stimuli: stimuli by (sport, image); empty for the task `clicks`.
+        pictures: the images of all lists by (sport, image).
+        example: the example images with and without the ball, or None if the study has no example.
     """
 
     folder: Path
@@ -72,7 +74,7 @@ class StudyDesign:
 
     @cached_property
     def item_type(self) -> ItemType:
-        """Return the type of the study's items."""
+        """Return the item type of the study: clicks on an image, or a choice among objects."""
         choice = self.config.choice
         if choice is not None and self.config.task == "choice":
             return ObjectChoice(self.stimuli, choice.question, feedback=choice.feedback)
@@ -88,7 +90,7 @@ class StudyDesign:
         return {study_list.name: study_list for study_list in self.config.lists}[name]
 
     def trials(self, name: str, seed: int) -> tuple[StudyTrial, ...]:
-        """Return the trials of a list for a participant with this seed."""
+        """Return the trials of a participant with this seed who sees the list `name`; see `assignment.draw_trials`."""
 
         def options(key: Key) -> tuple[str, ...]:
             return self.stimuli[key].objects if self.stimuli else ()
@@ -97,7 +99,10 @@ class StudyDesign:
 
     @property
     def parts(self) -> dict[str, Any]:
-        """Return the settings that may not change after the first participant began, by name, as JSON values."""
+        """Return the fixed parts of the study: settings that may not change after the first participant began.
+
+        They are JSON values by name.
+        """
         config = self.config
         surveys: dict[str, Any] = {}
         # Only if there are any, so that a study of an earlier version stays the same.
@@ -133,7 +138,8 @@ def load(folder: Path) -> StudyDesign:
     """Load a study's configuration with the items and files that it refers to.
 
     Raises:
-        InputError: if something cannot be used. The error lists all problems.
+        InputError: if study.toml is invalid, or if an item, an image or a catalog that it names is missing or invalid.
+            The error lists all problems that were found.
         MissingExtraError: if Pillow is not installed.
     """
     config = read_config(folder)
@@ -179,10 +185,10 @@ def load(folder: Path) -> StudyDesign:
 
 
 def messages_file(folder: Path, config: StudyConfig) -> Path | None:
-    """Return the researcher's catalog of the page's texts, or None.
+    """Return the path of the researcher's catalog of the page's texts, or None if study.toml does not name one.
 
     Raises:
-        InputError: if it is not a file within the study's folder.
+        InputError: if study.toml names a catalog that is not a file within the study's folder.
     """
     if config.messages is None:
         return None
@@ -196,7 +202,7 @@ def _all(study_list: ListConfig) -> tuple[str, ...]:
 def _faults(
     config: StudyConfig, scenes: Mapping[Key, Scene], stimuli: Mapping[Key, Stimulus]
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield the problems with the lists: field, value found, value expected."""
+    """Yield each problem with the study's lists and questions as (field, value found, value expected)."""
     if config.task == "choice" and config.choice is None:
         yield "choice", "nothing", 'the table [choice], which `task = "choice"` requires'
         return
@@ -242,7 +248,7 @@ def _faults(
 
 
 def _stimuli(folder: Path, config: StudyConfig) -> dict[Key, Stimulus]:
-    """Return the stimuli of a choice study by identity, under the sport of each list."""
+    """Return the stimuli of a study of choices by (sport, stimulus id), once for each sport that a list names."""
     if config.choice is None:
         return {}
     sports = {study_list.sport for study_list in config.lists}
@@ -252,7 +258,8 @@ def _stimuli(folder: Path, config: StudyConfig) -> dict[Key, Stimulus]:
 
 
 def _picture(dataset: Path, path: str | None, size: tuple[int, int] | None) -> StudyImage:
-    """Return the description of an image file. Raise InputError if it cannot be shown or has another size."""
+    """Return the description of an image file. Raise InputError if browsers cannot show the file, or if its width and
+    height differ from `size`."""
     try:
         from PIL import Image
     except ImportError as error:

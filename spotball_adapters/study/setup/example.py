@@ -1,4 +1,5 @@
-"""The example of the instructions: an image with and without its ball, which is not among the study's images."""
+"""Find or create the example in the instructions: an image with and without its ball that participants do not see
+otherwise."""
 
 from __future__ import annotations
 
@@ -11,16 +12,17 @@ from spotball_core.errors import OptionError
 from spotball_core.schema.scene import Scene
 
 WITH_BALL = "with_ball"
-"""Folder with the original images in a dataset from `spotball gen`."""
+"""Name of the folder with the original images, which show the ball, in a dataset from `spotball gen`."""
 
 SEED = 1
-"""Seed of the synthetic scene."""
+"""Seed of the synthetic example scene."""
 
 _NAMES = ("example-with-ball", "example-without-ball")
 
 
 def find_example(dataset: Path) -> ExampleConfig | None:
-    """Return the example that a dataset has as images/example-with-ball.* and images/example-without-ball.*, if any."""
+    """Return the example in a dataset's files images/example-with-ball.* and images/example-without-ball.*, or None if
+    one of them is missing."""
     paths = [
         next((path.relative_to(dataset).as_posix() for path in sorted(dataset.glob(f"images/{name}.*"))), None)
         for name in _NAMES
@@ -29,7 +31,10 @@ def find_example(dataset: Path) -> ExampleConfig | None:
 
 
 def has_originals(dataset: Path, scenes: Iterable[Scene], originals: Path | None) -> bool:
-    """Return whether one of these scenes has an original image with the ball."""
+    """Return whether at least one of the scenes has an original image, which shows the ball.
+
+    For the arguments, see `copy_example`.
+    """
     return any(_original(dataset, scene, originals) for scene in scenes)
 
 
@@ -39,8 +44,8 @@ def copy_example(dataset: Path, scenes: Iterable[Scene], originals: Path | None,
     Args:
         dataset: the dataset's folder.
         scenes: scenes that no participant sees.
-        originals: a folder of original images with the dataset's names and any extension, or None for those in the
-            dataset.
+        originals: a folder of original images, whose names (without extensions) are those of the dataset's images; None
+            to use the original images in the dataset.
         out: the study's folder.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Create a study.toml for a dataset, to read and edit."""
+"""Create a study.toml for a dataset, which the researcher then edits."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from spotball_core.schema.scene import Scene
 from spotball_core.service.files import replacing
 
 EXPLANATIONS = 10
-"""Number of images that the paper's participants were asked to explain."""
+"""Number of images for which the paper's participants were asked to explain their answers."""
 
 TO_FILL_IN = "NAME, INSTITUTION, EMAIL"
-"""Placeholders in the texts for values that only the researcher knows."""
+"""Placeholders in the texts that the researcher must replace."""
 
 
 def init_study(
@@ -40,23 +40,27 @@ def init_study(
     originals: Path | None = None,
     language: Literal["en", "de"] = "en",
 ) -> StudyConfig:
-    """Write OUT/study.toml for a dataset.
+    """Write OUT/study.toml for a dataset, and return the configuration.
 
-    For clicks, each sport becomes a list with its images, its controls as checks, and one other image with a hidden
-    ball for practice. Without `images`, one image is reserved for practice; if `images` selects all, the list has no
-    practice. For choices, see `choice_lists.lists_of_stimuli`.
+    For clicks, there is one list per sport: the sport's images with a hidden ball, its images with a visible ball
+    (controls) as attention checks, and one more image with a hidden ball for practice. If `images` selects all images
+    with a hidden ball, the list has no practice. For choices, see `choice_lists.lists_of_stimuli`.
 
     Args:
         dataset: the dataset's folder. For choices, the folder with the file of stimuli, or the file itself.
-        sports: only these sports; all if empty. Applies only to clicks.
-        images: number of random images per sport; all if None. For choices, the maximum number of images per list.
-        seed: seed of the selection and of the study.
+        out: the study's folder.
+        sports: the sports to include; all sports if empty. Applies only to clicks.
+        images: number of random images per sport; None for all images except one for practice. For choices, the maximum
+            number of photos per list.
+        seed: seed for selecting images, and the seed of the study.
+        task: whether participants click cells or choose objects.
         originals: a folder with images before the ball was removed, for the example; see `example.copy_example`.
         language: language of the texts for participants.
 
     Raises:
-        OptionError: if the study exists already, if a sport does not exist, or if there are too few images.
-        InputError: if the dataset cannot be used.
+        OptionError: if the study already exists, if a sport does not exist, if there are too few images, or if an
+            option does not apply to the task.
+        InputError: if the dataset's scenes or stimuli are missing or invalid.
     """
     if (out / CONFIG).exists():
         raise OptionError(f"{out / CONFIG} already exists. Name another folder with --out")
@@ -110,10 +114,10 @@ def _lists_of_scenes(
     *,
     needs_example: bool,
 ) -> tuple[list[ListConfig], list[Scene]]:
-    """Return the lists, and the scenes that no list shows.
+    """Return the lists, and the scenes that are in no list.
 
-    Without `images`, each sport reserves one image for practice. The first sport with original images reserves another
-    one for the example.
+    If `images` is None, one image of each sport is reserved for practice, and one more of the first sport with original
+    images for the example.
     """
     by_sport: defaultdict[str, list[Scene]] = defaultdict(list)
     for scene in read_scenes(dataset / SCENES):
@@ -162,7 +166,7 @@ def _list_of(
 
 
 def _stimuli_of(dataset: Path) -> tuple[Path, tuple[Stimulus, ...]]:
-    """Return the file of a study's stimuli, given the file or its folder, and its content."""
+    """Return the path of the stimuli file, and the stimuli in it. `dataset` is this file or its folder."""
     if dataset.is_file():
         return dataset, read_stimuli(dataset)
     paths = sorted(dataset.glob("stimuli*.csv"))
@@ -244,13 +248,13 @@ per_image = 3
 """,
     "missed": "one click outside the ball's cells on a check excludes the participant, as in the paper",
 }
-"""Texts that differ between studies of clicks and of choices (below)."""
+"""Texts of study.toml for a study of clicks that differ from those for a study of choices (`_CHOICES`)."""
 
 _CHOICES = {"bonus": "0.00", "missed": "one wrong choice on a check excludes the participant"}
 
 
 def _words(language: str, task: str) -> dict[str, str]:
-    """Return the texts for participants, in a language."""
+    """Return the texts for participants in a language, by placeholder in the template of study.toml."""
     file = files("spotball_adapters.study.setup").joinpath(f"words/{language}.toml")
     words = tomllib.loads(file.read_text(encoding="utf-8"))
     words |= words[task]

@@ -1,6 +1,6 @@
-"""Pilots of a study. Their data are in STUDY/pilot-1 and so on, separate from the study's.
+"""Manage the pilots of a study. Their data are in STUDY/pilot-1, STUDY/pilot-2, ..., separate from the study's data.
 
-A pilot does not fix the study: if study.toml was changed, the next pilot gets a new folder.
+The study may still be changed after a pilot: if study.toml was changed, the next pilot gets a new folder.
 """
 
 from __future__ import annotations
@@ -23,13 +23,16 @@ SIMULATED = "simulated-"
 
 
 def pilots(folder: Path) -> list[Path]:
-    """Return the folders of a study's pilots, the latest last."""
+    """Return the folders of a study's pilots, sorted from the first to the latest."""
     folders = (path for path in folder.glob(f"{MARK}*") if re.fullmatch(rf"{MARK}\d+", path.name) and path.is_dir())
     return sorted(folders, key=lambda path: int(path.name.removeprefix(MARK)))
 
 
 def open_pilot(folder: Path, parts: Mapping[str, Any]) -> Path:
-    """Return the folder of the latest pilot; of a new one if the study has changed or the latest pilot was simulated.
+    """Return the folder of the latest pilot if new participants can join it; otherwise, return that of a new pilot.
+
+    A new pilot is created if there is none with data, if the fixed parts of the study have changed, or if the latest
+    pilot was simulated.
 
     Args:
         folder: the study's folder.
@@ -45,7 +48,7 @@ def open_pilot(folder: Path, parts: Mapping[str, Any]) -> Path:
 
 
 def new_pilot(folder: Path) -> Path:
-    """Return the folder of a new pilot."""
+    """Create the folder of a new pilot, and return its path."""
     known = pilots(folder)
     number = int(known[-1].name.removeprefix(MARK)) + 1 if known else 1
     new = folder / f"{MARK}{number}"
@@ -54,10 +57,10 @@ def new_pilot(folder: Path) -> Path:
 
 
 def data_folder(folder: Path, *, pilot: bool) -> Path:
-    """Return the folder with the data of a study, or of its latest pilot.
+    """Return the folder with the data of a study, or, if `pilot` is true, with the data of its latest pilot.
 
     Raises:
-        OptionError: if the study has no pilot.
+        OptionError: if `pilot` is true, but the study has no pilot.
     """
     if not pilot:
         return folder
@@ -67,7 +70,7 @@ def data_folder(folder: Path, *, pilot: bool) -> Path:
 
 
 def delete_pilots(folder: Path) -> int:
-    """Delete the data of all pilots of a study, and return their number of participants.
+    """Delete the data of all pilots of a study, and return the number of participants whose data were deleted.
 
     Raises:
         OptionError: if the study has no pilot, or if a server uses one.

@@ -6,7 +6,7 @@ from spotball_core.errors import MissingExtraError
 
 
 def to_html(text: str) -> str:
-    """Return Markdown (CommonMark and tables) as HTML. Images are not supported.
+    """Convert Markdown (CommonMark and tables) to HTML. Images are not supported.
 
     Examples:
         >>> to_html("Thank *you*. <script>alert(1)</script>")

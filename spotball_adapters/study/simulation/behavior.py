@@ -1,4 +1,4 @@
-"""Behavior of simulated participants: their actions and when they act. It is not a model of people."""
+"""Simulate the behavior of participants: their actions, and the times between these. It is not a model of people."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from spotball_core.random import generator_for
 from spotball_core.typing import FloatArray
 
 CLICKS_SECONDS, CHOICE_SECONDS = 15.0, 4.0
-"""Median time per image of a participant of median speed, for clicks and for a choice."""
+"""Median time per image, in seconds, of a participant with median speed, for clicks and for a choice."""
 
 HESITATION = 1.5
-"""Ratio of the time for a wrong choice to that for a right one."""
+"""Ratio of the time for a wrong choice to the time for a right choice."""
 
 WORDS = ("player", "arm", "ball", "corner", "eyes", "goal", "hand", "head", "jump", "left", "net", "pass", "team")
-"""Words of simulated explanations."""
+"""Words from which simulated explanations are composed."""
 
 OBSERVERS: Mapping[str, Observer] = MappingProxyType(
     {
@@ -34,7 +34,7 @@ OBSERVERS: Mapping[str, Observer] = MappingProxyType(
         "head": Observer("head", noise=0.4, lapse=0.05),
     }
 )
-"""Observers who follow the eyes and the head, by name."""
+"""Simulated observers who choose an object by the direction of the eyes or of the head, by name."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,11 @@ class Population:
     """A population of simulated participants.
 
     Attributes:
-        guesses: the baseline from whose distribution participants draw their clicks.
-        observer: in a study of choices, the cues that participants follow.
-        unfinished: share of participants who stop midway.
-        careless: share who finish but treat attention checks like other images, or choose wrong on them.
+        guesses: name of the baseline from whose distribution participants draw their clicks, in a study of clicks.
+        observer: the observer who simulates the participants' choices, in a study of choices.
+        unfinished: share of participants who stop midway, from 0 to 1.
+        careless: share of participants who finish but treat attention checks like other images (clicks) or answer them
+            wrong (choices), from 0 to 1.
     """
 
     guesses: str = "nearest-player"
@@ -56,10 +57,13 @@ class Population:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One event of a participant.
+    """One action of a simulated participant, which becomes an event; see `Event`.
 
     Attributes:
-        after: seconds since the previous event.
+        kind: kind of the event.
+        trial: number of the trial, or None.
+        value: details of the action.
+        after: seconds since the previous action.
     """
 
     kind: Kind
@@ -70,14 +74,14 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedParticipant:
-    """One participant of a population.
+    """A simulated participant, drawn from a population.
 
     Attributes:
-        number: from 0.
-        rng: draws everything this participant does.
-        stops: the participant stops midway.
-        careless: the participant treats attention checks like other images.
-        speed: time that the participant needs, relative to the median.
+        number: number of the participant, from 0.
+        rng: random generator for the participant's behavior.
+        stops: whether the participant stops midway.
+        careless: whether the participant is careless on attention checks; see `Population`.
+        speed: time that the participant needs, relative to the median; above 1 is slow.
     """
 
     number: int
@@ -87,12 +91,15 @@ class SimulatedParticipant:
     speed: float
 
     def seconds(self, median: float) -> float:
-        """Draw how long the participant looks at an image."""
+        """Return a random time for which the participant looks at an image, in seconds.
+
+        `median` is the median time of participants with median speed.
+        """
         return median * self.speed * float(np.exp(self.rng.normal(0, 0.4)))
 
 
 def draw_participants(n: int, population: Population, seed: int) -> list[SimulatedParticipant]:
-    """Draw n participants; those who stop and those who are careless are different ones."""
+    """Return n random participants of a population. No participant both stops midway and is careless."""
     order = generator_for(seed, "participants").permutation(n).tolist()
     n_stopping = round(population.unfinished * n)
     stopping = set(order[:n_stopping])
@@ -106,11 +113,13 @@ def draw_participants(n: int, population: Population, seed: int) -> list[Simulat
 
 
 class Behavior:
-    """Behavior of a population's participants in a study.
+    """Simulate how the participants of a population behave in a study.
 
     Args:
-        design: the study's.
+        design: the study's design.
         n: number of participants.
+        population: the population.
+        seed: seed of the simulated choices.
     """
 
     def __init__(self, design: StudyDesign, n: int, population: Population, seed: int) -> None:
@@ -123,10 +132,11 @@ class Behavior:
         )
 
     def actions(self, person: SimulatedParticipant, trials: Sequence[StudyTrial]) -> Iterator[Action]:
-        """Yield everything that a participant does after the consent.
+        """Yield a participant's actions after the consent, in the order of time.
 
         Args:
-            trials: the trials that the participant is shown, practice first.
+            person: the participant.
+            trials: the participant's trials, practice first.
         """
         answers: dict[str, Answer] = {}
         yield from self._questionnaires(person, "before", answers)
@@ -157,7 +167,7 @@ class Behavior:
         return f"{text}."
 
     def _questionnaires(self, person: SimulatedParticipant, when: str, earlier: dict[str, Answer]) -> Iterator[Action]:
-        """Answer the questionnaires at random, within the study's rules; the answers are added to `earlier`."""
+        """Yield an action with random valid answers per questionnaire at `when`, and add these answers to `earlier`."""
         for questionnaire in self._surveys.at(when):
             rng = generator_for(person.number, "questionnaire", questionnaire.name)
             answers: dict[str, Answer] = {}
@@ -170,7 +180,10 @@ class Behavior:
 
 
 def clicks_on(trial: int, cells: Sequence[tuple[int, int]], grid: Any, seconds: float) -> Iterator[Action]:
-    """Yield the events of an image whose cells are clicked in their centers and confirmed."""
+    """Yield the actions on an image: a click in the center of each cell, then the confirmation.
+
+    `seconds` is the total time for the clicks.
+    """
     yield Action("shown", trial, {})
     for row, col in cells:
         place = {"row": row, "col": col, "x": (col - 0.5) / grid.cols, "y": (row - 0.5) / grid.rows, "by": "mouse"}
@@ -183,7 +196,7 @@ class _Answers(Protocol):
 
 
 class _Clicks:
-    """Clicks that follow a baseline; on attention checks, clicks on the visible ball."""
+    """Simulate clicks: drawn from a baseline's distribution, but on the visible ball of attention checks."""
 
     def __init__(self, design: StudyDesign, guesses: str) -> None:
         self._design = design
@@ -203,7 +216,8 @@ class _Clicks:
 
 
 class _Choices:
-    """Choices of an observer with known cues, who takes longer for wrong choices; checks are easy."""
+    """Simulate the choices of an observer, who takes longer for wrong choices. Attention checks are answered correctly,
+    except by careless participants."""
 
     def __init__(self, design: StudyDesign, n: int, observer: Observer, seed: int) -> None:
         photos = list({photo.stimulus_id: photo for photo in design.stimuli.values()}.values())

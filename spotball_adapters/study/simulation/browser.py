@@ -1,4 +1,4 @@
-"""A simulated participant's browser: it speaks HTTP with the study's server, and keeps a simulated time."""
+"""Simulate a participant's browser, which sends HTTP requests to the study's server at simulated times."""
 
 from __future__ import annotations
 
@@ -18,38 +18,41 @@ VIEWPORT = (1920.0, 1080.0, 1.0)
 
 
 class SimulationError(SpotballError):
-    """The study's server did not accept what a simulated participant did."""
+    """The study's server rejected a simulated participant's request."""
 
 
 class StudyFullError(Exception):
-    """Every list of the study has as many participants as its quota."""
+    """The study accepts no more participants, because every list has as many participants as its quota."""
 
 
 class SimulatedClock:
-    """A time that passes only when `wait` is called, so that an hour of answers takes seconds.
+    """A clock whose time passes only when `wait` is called, so that an hour of answers is simulated in seconds.
 
     Attributes:
-        now: the time.
+        now: the current simulated time.
     """
 
     def __init__(self, start: datetime) -> None:
         self.now = start
 
     def __call__(self) -> datetime:
-        """Return the time."""
+        """Return the current simulated time."""
         return self.now
 
     def wait(self, seconds: float) -> None:
-        """Let time pass."""
+        """Advance the clock by a number of seconds."""
         self.now += timedelta(seconds=seconds)
 
 
 class EventSequence:
-    """Numbers a participant's events and measures their times, as the page does in a browser.
+    """Create a participant's events with numbers and times, as the page does in a browser.
 
     Args:
-        clock: is moved on by each action.
-        rng: draws the ids of events.
+        clock: the simulated clock, which each action advances.
+        rng: random generator for the UUIDs of events.
+
+    Attributes:
+        seq: number of the last event.
     """
 
     def __init__(self, clock: SimulatedClock, rng: np.random.Generator) -> None:
@@ -58,7 +61,10 @@ class EventSequence:
         self.seq = 1
 
     def event(self, action: Action) -> dict[str, Any]:
-        """Return an event as the page sends it. The first, which is the consent, is the server's."""
+        """Advance the clock to an action, and return its event as the page sends it.
+
+        Events are numbered from 2, because the server itself stores the first event, the consent.
+        """
         self._clock.wait(action.after)
         if action.kind == "shown":
             self._shown = self._clock.now
@@ -79,8 +85,8 @@ class SimulatedBrowser:
     """One participant's connection to a study's server on this machine.
 
     Args:
-        port: port of the server.
-        events: events of this participant.
+        port: port on which the server listens.
+        events: creates the events of this participant.
     """
 
     def __init__(self, port: int, events: EventSequence) -> None:
@@ -98,10 +104,10 @@ class SimulatedBrowser:
         self._connection.close()
 
     def start(self) -> dict[str, Any]:
-        """Open the page and consent; return the participant's state.
+        """Open the page and consent. Return the participant's state as JSON values.
 
         Raises:
-            StudyFullError: if the study does not take another participant.
+            StudyFullError: if every list has as many participants as its quota.
         """
         for page in ("/", "/api/study"):
             self._request("GET", page)
@@ -112,7 +118,7 @@ class SimulatedBrowser:
         return state
 
     def do(self, action: Action) -> None:
-        """Send what the participant does. Clicks are sent together with the answer that follows them."""
+        """Send the event of an action to the server. Clicks are sent in the same request as the answer after them."""
         if action.kind == "shown" and action.trial is not None:
             self._request("GET", self._images[action.trial])
         self._waiting.append(self._events.event(action))

@@ -26,10 +26,10 @@ from spotball_adapters.study.simulation.browser import (
 )
 
 START = datetime(2026, 1, 5, 9, tzinfo=UTC)
-"""When the first participant begins. It is fixed, so that the same seed gives the same data."""
+"""Time at which the first participant begins. It is fixed, so that the same seed gives the same data."""
 
 ARRIVALS = timedelta(minutes=2)
-"""Between two participants."""
+"""Time between the starts of two successive participants."""
 
 NO_LIMIT = 10**9
 
@@ -40,10 +40,10 @@ class SimulatedPilot:
 
     Attributes:
         folder: folder with the pilot's data.
-        labels: labels of all participants, in the order in which they began.
+        labels: labels of the participants who took part, in the order in which they began.
         finished: number of participants who finished.
-        careless: number of those who finished but treated attention checks like other images.
-        full: the study has as many participants as its quota, so the others could not begin.
+        careless: number of participants who finished but were careless on attention checks; see `Population`.
+        full: whether participants could not begin because every list had as many participants as its quota.
     """
 
     folder: Path
@@ -63,18 +63,19 @@ def simulate_pilot(
 ) -> SimulatedPilot:
     """Start a new pilot of a study, and let n simulated participants take part.
 
-    The study's own data is not touched. Labels, lists, answers and times follow from the seed and the study.
+    The study's own data is not changed. The same seed and study give the same labels, lists, answers and times.
 
     Args:
-        folder: the study's.
+        folder: the study's folder.
         n: number of participants.
-        population: their behavior.
-        on_progress: called with the number of participants who are done, and n.
+        seed: seed of the participants' behavior.
+        population: the population from which participants are drawn; None for the defaults of `Population`.
+        on_progress: called with the number of participants who have taken part so far, and n.
 
     Raises:
-        InputError: for a study that cannot be used.
-        SimulationError: if the server does not accept an answer.
-        MissingExtraError: without the extra `study`.
+        InputError: if study.toml, the dataset or an image is missing or invalid.
+        SimulationError: if the server rejects a participant's request.
+        MissingExtraError: if the extra `study` is not installed.
     """
     population = population or Population()
     design = _without_limits(load(folder))
@@ -105,7 +106,7 @@ def simulate_pilot(
 def _take_part(
     port: int, design: StudyDesign, behavior: Behavior, person: SimulatedParticipant, clock: SimulatedClock
 ) -> tuple[str, bool]:
-    """Return the participant's label, and whether the participant finished."""
+    """Simulate one participant. Return the participant's label, and whether the participant finished."""
     with SimulatedBrowser(port, EventSequence(clock, person.rng)) as browser:
         state = browser.start()
         # The browser does not learn which image it shows; the participant sees it, as a person would.
@@ -116,7 +117,7 @@ def _take_part(
 
 
 def _without_limits(design: StudyDesign) -> StudyDesign:
-    """Return a design whose server does not limit requests: all participants have the same address."""
+    """Return the design without limits on the number of requests, because all participants have the same address."""
     serve = design.config.serve.model_copy(
         update={
             "requests_per_minute": NO_LIMIT,

@@ -107,7 +107,7 @@ class InpaintingModel:
 
     Attributes:
         pipeline: a pipeline of the diffusers library.
-        weights: identification of the weights.
+        weights: a text that identifies the weights.
         family: the family of the model.
     """
 

@@ -38,7 +38,7 @@ def require(purpose: str, *modules: str) -> None:
     """Check that libraries are installed.
 
     Raises:
-        MissingExtraError: if one of the modules cannot be found.
+        MissingExtraError: if at least one of the modules is not installed.
     """
     if any(importlib.util.find_spec(module) is None for module in modules):
         raise MissingExtraError(purpose, "local")

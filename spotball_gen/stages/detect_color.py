@@ -72,7 +72,7 @@ class ColorSettings(StageSettings):
 
 
 class Color:
-    """Find balls and players by their colors, in drawings.
+    """Find the balls and players in drawings by their colors.
 
     Examples:
         >>> import tempfile

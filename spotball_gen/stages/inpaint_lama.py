@@ -40,7 +40,7 @@ class LamaSettings(MaskSettings):
 
 
 class Lama:
-    """Inpaint on the CPU with a network that continues textures. The result is the same in every run.
+    """Inpaint the mask on the CPU with a network that continues textures. The result is the same in every run.
 
     The ONNX file must have two inputs and one output: `image`, shape (1, 3, height, width), from 0 to 1; `mask`, shape
     (1, 1, height, width), 1 inside and 0 outside; and an output image of the same shape as the input image.

@@ -63,7 +63,7 @@ def settings_digest(choice: StageChoice) -> str:
 
 
 class CircuitBreaker:
-    """Count consecutive failures of a stage, and stop the run if there are too many."""
+    """Count the consecutive items on which a stage fails, and stop the run if there are too many."""
 
     def __init__(self, choice: StageChoice) -> None:
         self._choice, self._row = choice, 0

@@ -1,1 +1,1 @@
-"""A synthetic match video for the demo, in which all positions are known. It does not resemble real footage."""
+"""Create synthetic match videos for the demo, in which all positions are known. They do not resemble real footage."""

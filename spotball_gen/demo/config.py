@@ -1,4 +1,4 @@
-"""Write the demo's videos and configuration, in the form that users write."""
+"""Write the demo's videos, and a configuration like those that users write."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ kind = "color"
 
 
 def write_demo_config(folder: Path) -> Path:
-    """Write the videos and the configuration unless they exist, and return the configuration file.
+    """Write the demo's videos unless they exist, write its configuration, and return the path of the configuration.
 
     Raises:
         OSError: if a file cannot be written.

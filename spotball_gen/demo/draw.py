@@ -1,4 +1,4 @@
-"""Draw a synthetic match, with the boxes of everything that is drawn."""
+"""Draw pictures of a synthetic match, and return the boxes of the balls and players in them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from spotball_gen.items.item import Image
 from spotball_gen.items.pictures import opencv
 
 _FINE = 4
-"""Subpixel bits of drawing positions."""
+"""Number of fractional bits of drawing positions."""
 _STANDS = 0.3
-"""Lower edge of the stands as a fraction of the height. The board is between the stands and the ground."""
+"""Lower edge of the stands as a fraction of the picture's height. The board is between the stands and the ground."""
 _TEXT = "SYNTHETIC MATCH"
 _NOISE = 1.5
 """Standard deviation of the camera's noise."""
@@ -25,14 +25,14 @@ BoxOf = tuple[float, float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """Boxes (x1, y1, x2, y2) in a picture, in pixels and clipped at its edges. Boxes outside are excluded."""
+    """Ground truth of a picture: boxes (x1, y1, x2, y2) in pixels, clipped at its edges. Boxes outside are excluded."""
 
     balls: tuple[BoxOf, ...]
     players: tuple[BoxOf, ...]
 
 
 class Painter:
-    """Draws moments of one match.
+    """Draw pictures of one match.
 
     Args:
         look: colors and sizes of the sport.
@@ -49,7 +49,7 @@ class Painter:
         self._grain = rng.normal(0, _NOISE, (height * 2, width * 2, 1)).round().astype(np.int16)
 
     def draw(self, moment: Moment, number: int) -> tuple[Image, Truth]:
-        """Return the picture of a moment in RGB, and the boxes in it.
+        """Return the picture of a moment in RGB, and the boxes of the balls and players in it.
 
         Args:
             number: number of the picture, which seeds its noise.

@@ -27,8 +27,8 @@ class SportLook:
         teams: colors of shirt and shorts per team.
         players: number of players.
         tall: height of the player nearest to the viewer, as a fraction of the picture's height.
-        across: diameter of the ball at that place, as a fraction of the picture's height.
-        high: height of passes, as a fraction of the picture's height.
+        across: diameter of the ball next to this player, as a fraction of the picture's height.
+        high: height to which a pass rises, as a fraction of the picture's height.
         net: whether a net hangs across the middle.
     """
 

@@ -43,7 +43,7 @@ class DemoBall:
     Attributes:
         center: center in pixels.
         radius: radius in pixels.
-        ground: the point on the ground below it.
+        ground: the point on the ground below the ball, in pixels.
         turn: rotation in radians.
     """
 
@@ -82,10 +82,10 @@ class Player:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The visible state at one time.
+    """The state of the match at one time.
 
     Attributes:
-        pan: distance by which the camera has moved, in pixels.
+        pan: distance by which the camera has moved to the right, in pixels.
         players: players from the farthest to the nearest.
         balls: all balls, inside or outside the picture.
     """
@@ -97,7 +97,7 @@ class Moment:
 
     @property
     def focus(self) -> Point | None:
-        """Return the point where everybody looks."""
+        """Return the point that the players look at, the center of the first ball, or None without a ball."""
         return self.balls[0].center if self.balls else None
 
 
@@ -177,7 +177,7 @@ class Play:
         return DemoBall((x, min(y, ground - radius)), radius, (x, ground), 3 * time)
 
     def _hand(self, i: int, towards: int, time: float, pan: float) -> Point:
-        """Return where a player holds the ball: next to the body, on the side of the next receiver."""
+        """Return the point where a player holds the ball: next to the body, on the side of the player `towards`."""
         player = self._player(i, time, pan)
         side = 1 if self._x[towards] > self._x[i] else -1
         return player.feet[0] + side * 0.52 * player.tall, player.feet[1] - 0.62 * player.tall

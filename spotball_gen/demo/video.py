@@ -24,7 +24,7 @@ QUALITY = 70
 
 
 def write_demo(folder: Path, *, seed: int = 0) -> dict[str, Path]:
-    """Write a match of each sport, `SPORT.avi`, and `SPORT.truth.json` with the boxes in each frame.
+    """Write a synthetic match of each sport to `SPORT.avi`, and the boxes in each frame to `SPORT.truth.json`.
 
     Existing files are kept, because the same seed gives the same files.
 
@@ -51,7 +51,9 @@ def write_match(
     height: int = HEIGHT,
     rate: int = RATE,
 ) -> None:
-    """Write a video of these shots as Motion JPEG, which needs no codec other than OpenCV's.
+    """Write a synthetic video of the given shots and its ground truth.
+
+    The video is in the format Motion JPEG, which needs no codec other than OpenCV's.
 
     Args:
         path: the file; ends in .avi.
@@ -63,7 +65,8 @@ def write_match(
         rate: frames per second.
 
     Raises:
-        OSError: if the file cannot be written.
+        OSError: if a file cannot be written.
+        SpotballError: if OpenCV cannot write a Motion JPEG video to this path.
     """
     cv2 = opencv()
     painter = Painter(LOOKS[sport], width, height, seed)

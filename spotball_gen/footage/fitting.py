@@ -12,16 +12,16 @@ from spotball_gen.items.pictures import opencv
 Level = TypeVar("Level", np.uint8, np.float32)
 
 _SHRUNK = 0.7
-"""Below this scale, interpolation between neighboring pixels would skip pixels."""
+"""Scale below which pixels are averaged, because interpolation between neighboring pixels would skip pixels."""
 
 
 def fitted(pixels: NDArray[Level], window: tuple[int, int, int, int], size: tuple[int, int]) -> NDArray[Level]:
-    """Return the window of a decoded frame as RGB.
+    """Return a window of a decoded frame as an RGB image of the given size.
 
     Args:
         pixels: blue, green and red, shape (height, width, 3). With floating-point values, the result is not rounded.
         window: (x1, y1, x2, y2) in pixels of the frame. Parts beyond the frame become black.
-        size: width and height of the result.
+        size: width and height of the result in pixels.
     """
     cv2 = opencv()
     rows, cols = pixels.shape[:2]

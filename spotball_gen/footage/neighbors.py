@@ -15,7 +15,7 @@ from spotball_gen.footage.video_file import frames_between
 from spotball_gen.items.item import Item
 
 _SAME = 0.01
-"""Maximum distance in seconds between an item's time and its frame."""
+"""Maximum distance in seconds between an item's time and the time of its frame in the video."""
 _MARGIN = 0.4
 """Extra seconds to read, because a cut is only detected with the frames around it."""
 
@@ -26,7 +26,7 @@ class Neighbor:
 
     Attributes:
         offset: seconds relative to the item's frame; negative for earlier frames.
-        image: RGB image of the item's size that shows the same window of the frame, shape (height, width, 3).
+        image: RGB, shape (height, width, 3); the same window and size as the item's image.
     """
 
     offset: float
@@ -36,17 +36,17 @@ class Neighbor:
 def neighbors(
     item: Item, size: tuple[int, int], *, seconds: float, fps: float, exact: bool = False
 ) -> list[Neighbor]:
-    """Return the other frames around an item's frame that belong to its shot, in order.
+    """Return the other frames around an item's frame that belong to its shot, sorted by time.
 
     Args:
         item: the item. Its notes of the stage `frames` contain the window of the frame that its image shows.
-        size: width and height of its image.
-        seconds: maximum distance from the item's frame.
-        fps: frames per second.
-        exact: return pixel values that are not rounded after the change of size, and also the item's own frame.
+        size: width and height of its image in pixels.
+        seconds: maximum distance from the item's frame, in seconds before and after it.
+        fps: number of frames to return per second of the video.
+        exact: whether to return pixel values that are not rounded after resizing, and also the item's own frame.
 
     Raises:
-        ValueError: if the video cannot be read.
+        ValueError: if the video cannot be read or has no frame near the item's time.
     """
     x1, y1, x2, y2 = item.notes["frames"]["window"]
     reach = np.arange(1, int(seconds * fps + 1e-6) + 1) / fps

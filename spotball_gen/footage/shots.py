@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from spotball_gen.items.pictures import opencv
 
 LOOK_AHEAD = 2
-"""A cut is detected after this many further frames."""
+"""Number of frames after a cut that are needed to detect it."""
 
 _SHORTEST = 5
 """Minimum frames per shot. A second change within fewer frames is treated as a flash."""
@@ -20,8 +20,8 @@ _SHORTEST = 5
 class ShotCounter:
     """Count the shots of a video from its frames, in order.
 
-    The change of content is the mean difference of hue, saturation and value to the previous frame. The cuts are those
-    of PySceneDetect's `AdaptiveDetector`, which takes five times as long for small images.
+    The change of content is the mean difference in hue, saturation and value from the previous frame. The detected cuts
+    are the same as with PySceneDetect's `AdaptiveDetector`, which takes five times as long for small images.
 
     Args:
         ratio: minimum change of content at a cut, relative to the average of the two frames before and after it.
@@ -65,15 +65,15 @@ class ShotCounter:
         return max(self._seen - LOOK_AHEAD, 0)
 
     def at(self, number: int) -> int:
-        """Return the shot of a frame, from 0."""
+        """Return the number of the shot, from 0, that contains a frame."""
         return sum(cut <= number for cut in self._cuts)
 
 
 def same_shot(frames: Sequence[NDArray[np.uint8]], center: int) -> range:
-    """Return the range of frames that belong to the same shot as the center frame.
+    """Return the indices of the frames that belong to the same shot as the center frame.
 
     Args:
-        frames: small BGR images, in order.
+        frames: small BGR images, in the order of the video.
         center: index of the center frame.
     """
     shots = ShotCounter()

@@ -1,4 +1,4 @@
-"""Link detections in several frames to tracks, with OpenCV's Kalman filter and SciPy's assignment."""
+"""Link detections in several frames to tracks, with OpenCV's Kalman filter and SciPy's linear assignment."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _SMOOTHED = 0.35
 
 @dataclass(frozen=True, slots=True)
 class MotionModel:
-    """Limits of a ball's motion. Lengths are in pixels of the image.
+    """Assumptions about a ball's motion. Lengths are in pixels of the image.
 
     Attributes:
         speed: standard deviation of the speed in each direction, in pixels per second.
         acceleration: standard deviation of the acceleration, in pixels per second squared.
-        error: standard deviation of a detection's center.
+        error: standard deviation of the error of a detection's center, in pixels.
     """
 
     speed: float
@@ -39,7 +39,7 @@ class Track:
     """Detections of the same object.
 
     Attributes:
-        places: frame and index of each detection, in the order of frames.
+        places: for each detection, the index of its frame and its index in this frame, in the order of the frames.
         points: time in seconds, x and y in pixels, for each detection.
         score: sum of the detections' scores.
     """
@@ -64,10 +64,11 @@ class Track:
 
 
 def link(times: Sequence[float], detections: Sequence[NDArray[np.floating]], model: MotionModel) -> list[Track]:
-    """Link detections over frames.
+    """Return tracks that link the detections of the same object in several frames.
 
-    Each frame's detections are assigned to the tracks so far so that the sum of squared Mahalanobis distances to the
-    predicted places is least; those that are too far from every prediction begin tracks of their own.
+    Each frame's detections are assigned to the existing tracks with the maximum likelihood, which depends on the
+    Mahalanobis distances to the predicted positions. Detections that are too far from every prediction begin new
+    tracks.
 
     Args:
         times: times of the frames, in seconds, in increasing order.
@@ -79,7 +80,7 @@ def link(times: Sequence[float], detections: Sequence[NDArray[np.floating]], mod
 
     Source:
         Bewley, Ge, Ott, Ramos, Upcroft (2016). Simple online and realtime tracking. ICIP. A small fast ball does not
-        overlap itself from one frame to the next, so the distance takes the place of the overlap.
+        overlap itself from one frame to the next, so the distance is used instead of the overlap.
 
     Examples:
         >>> path = [np.array([[10.0 * number, 50.0, 0.9]]) for number in range(4)]
@@ -107,7 +108,7 @@ def link(times: Sequence[float], detections: Sequence[NDArray[np.floating]], mod
 
 
 def _assigned(predicted: Sequence[tuple[Floats, Floats]], detected: NDArray[np.floating]) -> dict[int, int]:
-    """Return the track of each detection."""
+    """Return the index of the track for each detection, by the detection's index. Unassigned detections are missing."""
     from scipy.optimize import linear_sum_assignment
 
     if not predicted or not len(detected):
@@ -124,7 +125,7 @@ def _assigned(predicted: Sequence[tuple[Floats, Floats]], detected: NDArray[np.f
 
 
 def _begin(x: float, y: float, model: MotionModel) -> Any:
-    """Return a Kalman filter of position and velocity."""
+    """Return a Kalman filter for position and velocity that starts at a detection."""
     cv2 = opencv()
     kalman = cv2.KalmanFilter(4, 2, 0, cv2.CV_64F)
     kalman.measurementMatrix = np.eye(2, 4)

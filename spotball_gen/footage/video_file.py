@@ -23,7 +23,7 @@ _PLANAR = {
     "yuv444p": (1, 1),
     "yuvj444p": (1, 1),
 }
-"""Pixel formats with 8-bit planes that are read without conversion, and the chroma subsampling (horizontal,
+"""Pixel formats with 8-bit planes that are read without conversion, and their chroma subsampling (horizontal,
 vertical).
 """
 
@@ -43,7 +43,7 @@ class _Converter(threading.local):
         self._reformatter = VideoReformatter()
 
     def to_ndarray(self, frame: Any, pixel_format: str) -> NDArray[np.uint8]:
-        """Return a frame's pixels in one of FFmpeg's pixel formats."""
+        """Return a frame's pixels in the given FFmpeg pixel format."""
         pixels: Any = self._reformatter.reformat(frame, format=pixel_format).to_ndarray()
         return np.asarray(pixels, dtype=np.uint8)
 
@@ -109,9 +109,9 @@ class DecodedFrame:
 class VideoFile:
     """An open video file.
 
-    Containers define time stamps differently. Here, 0 is the time of the first frame. AVI has no presentation times,
-    but one packet per frame period in decoding order: a frame's time is that of the packet after which the decoder
-    returned it, minus the delay of the first frame.
+    Containers define time stamps differently. Here, 0 is the time of the first frame. AVI files have no presentation
+    times, but one packet per frame period, in decoding order. A frame's time is therefore that of the packet after
+    which the decoder returned the frame, minus the delay of the first frame.
     """
 
     def __init__(self, container: Any, stream: Any) -> None:
@@ -121,13 +121,13 @@ class VideoFile:
 
     @property
     def rate(self) -> float:
-        """Return the average frames per second; 25 if the file does not state them."""
+        """Return the average number of frames per second; 25 if the file does not state it."""
         return float(self._stream.average_rate or 25)
 
     @property
     def length(self) -> float | None:
-        """Return the seconds from the first frame to the end, as stated by the container, or None if it states
-        nothing.
+        """Return the duration in seconds from the first frame to the end, as stated by the container, or None if it
+        states no duration.
         """
         stream = self._stream
         if stream.duration is None:
@@ -148,7 +148,7 @@ class VideoFile:
             yield DecodedFrame(time - self._origin, _quarter_turns(frame), frame, self._converter)
 
     def frames_from(self, time: float) -> Iterator[DecodedFrame]:
-        """Yield the frames from the last key frame at or before a time.
+        """Yield the frames, starting with the last key frame at or before a time.
 
         Args:
             time: seconds since the first frame.
@@ -202,7 +202,7 @@ class VideoFile:
 
 @contextmanager
 def open_video(path: str) -> Iterator[VideoFile]:
-    """Open a video file.
+    """Open a video file, and close it at exit.
 
     Raises:
         VideoError: if the file contains no readable video.
@@ -227,7 +227,7 @@ def open_video(path: str) -> Iterator[VideoFile]:
 
 
 def frames_near(path: str, times: Sequence[float]) -> list[DecodedFrame]:
-    """Return the frame nearest to each time. Only the frames around them are decoded.
+    """Return the frame nearest to each time. Only the part of the video around these times is decoded.
 
     Args:
         path: the video.
@@ -245,7 +245,7 @@ def frames_near(path: str, times: Sequence[float]) -> list[DecodedFrame]:
 
 
 def frames_between(path: str, start: float, end: float) -> Iterator[DecodedFrame]:
-    """Yield the frames between two times. Decoding starts at the last key frame before them.
+    """Yield the frames between two times. Decoding starts at the last key frame before the start time.
 
     Args:
         path: the video.

@@ -1,4 +1,4 @@
-"""The mask for removing a ball: the ball, a margin around it and its shadow, but no players."""
+"""Compute the mask for removing a ball: the ball, its shadow and a margin around both, but not the players."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spotball_gen.items.pictures import opencv
 from spotball_gen.items.stage import StageSettings
 
 _RIM = 1.0
-"""Pixels around the ball's box with which its color mixes."""
+"""Width in pixels of the area around the ball in which its color mixes with the background."""
 
 
 class MaskSettings(StageSettings):
@@ -24,8 +24,8 @@ class MaskSettings(StageSettings):
     Attributes:
         margin: margin around the ball and its shadow, as a fraction of the ball's size.
         shadow: maximum distance of the shadow below the ball, in ball sizes; 0 disables the search.
-        protect: leave players' pixels unchanged, except where they overlap the ball. Players' pixels are those in their
-            outlines, or in their boxes if they have no outline.
+        protect: whether to leave players' pixels unchanged, except where they overlap the ball. Players' pixels are
+            those in a player's outline, or in the box of a player without an outline.
     """
 
     margin: float = Field(0.25, ge=0, le=2)
@@ -47,11 +47,11 @@ class MaskParts:
 
 
 def mask_parts(item: Item, settings: MaskSettings) -> MaskParts:
-    """Return the pixels of an item's image to inpaint, and which of them hide something.
+    """Return the pixels of an item's image to inpaint: those that hide the background, and the margin around them.
 
     The ball is the ellipse in its box. The ball and regions marked by reviewers (the note `regions` of `inpaint`) are
-    always included, also where they overlap players. Players' pixels are excluded from the margin and the shadow. They
-    are those in the outline, or in the box without an outline.
+    always included, also where they overlap players. If `protect` is set, players' pixels are excluded from the margin
+    and the shadow.
 
     Raises:
         ValueError: if the item has no ball.
@@ -78,7 +78,9 @@ def mask_parts(item: Item, settings: MaskSettings) -> MaskParts:
 
 
 def player_pixels(item: Item) -> NDArray[np.bool_]:
-    """Return the mask of players' outlines, or of boxes without an outline, shape (height, width)."""
+    """Return the mask of all players' pixels, shape (height, width): those in a player's outline, or in the box of a
+    player without an outline.
+    """
     inside = np.zeros(item.image.shape[:2], dtype=np.bool_)
     for player in item.players:
         inside |= player_mask(player, inside.shape)
@@ -86,7 +88,7 @@ def player_pixels(item: Item) -> NDArray[np.bool_]:
 
 
 def ball_mask(item: Item, settings: MaskSettings) -> NDArray[np.uint8]:
-    """Return the pixels of an item's image to inpaint as a mask; see `mask_parts`.
+    """Return the mask of the pixels to inpaint in an item's image; see `mask_parts`.
 
     Returns:
         Shape (height, width), 255 inside and 0 outside.

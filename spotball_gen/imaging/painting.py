@@ -55,7 +55,7 @@ class OpenCVInpainting(ABC):
         self.context = context
 
     def process(self, items: Sequence[Item]) -> Outcome:
-        """Return the items with their mask and the image without the ball. No item is rejected; one without a ball
+        """Return the items with their mask and the image without the ball. No item is rejected; an item without a ball
         fails.
         """
         return one_by_one(self.name, items, self._painted)
@@ -77,11 +77,13 @@ class OpenCVInpainting(ABC):
 
 
 def with_grain(image: Image, mask: NDArray[np.uint8], rng: np.random.Generator) -> Image:
-    """Return the image with grain in the masked part: randomly sampled fine structure from a ring around it.
+    """Return the image with grain added inside the mask.
+
+    The grain is sampled at random from the fine structure of the image in a ring around the mask.
 
     Args:
         image: RGB, shape (height, width, 3), inpainted inside the mask.
-        mask: shape (height, width), 255 inside.
+        mask: shape (height, width), 255 inside and 0 outside.
         rng: random generator for the sampling.
     """
     cv2 = opencv()

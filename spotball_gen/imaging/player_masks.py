@@ -1,4 +1,4 @@
-"""Masks of players: the pixels inside the outline, or inside the box without an outline."""
+"""Compute masks of players: the pixels in a player's outline, or in the box of a player without an outline."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ def player_mask(player: Box, shape: tuple[int, ...]) -> NDArray[np.bool_]:
     """Return the mask of a player's pixels.
 
     Args:
-        player: a box. With an outline, the mask contains the pixels whose centers are in its polygons; otherwise all
-            pixels that the box touches.
+        player: the player's box. If it has an outline, the mask contains the pixels whose centers are in the outline's
+            polygons; otherwise all pixels that the box touches.
         shape: height and width of the image.
 
     Returns:

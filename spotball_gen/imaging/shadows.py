@@ -11,24 +11,26 @@ from spotball_gen.items.item import Box, Image
 from spotball_gen.items.pictures import opencv
 
 _DARKER = 0.9
-"""Maximum brightness of a shadow's channels relative to the surroundings."""
+"""Maximum value of a shadow's color channels, as a fraction of the surroundings' values."""
 
 _SAME_COLOR = 0.25
-"""Maximum difference between the channels' ratios. A larger difference indicates an object of another color."""
+"""Maximum difference between the color channels in their ratio to the surroundings. A larger difference indicates an
+object of another color.
+"""
 
 _EVEN = 0.13, 0.75
-"""Maximum relative variation of the ground around a shadow, and the share of places that must meet it. Grass and floors
-are even, the stands are not.
+"""Maximum relative variation of the ground around a shadow, and the minimum share of its pixels within this limit.
+Grass and floors are even, the stands are not.
 """
 
 _DEEPER = 2.0
 """Minimum darkness of a shadow, as a multiple of the variation of its surroundings."""
 
 _FULL = 0.6
-"""Minimum share of its box that a shadow fills. An ellipse fills 0.79; folds or gaps in the stands fill less."""
+"""Minimum share of its box that a shadow must fill. An ellipse fills 0.79; folds or gaps in the stands fill less."""
 
 _TAKEN = 0.2
-"""A spot with a larger share inside players' boxes belongs to a player."""
+"""Maximum share of a shadow's pixels inside players' boxes. A dark spot with a larger share belongs to a player."""
 
 
 def shadow_of(image: Image, ball: Box, players: Sequence[Box], *, reach: float) -> NDArray[np.bool_]:
@@ -44,7 +46,7 @@ def shadow_of(image: Image, ball: Box, players: Sequence[Box], *, reach: float) 
         reach: maximum distance below the ball, in ball sizes.
 
     Returns:
-        Shape (height, width); all False without a shadow.
+        The mask, shape (height, width); all False if no shadow is found.
     """
     cv2 = opencv()
     shadow = np.zeros(image.shape[:2], dtype=np.bool_)
@@ -100,7 +102,7 @@ def ellipse(box: Box, shape: tuple[int, ...], more: float) -> NDArray[np.bool_]:
 
 
 def _free(ball: NDArray[np.bool_], corner: list[int], width: int, height: int) -> int:
-    """Return the number of a box's pixels that the ball does not hide; it hides parts of a shadow under it."""
+    """Return the number of a box's pixels that the ball does not hide. The ball may hide a part of its shadow."""
     x, y = corner
     return int((~ball[y : y + height, x : x + width]).sum())
 
@@ -108,8 +110,8 @@ def _free(ball: NDArray[np.bool_], corner: list[int], width: int, height: int) -
 def _on_even_ground(
     part: NDArray[np.float32], spot: NDArray[np.bool_], excluded: NDArray[np.bool_], place: tuple[int, int, int, int]
 ) -> bool:
-    """Return whether a spot is darker than its surroundings, and these are even ground (areas between seats
-    are not).
+    """Return whether a spot is clearly darker than its surroundings, and whether these are even, unlike the areas
+    between seats.
     """
     x, y, width, height = place
     rows, cols = slice(max(y - height, 0), y + 2 * height), slice(max(x - width // 2, 0), x + width + width // 2)

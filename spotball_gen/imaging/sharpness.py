@@ -10,12 +10,12 @@ from spotball_gen.items.item import Image
 from spotball_gen.items.pictures import opencv
 
 _WINDOW = 11
-"""Width in pixels of the reference blur."""
+"""Width in pixels of the blur that is applied to measure the sharpness."""
 
 _APART = 0.1
 """Seconds between the two frames that are compared for motion."""
 _SMALL = 160
-"""Width in pixels of the downscaled frames: noise disappears, players do not."""
+"""Width in pixels of the downscaled frames. At this width, noise disappears, but players remain visible."""
 _CHANGED = 12
 """A pixel of the downscaled frames has changed if its brightness differs by more than this, of 255."""
 
@@ -23,8 +23,9 @@ _CHANGED = 12
 def sharpness(image: Image) -> float:
     """Return the sharpness of an image from 0 to 1: how much detail a blur would remove.
 
-    It is 1 minus the blur effect, in the worse of the two directions, so that a panning camera is detected. An image
-    that is already blurred loses little by further blurring. A uniform image has sharpness 0.
+    It is 1 minus the blur effect defined in the source below, in the blurrier of the horizontal and the vertical
+    direction, so that the blur of a panning camera is detected. An image that is already blurred loses little by
+    further blurring. A uniform image has sharpness 0.
 
     Args:
         image: RGB, shape (height, width, 3).
@@ -63,7 +64,7 @@ def contrast(image: Image) -> float:
 
 
 def motion(path: str, time: float) -> float:
-    """Return the share of pixels that change within a tenth of a second, from 0 to 1, due to players or camera.
+    """Return the share of pixels, from 0 to 1, that change within a tenth of a second because players or camera move.
 
     The frame is compared with an earlier one, or with a later one at the beginning of the video.
 

@@ -11,28 +11,29 @@ from spotball_gen.items.item import Box
 from spotball_gen.items.stage import StageSettings
 
 _TIMES_AS_TALL = 2.0
-"""Height-to-width ratio of a person, to estimate the height of people cut off by the upper or lower edge of
-the image.
+"""Assumed height-to-width ratio of a person, to estimate the height of people cut off by the upper or lower edge of the
+image.
 """
 _RIM = 0.01
-"""People within this distance from the edge count as cut off, as a fraction of the image's height."""
+"""People within this distance from the upper or lower edge count as cut off, as a fraction of the image's height."""
 _ALIKE = 1.5
-"""Maximum height ratio of neighbors in a crowd."""
+"""Maximum ratio between the heights of two neighbors in a crowd."""
 
 
 class SpectatorSettings(StageSettings):
     """Rules for recognizing the audience.
 
-    "Players in front" are as tall as the second tallest box, because the tallest may be a person directly in front of
-    the camera.
+    The height of the "players in front" is that of the second tallest box, because the tallest may be a person directly
+    in front of the camera.
 
     Attributes:
-        min_player_height: smaller people are audience, as a fraction of the image's height.
-        relative_height: smaller people are audience, as a fraction of the height of the players in front.
-        background_height: only people below this fraction of the height of the players in front can be in the stands or
-            in a crowd. Far players are taller.
-        stands: people whose feet are above this height are in the stands, as a fraction of the image's height from the
-            top.
+        min_player_height: minimum height of a player, as a fraction of the image's height; shorter people are audience.
+        relative_height: minimum height of a player, as a fraction of the height of the players in front; shorter people
+            are audience.
+        background_height: only people shorter than this fraction of the height of the players in front can be in the
+            stands or in a crowd. Distant players are taller.
+        stands: lower end of the stands, as a fraction of the image's height from the top. People whose feet are above
+            it are in the stands.
         crowd: minimum number of people in a crowd; 0 disables the search for crowds.
         crowd_gap: maximum distance between neighbors in a crowd, in multiples of their height.
     """

@@ -11,7 +11,7 @@ from spotball_gen.items.item import Image
 from spotball_gen.items.pictures import opencv
 
 CELL = 8
-"""Pixels per side of a latent cell of such a model, which is the finest mask resolution."""
+"""Side length in pixels of a latent cell of such a model. The mask has one value for each cell."""
 
 LEAST = 128
 """Minimum side length of the window in pixels, if the image is large enough."""
@@ -23,8 +23,8 @@ class ModelView:
 
     Attributes:
         mask: mask of the whole image, shape (height, width), 255 inside and 0 outside.
-        window: rows and columns of the image in the window.
-        canvas: (height, width) for the model, multiples of 8.
+        window: rows and columns of the window in the image.
+        canvas: (height, width) of the model's input, multiples of 8.
     """
 
     mask: NDArray[np.uint8]
@@ -37,7 +37,7 @@ class ModelView:
 
         Args:
             mask: shape (height, width), 255 inside and 0 outside. It must not be empty.
-            size: the longer side of the canvas.
+            size: length in pixels of the canvas's longer side.
             surroundings: side length of the window, as a multiple of the mask's longer side.
             cell: the canvas's sides are multiples of this number, which is a multiple of 8.
         """
@@ -50,7 +50,7 @@ class ModelView:
         return cls(mask, window, (height, width))
 
     def shown(self, image: Image) -> tuple[Image, NDArray[np.uint8]]:
-        """Return the model's input.
+        """Return the model's input: the resized window and its mask.
 
         Masked pixels are replaced by the mean color of the surroundings.
 
@@ -58,8 +58,8 @@ class ModelView:
             image: RGB, shape (height, width, 3).
 
         Returns:
-            The canvas, shape (height, width, 3), and its mask, shape (height, width), with every cell that the mask
-                touches.
+            The canvas, RGB, shape (height, width, 3), and its mask, shape (height, width): 255 in every cell that the
+                mask touches, 0 elsewhere.
         """
         pixels, mask = image[self.window].copy(), self.mask[self.window] > 0
         pixels[mask] = pixels[~mask].mean(axis=0).round() if not mask.all() else 0
@@ -72,7 +72,7 @@ class ModelView:
         return _resized(pixels, self.canvas), touched
 
     def put_back(self, image: Image, painted: Image) -> Image:
-        """Return the whole image with the window that the model inpainted.
+        """Return the whole image, with the window replaced by the model's output.
 
         Args:
             image: RGB, shape (height, width, 3).
@@ -85,7 +85,7 @@ class ModelView:
 
 
 def _around(inside: NDArray[np.intp], side: int, length: int) -> slice:
-    """Return a slice of `side` pixels around some pixels, within the image."""
+    """Return a slice of at most `side` pixels around the given rows or columns, within the image."""
     side = min(side, length)
     start = round((int(inside[0]) + int(inside[-1]) + 1 - side) / 2)
     start = min(max(start, 0), length - side)

@@ -45,13 +45,13 @@ class PipelineFamily:
 
     Attributes:
         pipeline: name of the diffusers class.
-        network: the component whose input shows whether the model is an inpainting model.
+        network: name of the component whose number of input channels shows whether the model is an inpainting model.
         channels: function that returns the required number of input channels of this component.
-        half: 16-bit number format on a GPU.
-        cell: sides of images must be multiples of this many pixels.
+        half: name of the 16-bit number format that `auto` selects on a GPU.
+        cell: the sides of images must be multiples of this number of pixels.
         takes_negative: whether the model supports a negative prompt.
-        load: further options for loading.
-        call: further options for calling.
+        load: further options for loading a pipeline.
+        call: further options for calling a pipeline.
     """
 
     pipeline: str
@@ -65,12 +65,14 @@ class PipelineFamily:
 
 
 def _unet_channels(pipeline: Any) -> int:
-    """Return the channels for noise, the masked image, and the mask."""
+    """Return the number of input channels for noise, the masked image, and the mask."""
     return 2 * int(pipeline.vae.config.latent_channels) + 1
 
 
 def _flux_channels(pipeline: Any) -> int:
-    """Return the same channels for packs of four latent pixels, plus each pixel of the mask."""
+    """Return the number of input channels for groups of four latent pixels: noise, the masked image, and the mask in
+    full resolution.
+    """
     return 8 * int(pipeline.vae.config.latent_channels) + 4 * 64
 
 
@@ -101,11 +103,11 @@ class InpaintRequest:
 
 @dataclass(frozen=True)
 class InpaintingModel:
-    """A loaded pipeline.
+    """A loaded inpainting pipeline.
 
     Attributes:
         pipeline: a pipeline of the diffusers library.
-        weights: identification of the weights.
+        weights: a text that identifies the weights.
         family: the family of the model.
     """
 
@@ -118,7 +120,7 @@ class InpaintingModel:
         """Load a pipeline onto a device.
 
         Raises:
-            OptionError: if it cannot be loaded, or if it is not an inpainting model.
+            OptionError: if the pipeline cannot be loaded, or if it is not an inpainting model.
         """
         import diffusers
         import torch
@@ -159,11 +161,11 @@ class InpaintingModel:
             settings: steps and guidance scale.
 
         Returns:
-            Shape (n, height, width, 3).
+            The inpainted images, RGB, shape (n, height, width, 3).
 
         Raises:
             OptionError: if a prompt is longer than the model supports.
-            ValueError: if the output is not a valid image.
+            ValueError: if the output contains numbers that are not finite.
         """
         import torch
         from PIL import Image as Pictures

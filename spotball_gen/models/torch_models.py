@@ -1,4 +1,4 @@
-"""Models of the Hugging Face libraries: where to load them from, where to run them, and how to identify them."""
+"""Locate, load and identify models of the Hugging Face libraries, and select the device that runs them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from spotball_gen.items.stage import StageSettings
 
 
 class TorchSettings(StageSettings):
-    """Settings of a stage that runs such a model.
+    """Settings of a stage that runs a model of the Hugging Face libraries.
 
     Attributes:
         model: a folder relative to the configuration's folder, or a name on the Hugging Face Hub.
@@ -38,17 +38,17 @@ def require(purpose: str, *modules: str) -> None:
     """Check that libraries are installed.
 
     Raises:
-        MissingExtraError: if one of the modules cannot be found.
+        MissingExtraError: if at least one of the modules is not installed.
     """
     if any(importlib.util.find_spec(module) is None for module in modules):
         raise MissingExtraError(purpose, "local")
 
 
 def picked_device(setting: str, stage: str) -> Literal["cpu", "cuda"]:
-    """Return the device for a setting.
+    """Return the device that a setting (`auto`, `cpu` or `cuda`) selects.
 
     Raises:
-        OptionError: for `cuda` if PyTorch does not support it on this machine.
+        OptionError: if the setting is `cuda` and PyTorch does not support it on this machine.
     """
     import torch
 
@@ -65,11 +65,11 @@ def source_of(model: str, folder: Path, stage: str) -> str:
 
     Args:
         model: the setting.
-        folder: folder that paths are relative to.
-        stage: name of the stage, for the error.
+        folder: the folder that the path of a model is relative to.
+        stage: name of the stage, for the error message.
 
     Raises:
-        OptionError: if the setting can only be a folder, and it does not exist.
+        OptionError: if the setting can only be the path of a folder, and the folder does not exist.
     """
     path = folder / Path(model).expanduser()
     if path.is_dir():
@@ -80,10 +80,10 @@ def source_of(model: str, folder: Path, stage: str) -> str:
 
 
 def loaded(load: Callable[[], Any], source: str, stage: str) -> Any:
-    """Return the model that a library loads.
+    """Return the result of a function that loads a model.
 
     Raises:
-        OptionError: if loading fails.
+        OptionError: if the model cannot be loaded.
     """
     if not sys.stderr.isatty():
         disable_progress_bars()
@@ -94,14 +94,14 @@ def loaded(load: Callable[[], Any], source: str, stage: str) -> Any:
 
 
 def weights_name(source: str, commit: str | None) -> str:
-    """Return an identification of the weights.
+    """Return a text that identifies the weights of a model.
 
     Args:
         source: the folder or the name on the Hub.
-        commit: the commit on the Hub, or None for a folder.
+        commit: the commit on the Hub, or None if it is unknown.
 
     Returns:
-        `NAME@COMMIT`; for a folder, its name and the start of the digest of all its files.
+        `NAME@COMMIT`, or `NAME` without a commit; for a folder, its name and the start of the digest of all its files.
     """
     folder = Path(source)
     if not folder.is_dir():

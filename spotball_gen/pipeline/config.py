@@ -1,4 +1,4 @@
-"""The configuration CONFIG.toml: videos, kind of each stage, and targets. Errors list all problems at once."""
+"""Read the configuration CONFIG.toml: videos, kind of each stage, and targets. Errors list all problems at once."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ DEFAULT_KINDS: Mapping[str, str] = {
 
 
 class RunSettings(StageSettings):
-    """The table `[run]`.
+    """Settings in the table `[run]`.
 
     Attributes:
         seed: random seed.
@@ -41,7 +41,8 @@ class RunSettings(StageSettings):
         height: height of the items' images, in pixels.
         rows: rows of the grid.
         cols: columns of the grid.
-        keep_rejected: whether the work folder keeps images of rejected items, to examine the effect of the settings.
+        keep_rejected: whether to keep the images of rejected items in the work folder, so that you can examine the
+            effect of the settings.
     """
 
     seed: int = Field(0, ge=0)
@@ -58,15 +59,15 @@ class RunSettings(StageSettings):
 
 
 class SourceSettings(StageSettings):
-    """A table `[[sources]]`: files, or a search. Without both, the sport's queries are used.
+    """A table `[[sources]]`: video files, or a search for videos. With neither, the sport's search queries are used.
 
     Attributes:
         sport: sport of the videos.
         path: a video, or a folder with videos at any depth.
         query: search query for YouTube with yt-dlp, or the address of a video or playlist.
         count: number of videos per search.
-        match: filter in the syntax of yt-dlp's `--match-filters`: `license ~= 'Creative Commons'`.
-        license: license of the videos that do not state one themselves.
+        match: filter in the syntax of yt-dlp's `--match-filters`, such as `license ~= 'Creative Commons'`.
+        license: license of local videos, and of downloaded videos whose site does not state a license.
     """
 
     sport: str = Field(min_length=1, pattern=r"^[\w-]+$")
@@ -95,7 +96,7 @@ class StageChoice:
     settings: StageSettings
 
     def identity(self) -> dict[str, Any]:
-        """Return everything that the stage's results depend on."""
+        """Return the values that the stage's results depend on: its kind, version and settings."""
         return {"kind": self.kind, "version": self.make.version, **self.settings.model_dump(mode="json")}
 
 
@@ -104,7 +105,7 @@ class GenerationPlan:
     """A validated configuration.
 
     Attributes:
-        folder: folder that paths are relative to.
+        folder: folder that the paths in the configuration are relative to.
         frames: the stage that creates items.
         stages: the stages that items pass, in order.
     """
@@ -118,7 +119,7 @@ class GenerationPlan:
     targets: Targets
 
     def context(self, work: Path) -> Context:
-        """Return the context of the stages, for a work folder."""
+        """Return the context that the stages receive for a run with the given work folder."""
         detectors = [(choice.make, choice.settings) for choice in self.stages if choice.stage == "detect"]
         return Context(
             work, self.run.grid, self.run.seed, self.sports, self.folder, detectors[0] if detectors else None
@@ -145,7 +146,7 @@ def read_config(path: Path) -> GenerationPlan:
     """Read a configuration.
 
     Raises:
-        InputError: if it is invalid. The error lists all problems.
+        InputError: if the configuration is invalid. The error lists all problems.
     """
     return _ConfigReader(path, read_toml(path, "a configuration")).plan()
 

@@ -19,8 +19,9 @@ MEASURES: tuple[Measure, ...] = get_args(Measure)
 """Measures of difficulty:
 
 - `players`: number of players;
-- `coverage`: share of the image that their boxes cover (overlaps count once);
-- `occlusion`: mean over players of the share that is hidden by others or beyond the frame, see `hidden`;
+- `coverage`: share of the image that the players' boxes cover (overlaps count once);
+- `occlusion`: share of a player that is hidden by other players or outside the image, averaged over players, see
+  `hidden`;
 - `ball_size`: geometric mean of the sides of the ball's box;
 - `player_distance`: distance from the ball's center to the nearest player's box, 0 inside; infinite without players;
 - `center_distance`: distance from the ball's center to the image's center.
@@ -29,7 +30,7 @@ MEASURES: tuple[Measure, ...] = get_args(Measure)
 UPRIGHT = 2.5
 """Default ratio of height to width of a player's box, if no complete box is in the image."""
 _EDGE = 1.0
-"""A box within this distance from the frame, in pixels, extends beyond it."""
+"""A box within this distance from the image's edge, in pixels, is assumed to extend beyond it."""
 
 Corners: TypeAlias = Sequence[float]
 Floats = NDArray[np.float64]
@@ -77,14 +78,14 @@ def in_center(ball: Corners, grid: Grid) -> bool:
 
 
 def hidden(players: Floats, grid: Grid) -> Floats:
-    """Return the hidden share of each player, estimated from boxes.
+    """Return the share of each player that is hidden, estimated from the players' boxes.
 
-    A player whose box reaches lower is nearer to the camera, and hides the overlap of the two boxes. A box at the frame
-    is assumed to extend beyond it until it has the median shape of the complete boxes.
+    A player whose box reaches lower is nearer to the camera, and hides the overlap of the two boxes. A box at the
+    image's edge is assumed to extend beyond the edge, up to the median aspect ratio of the complete boxes.
 
     Args:
         players: boxes, shape (n, 4).
-        grid: over the image.
+        grid: the grid over the image.
 
     Returns:
         Shape (n,), in [0, 1].
@@ -113,7 +114,7 @@ def hidden(players: Floats, grid: Grid) -> Floats:
 
 
 def covered(box: Floats, others: Floats) -> float:
-    """Return the share of a box that other boxes cover together.
+    """Return the share of a box that the union of other boxes covers.
 
     Examples:
         >>> covered(np.array([0, 0, 10, 10.0]), np.array([[0, 0, 5, 10], [4, 0, 6, 10.0]]))

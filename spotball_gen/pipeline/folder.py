@@ -1,4 +1,4 @@
-"""The folder of a dataset during generation: checks, and the paths of its parts."""
+"""Check the folder of a dataset during generation, and define the names of its files and subfolders."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ IMAGES, WITH_BALL = "images", "with_ball"
 
 
 def check_folder(dataset: Path) -> None:
-    """Check that a folder may become a dataset, or was created by `spotball gen run`.
+    """Check that a folder can become a dataset, or was created by `spotball gen run`.
 
     Raises:
-        OptionError: otherwise.
+        OptionError: if the path is a file, or a folder that is not empty and was not created by `spotball gen run`.
     """
     if dataset.exists() and not dataset.is_dir():
         raise OptionError(f"--out: {dataset} is a file. Name a folder")
@@ -40,7 +40,8 @@ def read_only(dataset: Path) -> SqliteStore:
 
 
 def with_ball(path: str | None) -> str | None:
-    """Return the path of the image with the ball in a generated dataset, or None for other images.
+    """Return the path of the image with the ball for the path of an image in a generated dataset, or None if `path` is
+    not in the subfolder `images`.
 
     Examples:
         >>> with_ball("images/soccer/1.png"), with_ball("elsewhere/1.png")

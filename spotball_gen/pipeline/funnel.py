@@ -11,16 +11,16 @@ from spotball_core.service.safe_text import csv_cells
 from spotball_gen.pipeline.ledger import FunnelStep
 
 CHOICE = "targets"
-"""The final step after all stages: the selection of items for the dataset."""
+"""Name of the final step, which follows all stages: the selection of items for the dataset."""
 
 _WIDTH, _LEFT, _ROW, _BAR = 700, 120, 44, 400
-"""Pixels: width of the figure, left margin of the bars, height of a row, length of the longest bar."""
+"""Width of the figure, left margin of the bars, height of a row, and length of the longest bar, in pixels."""
 
 _KEPT, _GONE, _TEXT, _FAINT = "#0f766e", "#d9dee3", "#1f2933", "#5b6770"
 
 
 def choice_step(kept: int, left_out: Mapping[str, str]) -> FunnelStep:
-    """Return the final step: items excluded by the targets, by reason."""
+    """Return the final step of the funnel: the number of selected items, and of excluded items by reason."""
     reasons: dict[str, int] = {}
     for reason in left_out.values():
         reasons[reason] = reasons.get(reason, 0) + 1
@@ -79,7 +79,7 @@ def lines(steps: Sequence[FunnelStep]) -> list[str]:
 
 
 def picture(steps: Sequence[FunnelStep]) -> str:
-    """Return an SVG with a bar per stage: kept items relative to the items it received, with reasons."""
+    """Return an SVG figure with a bar per stage: the items that it received and kept, and reasons for the others."""
     most = max([1, *(step.entered for step in steps)])
     height = _ROW * len(steps) + 34
     parts = [

@@ -1,7 +1,8 @@
-"""The ledger of a generation in DATASET/.work/ledger.sqlite. The dataset is derived from it.
+"""Store the results of a generation in the ledger DATASET/.work/ledger.sqlite, from which the dataset is derived.
 
-A stage's result is stored once its transaction is committed, which survives a kill and a power failure. Only one
-process at a time can hold a dataset; the operating system releases the lock when the process ends for any reason.
+A stage's result is stored when its transaction is committed. Committed results survive a killed process and a power
+failure. Only one process at a time can open a ledger for writing; the operating system releases the lock when the
+process ends for any reason.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ FRAMES = "frames"
 """Name of the stage that creates items from videos."""
 
 State = Literal["going", "held", "passed", "rejected", "failed"]
-"""The state of an item: in progress, waiting for a stage that needs all items, through all stages, or removed."""
+"""The state of an item: in progress, waiting for a stage that needs all items, passed by all stages, rejected by a
+stage, or failed at a stage.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +49,10 @@ class TakenFrame:
     """A frame that was taken from a video.
 
     Attributes:
-        item: its item.
-        frame: its number in the video.
-        digest: its perceptual hash.
-        reject: why it does not continue, or None if it does.
+        item: the item made from the frame.
+        frame: the frame's number in the video.
+        digest: the frame's perceptual hash.
+        reject: why the item does not continue, or None if it continues.
     """
 
     item: Item
@@ -60,7 +63,7 @@ class TakenFrame:
 
 @dataclass(frozen=True, slots=True)
 class FunnelStep:
-    """The counts of one stage: a step of the funnel."""
+    """A step of the funnel: the numbers of items that one stage kept, rejected (also by reason) and failed on."""
 
     stage: str
     kept: int
@@ -87,13 +90,13 @@ _KIND = RunKind(
 
 
 class Ledger(RunStore):
-    """A dataset's ledger, locked by this process. A context manager that releases it. Threads may share it.
+    """A dataset's ledger, locked by this process. As a context manager, it releases the lock. Threads may share it.
 
     Args:
         dataset: the dataset's folder.
 
     Raises:
-        OptionError: if the folder holds something else, or if another process uses it.
+        OptionError: if the folder has other content than a run of `spotball gen run`, or if another process uses it.
         StoreError: if the ledger cannot be opened, or if a later version wrote it.
     """
 
@@ -113,7 +116,7 @@ class Ledger(RunStore):
     # Videos -------------------------------------------------------------------------------------------------------
 
     def add_videos(self, videos: Iterable[Video]) -> None:
-        """Store the videos, in the order of their frames."""
+        """Store the videos, in the order in which their frames are read."""
         rows = [
             (
                 video.source.video,
@@ -135,7 +138,7 @@ class Ledger(RunStore):
             connection.executemany(f"INSERT INTO videos VALUES ({', '.join('?' * 12)})", rows)
 
     def videos(self) -> tuple[Video, ...]:
-        """Return all videos, in order."""
+        """Return all videos, in the order in which their frames are read."""
         columns = "video, path, sport, license, origin, sha256, size, modified, state, detail, frames"
         videos = []
         for video, path, *row in self.rows(f"SELECT {columns} FROM videos ORDER BY position"):
@@ -152,7 +155,7 @@ class Ledger(RunStore):
         self._sources.clear()
 
     def end_video(self, video: str, detail: str | None, *, failed: bool = False) -> None:
-        """Store that a video has no more frames, and any problem with it."""
+        """Store that all frames of a video were read, and the problem with the video if there was one."""
         with self.transaction() as connection:
             connection.execute(
                 "UPDATE videos SET state = ?, detail = ? WHERE video = ?",
@@ -162,7 +165,7 @@ class Ledger(RunStore):
     # Frames -------------------------------------------------------------------------------------------------------
 
     def take(self, video: str, frames: Sequence[TakenFrame], failures: Sequence[Failure] = ()) -> None:
-        """Store frames of a video, in order. Those without a reject continue."""
+        """Store frames of a video, in order, and failures to read frames. Frames without a reject continue as items."""
         at = now()
         with self.transaction() as connection:
             for frame in frames:
@@ -184,7 +187,7 @@ class Ledger(RunStore):
             connection.execute("UPDATE videos SET frames = frames + ? WHERE video = ?", (len(frames), video))
 
     def last(self, video: str) -> tuple[int, int, int] | None:
-        """Return frame number, time stamp in milliseconds and shot of a video's last frame, or None."""
+        """Return frame number, time stamp in milliseconds and shot of a video's last frame, or None if it has none."""
         query = "SELECT frame, ms, shot FROM items WHERE video = ? ORDER BY ms DESC LIMIT 1"
         for row in self.rows(query, video):
             frame, ms, shot = row
@@ -192,8 +195,8 @@ class Ledger(RunStore):
         return None
 
     def digests(self) -> Iterator[tuple[str, bytes]]:
-        """Return ids and perceptual hashes of frames that are not near duplicates, in the order in which they were
-        taken.
+        """Yield the ids and perceptual hashes of the frames that are not near duplicates, in the order in which the
+        frames were read.
         """
         query = (
             "SELECT item, hash FROM items JOIN videos USING (video) "
@@ -220,13 +223,14 @@ class Ledger(RunStore):
             self._results(connection, stage, now(), outcome.items, outcome.rejects, outcome.failures)
 
     def held(self, stage: str) -> dict[str, dict[str, float]]:
-        """Return the scores of the items that a stage holds until it has all items, by id and in the order of ids."""
+        """Return the scores of the items that wait until a stage has all items, by item id and sorted by id."""
         query = "SELECT item, json_extract(record, '$.scores') FROM items WHERE stage = ? AND state = 'held' ORDER BY 1"
         return {item: json.loads(scores) for item, scores in self.rows(query, stage)}
 
     def settle(self, stage: str, rejects: Sequence[Reject], state: State) -> None:
-        """Release the items that a stage held, except for the rejects. `state` is the new state of the released
-        items."""
+        """Store the decision of a stage that needs all items: its rejects, and `state` as the new state of the other
+        items that waited for it.
+        """
         with self.transaction() as connection:
             connection.executemany(
                 "DELETE FROM results WHERE item = ? AND stage = ?", [(reject.item, stage) for reject in rejects]
@@ -237,7 +241,7 @@ class Ledger(RunStore):
             connection.execute("UPDATE items SET state = ? WHERE stage = ? AND state = 'held'", (state, stage))
 
     def ids(self, state: State, stage: str | None = None) -> tuple[str, ...]:
-        """Return the sorted ids of items in a state, of all items or of those that `stage` processed last."""
+        """Return the sorted ids of the items in a state; with `stage`, only of those that this stage processed last."""
         query = "SELECT item FROM items WHERE state = ? AND stage = coalesce(?, stage) ORDER BY item"
         return tuple(item for (item,) in self.rows(query, state, stage))
 
@@ -271,8 +275,8 @@ class Ledger(RunStore):
     def forget_failures(self) -> int:
         """Let failed items repeat their stage, and return their number.
 
-        Failures of a stage that has already decided on all items are kept, because its decision on a few items would
-        differ.
+        Failures of a stage that needs all items and has decided are kept, because its decision on a few items would
+        differ from a decision on all items.
         """
         stages = [FRAMES, *self.identity()["stages"]]
         before = dict(zip(stages[1:], stages, strict=False))
@@ -285,7 +289,7 @@ class Ledger(RunStore):
         return len(failed)
 
     def go_again(self, items: Iterable[Item], stage: str) -> None:
-        """Send items that passed back to a stage. Results of this and later stages are replaced."""
+        """Send items that passed all stages back to a stage. Results of this and later stages are deleted."""
         stages = [FRAMES, *self.identity()["stages"]]
         at = stages.index(stage)
         with self.transaction() as connection:
@@ -307,7 +311,7 @@ class Ledger(RunStore):
         return frozenset(item for (item,) in self.rows(query))
 
     def digest(self) -> str:
-        """Return a digest of all items that passed. It does not depend on how they were produced."""
+        """Return a SHA-256 digest of the items that passed all stages. It does not depend on the engine or restarts."""
         digest = hashlib.sha256()
         with read_only(self.dataset) as ledger:
             for row in ledger.stream("SELECT item, record FROM items WHERE state = 'passed' ORDER BY item"):
@@ -317,7 +321,7 @@ class Ledger(RunStore):
     # Summaries -----------------------------------------------------------------------------------------------------
 
     def funnel(self, stages: Sequence[str]) -> tuple[FunnelStep, ...]:
-        """Return the items that each stage kept and removed, as counts with reasons."""
+        """Return the numbers of items that each of the given stages kept, rejected and failed on, with the reasons."""
         counts: dict[str, Counter[str]] = {stage: Counter() for stage in stages}
         reasons: dict[str, Counter[str]] = {stage: Counter() for stage in stages}
         reason_of = "CASE outcome WHEN 'rejected' THEN reason END"
@@ -332,7 +336,7 @@ class Ledger(RunStore):
         )
 
     def failures(self) -> tuple[Failure, ...]:
-        """Return the frames and items that failed and the unusable videos, in order."""
+        """Return the videos with a problem, followed by the frames and items that failed, sorted by id and stage."""
         query = "SELECT item, stage, reason FROM results WHERE outcome = 'failed' ORDER BY item, stage"
         videos = [
             Failure(video.source.video, FRAMES, video.detail) for video in self.videos() if video.detail is not None
@@ -340,7 +344,7 @@ class Ledger(RunStore):
         return (*videos, *(Failure(*row) for row in self.rows(query)))
 
     def progress(self) -> Counter[tuple[str, str]]:
-        """Return the number of items by last stage and state."""
+        """Return the number of items by the stage that processed them last and by state."""
         query = "SELECT stage, state, count(*) FROM items GROUP BY 1, 2"
         return Counter({(stage, state): count for stage, state, count in self.rows(query)})
 

@@ -1,4 +1,4 @@
-"""Tables and columns of a generation's ledger, with the descriptions that SQLite and the documentation use."""
+"""Define the tables and columns of a generation's ledger, with descriptions for SQLite and the documentation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Progress of a generation, as one sentence."""
+"""Display the progress of a generation as one line."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ OUTSIDE, SURPLUS = "outside a range", "not needed for the targets"
 """Reasons why an item is excluded."""
 
 SPORT, CENTER = "sport", "center"
-"""Quotas in addition to those of measures."""
+"""Names of the quotas that do not depend on a measure of difficulty."""
 
 _STRICT = 1e-4
 """Tolerance for strict inequalities: less than one item, and more than the solver's tolerance."""
@@ -41,7 +41,7 @@ class Quota(StageSettings):
 
     Attributes:
         edges: boundaries between bins. An edge belongs to the upper bin: `[4, 8]` defines three bins.
-        shares: share of all items per bin, one more than edges; by default equal.
+        shares: share of items in each bin; one share more than there are edges. By default, all shares are equal.
     """
 
     edges: tuple[float, ...] = Field(min_length=1)
@@ -65,7 +65,7 @@ class Quota(StageSettings):
         return self
 
     def bin(self, value: float) -> str:
-        """Return the name of a value's bin."""
+        """Return the name of the bin that contains a value."""
         return self.bins[int(np.searchsorted(self.edges, value, side="right"))]
 
     @property
@@ -86,10 +86,10 @@ class Targets(StageSettings):
     Attributes:
         count: number of items; by default as many as the quotas allow.
         ranges: allowed range, by measure.
-        quotas: shares of bins, by measure.
+        quotas: bins and their shares, by measure.
         sports: share of each sport, or `equal`.
-        center: share of items whose ball is in the center window. Use it so that always guessing the center does not
-            pay.
+        center: share of items whose ball is in the center window. Set it so that always guessing the center does not
+            score well.
     """
 
     count: PositiveInt | None = None
@@ -114,10 +114,10 @@ class Selection:
     """The selected items.
 
     Attributes:
-        chosen: their ids, sorted.
-        left_out: why other items are excluded, by id, in a few words.
-        starving: bins with too few items, one line each.
-        bins: by quota and bin: `wanted`, `available` and `taken` numbers of items.
+        chosen: ids of the selected items, sorted.
+        left_out: short reason why each of the other items is excluded, by id.
+        starving: description of each bin with too few items, one line per bin.
+        bins: numbers of items that are `wanted`, `available` and `taken`, by quota and bin.
     """
 
     chosen: tuple[str, ...]
@@ -126,13 +126,13 @@ class Selection:
     bins: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
-        """Return the part of the selection that the card reports, as JSON values."""
+        """Return the part of the selection that the dataset card reports, as JSON values."""
         bins = {quota: {name: dict(of) for name, of in counts.items()} for quota, counts in self.bins.items()}
         return {"starving": list(self.starving), "bins": bins}
 
 
 def choose(items: Iterable[Item], targets: Targets, grid: Grid, *, seed: int) -> Selection:
-    """Select items.
+    """Select the items of the dataset according to the targets.
 
     With a count, no bin gets more than its share of the count, and as many items as possible are selected; bins with
     fewer items are reported. Without a count, the result is the largest dataset in which each bin has its share to
@@ -142,7 +142,7 @@ def choose(items: Iterable[Item], targets: Targets, grid: Grid, *, seed: int) ->
         items: the items that passed all stages. They are read one at a time.
         targets: the targets.
         grid: the grid over their images.
-        seed: seed of the random selection if more items are suitable than needed.
+        seed: seed of the random selection, which is made if more items are suitable than needed.
     """
     left_out: dict[str, str] = {}
     placed: dict[tuple[str, ...], list[tuple[int, str]]] = defaultdict(list)
@@ -183,7 +183,7 @@ def _wanted(played: Collection[str], targets: Targets) -> dict[str, dict[str, fl
 
 
 def _bins(item: Item, measured: Mapping[Measure, float], targets: Targets, grid: Grid) -> Iterator[str]:
-    """Yield an item's bin for each quota, in order."""
+    """Yield an item's bin for each quota, in the order of `_wanted`."""
     for name, quota in targets.quotas.items():
         yield quota.bin(measured[name])
     if targets.sports:

@@ -1,4 +1,4 @@
-"""Find a kind of a stage by its name, in this package or in others (entry point group `spotball.stages`).
+"""Find the class of a stage's kind by name, in this package or in others (entry point group `spotball.stages`).
 
 An entry's name is `STAGE.KIND`, such as `inpaint.telea`. Its value is a class that implements
 `spotball_gen.items.stage.Stage`, or `spotball_gen.items.frames.FrameReader` for the stage `frames`.

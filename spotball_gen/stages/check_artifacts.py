@@ -21,11 +21,11 @@ class ArtifactSettings(StageSettings):
     """Settings that decide which items are reviewed first.
 
     Attributes:
-        limit: limit of the artifact score, the share of untouched regions that stand out less than the inpainted
-            region.
-        placements: number of untouched regions for comparison.
-        detect_again: whether the run's detector processes the inpainted image. Detectors that read boxes from a file do
-            not.
+        limit: items with a higher artifact score are reviewed first. The score is the share of untouched regions that
+            stand out less than the inpainted region.
+        placements: number of untouched regions to compare with the inpainted region.
+        detect_again: whether to run the run's detector on the inpainted image. A detector that reads boxes from a file
+            is not run.
     """
 
     limit: float = Field(0.95, ge=0, le=1)
@@ -34,11 +34,12 @@ class ArtifactSettings(StageSettings):
 
 
 class Artifacts:
-    """Score each inpainted region. No item is rejected, but items over a limit are reviewed first.
+    """Score each inpainted region. No item is rejected, but suspicious items are marked to be reviewed first.
 
-    Scores: `artifact` (percentile among untouched regions, in [0, 1]), `artifact_distance` (robust standard
-    deviations), `changed_outside` (pixels) and, if the detector runs again, `ball_again` (its confidence in a ball that
-    touches the inpainted one; 0 for none). Notes: `review_first` and `why`.
+    An item gets the scores `artifact` (the region's percentile among untouched regions, in [0, 1]), `artifact_distance`
+    (in robust standard deviations), `changed_outside` (number of pixels changed outside the mask) and, if the detector
+    runs again, `ball_again` (its confidence in a ball that touches the inpainted one; 0 if it finds none). The note
+    `review_first` states whether to review the item first, and the note `why` lists the reasons.
     """
 
     Settings: ClassVar[type[StageSettings]] = ArtifactSettings
@@ -58,7 +59,7 @@ class Artifacts:
         self.device: Device = self._detector.device if self._detector else "cpu"
 
     def process(self, items: Sequence[Item]) -> Outcome:
-        """See `Stage.process`."""
+        """Return the items with their scores and notes; see `Stage.process`."""
         outcome = one_by_one(self.name, items, self._measured)
         if not self._detector or not outcome.items:
             return replace(outcome, items=tuple(self._noted(item) for item in outcome.items))
@@ -85,7 +86,7 @@ class Artifacts:
         return item.noted(self.name, untouched=judged.untouched, features=features)
 
     def _seen(self, items: Sequence[Item]) -> tuple[dict[str, float], list[Failure]]:
-        """Return the detector's confidence in a ball at the inpainted place, for each item, and the failures."""
+        """Return the detector's confidence in a ball at the inpainted place, by item, and the detector's failures."""
         bare = [
             replace(item, frame=item.painted, boxes=(), ball=None, players=(), mask=None, painted=None, notes={})
             for item in items

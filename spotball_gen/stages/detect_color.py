@@ -72,7 +72,7 @@ class ColorSettings(StageSettings):
 
 
 class Color:
-    """Find balls and players by their colors, in drawings.
+    """Find the balls and players in drawings by their colors.
 
     Examples:
         >>> import tempfile
@@ -108,10 +108,11 @@ class Color:
         self._colors = {**_demo_colors(), **settings.colors}
 
     def process(self, items: Sequence[Item]) -> Outcome:
-        """Return the items with their boxes: balls first, each kind sorted by score. No item is rejected.
+        """Return the items with their boxes: balls, then players, each sorted by score, highest first. No item is
+        rejected.
 
         Raises:
-            OptionError: if the colors of a sport are unknown.
+            OptionError: if there are no colors for an item's sport.
         """
         return one_by_one(self.name, items, self._detected)
 

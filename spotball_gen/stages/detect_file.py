@@ -26,14 +26,15 @@ class FileSettings(StageSettings):
     """Settings of `file`.
 
     In `path` and `frame_name`, `{video}` is the name of the video file without extension, `{source}` the video's id,
-    `{id}` the item's id, `{frame}` the frame's number and `{ms}` its time stamp in milliseconds. `{frame:06d}` has six
-    digits.
+    `{id}` the item's id, `{frame}` the frame's number and `{ms}` its time stamp in milliseconds. `{frame:06d}` is the
+    frame's number with six digits.
 
     Attributes:
-        path: COCO: the file. MOTChallenge: the file of each video. YOLO: the folder.
+        path: the file (COCO), the file of each video (MOTChallenge), or the folder with a file per frame (YOLO).
         format: `coco` (JSON), `yolo` (text files) or `mot` (CSV).
-        classes: which classes in the file are `ball` and `player`; others are ignored. COCO has names, and by default
-            the sport's `ball_class` and `player_class` are used. The other formats have numbers.
+        classes: label (`ball` or `player`) of each class in the file; other classes are ignored. COCO files contain
+            class names, and by default, the sport's `ball_class` and `player_class` are used. Files in the other
+            formats contain class numbers.
         frame_name: name of a frame's file in COCO (with folder, without extension), or of its file in YOLO's folder.
         first_frame: number of the video's first frame in the file.
         first_pixel: coordinate of the first pixel's left edge in a MOTChallenge file.
@@ -68,8 +69,8 @@ class FileSettings(StageSettings):
 class FromFile:
     """Read an item's boxes from files.
 
-    A COCO file must contain every frame. Nothing was detected in a frame if YOLO's folder has no file for the frame, or
-    a MOTChallenge file has no line for it.
+    A COCO file must contain every frame. A frame without a file in YOLO's folder, or without a line in a MOTChallenge
+    file, counts as a frame in which nothing was detected.
 
     Raises:
         OptionError: if the file or folder does not exist.
@@ -120,12 +121,12 @@ class FromFile:
             self._coco[path] = read_coco(path)
 
     def process(self, items: Sequence[Item]) -> Outcome:
-        """Return the items with their boxes, in the order of the file. No item is rejected; one that is missing in a
-        COCO file fails.
+        """Return the items with their boxes, in the order of the file. No item is rejected; an item that is missing in
+        a COCO file fails.
 
         Raises:
             InputError: if a file is invalid. The error lists all problems.
-            OptionError: if two videos would get the same boxes.
+            OptionError: if two videos would get the same boxes, because the path and frame name are the same for both.
         """
         return one_by_one(self.name, items, self._detected)
 
@@ -148,7 +149,7 @@ class FromFile:
         return replace(item, boxes=tuple(box for box in boxes if box)).noted(self.name, file=file)
 
     def _read(self, path: Path, name: str, number: int) -> tuple[tuple[FileBox, ...], str]:
-        """Return a frame's boxes, and the file that contains them."""
+        """Return a frame's boxes, and the name and digest of the file that contains them (empty if there is none)."""
         if self.settings.format == "yolo":
             file = path / f"{name}.txt"
             return (read_yolo(file), _digest(file)) if file.exists() else ((), "")

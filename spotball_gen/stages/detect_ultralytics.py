@@ -20,13 +20,13 @@ from spotball_gen.models.yolo.settings import YoloSettings, by_size, file_name, 
 
 
 class Ultralytics:
-    """Find balls and players with original weights: a `.pt` file, or a name that the package downloads.
+    """Find balls and players with a YOLO model's original weights: a `.pt` file, or a name that the package downloads.
 
     A segmentation model such as `yolov8n-seg.pt` also gives the players' outlines. No extra installs the package,
     because it is licensed under the AGPL and needs torchvision.
 
     Raises:
-        OptionError: if the package is not installed, or if the file or device does not exist.
+        OptionError: if the package is not installed, if the file does not exist, or if the device is not available.
     """
 
     Settings: ClassVar[type[StageSettings]] = YoloSettings
@@ -57,7 +57,7 @@ class Ultralytics:
         """Return the items with their boxes: balls and players, highest score first. No item is rejected.
 
         Raises:
-            OptionError: if the detector has no class for the sport's ball.
+            OptionError: if the model cannot be loaded, or has no class for the sport's ball or players.
         """
         by_id: dict[str, Item] = {}
         for same_size in by_size(items).values():
@@ -107,7 +107,7 @@ class Ultralytics:
 
 
 def _outlines(result: Any, item: Item) -> list[tuple[Polygon, ...] | None]:
-    """Return an outline per detection of a segmentation model; None per detection of a detector."""
+    """Return the outline of each detection, or None for each detection if the model gives no masks."""
     if getattr(result, "masks", None) is None:
         return [None] * len(result.boxes.conf)
     height, width = item.image.shape[:2]

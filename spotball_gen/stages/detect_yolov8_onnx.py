@@ -35,13 +35,13 @@ class YoloV8OnnxSettings(YoloSettings):
 
 
 class YoloV8Onnx:
-    """Find balls and players with exported weights, without PyTorch.
+    """Find balls and players with a YOLOv8 model in an ONNX file, without PyTorch.
 
     A segmentation model also gives the players' outlines.
 
     Raises:
         MissingExtraError: if ONNX Runtime is not installed.
-        OptionError: if the file or the device does not exist.
+        OptionError: if the file does not exist, or if the device is not available.
     """
 
     Settings: ClassVar[type[StageSettings]] = YoloV8OnnxSettings
@@ -69,7 +69,7 @@ class YoloV8Onnx:
         """Return the items with their boxes: balls and players, highest score first. No item is rejected.
 
         Raises:
-            OptionError: if the file is not a suitable detector, or has no class for the sport's ball.
+            OptionError: if the file is not a YOLOv8 detector, or has no class for the sport's ball or players.
         """
         by_id: dict[str, Item] = {}
         for image, same_size in by_size(items).items():
@@ -104,9 +104,9 @@ class OnnxDetector:
     """A detector in an ONNX file.
 
     Attributes:
-        file: the model.
-        names: names of its classes, by number.
-        segments: whether it returns masks in addition to boxes.
+        file: the model's file.
+        names: names of the model's classes, by number.
+        segments: whether the model returns masks in addition to boxes.
     """
 
     file: OnnxFile
@@ -115,15 +115,15 @@ class OnnxDetector:
 
     @classmethod
     def load(cls, path: Path, providers: Sequence[str], names: Sequence[str]) -> OnnxDetector:
-        """Load a file.
+        """Load a detector from an ONNX file.
 
         Args:
             path: the file.
             providers: execution providers of ONNX Runtime.
-            names: names of its classes, if the file does not contain them.
+            names: names of the detector's classes, if the file does not contain them.
 
         Raises:
-            OptionError: if it cannot be read, or if it is not a detector.
+            OptionError: if the file cannot be read, is not a detector, or contains no class names and none are given.
         """
         file = OnnxFile.load(path, providers, tasks=("detect", "segment"), where="detect", hint=_EXPORT)
         class_names = file.names or dict(enumerate(names))
@@ -134,18 +134,17 @@ class OnnxDetector:
         return cls(file, class_names, segments=file.task == "segment")
 
     def run(self, inputs: NDArray[np.float32]) -> list[tuple[NDArray[np.floating], NDArray[np.floating] | None]]:
-        """Return the raw outputs of each image.
+        """Return the model's raw outputs for each image.
 
         Args:
-            inputs: shape (n, 3, height, width).
+            inputs: the images, shape (n, 3, height, width).
 
         Returns:
-            For each input, shape (4 + classes + masks, places), and the prototypes of the masks, shape (masks, height,
-                width); None
-            without masks.
+            For each image, the candidate boxes, shape (4 + classes + masks, places), and the prototypes of the masks,
+                shape (masks, height, width), or None for a model without masks.
 
         Raises:
-            OptionError: if the output is not that of a detector.
+            OptionError: if the output does not have the shape of a detector's output.
         """
         weights = self.file.weights
         read: list[tuple[NDArray[np.floating], NDArray[np.floating] | None]] = []

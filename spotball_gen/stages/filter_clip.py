@@ -25,12 +25,12 @@ MODEL = "openai/clip-vit-base-patch32"
 
 
 class ClipSettings(TorchSettings):
-    """Settings of `clip`. Give a threshold or a share or both, because no default is suitable for all footage.
+    """Settings of `clip`. Set `threshold`, `top_share` or both, because no default is suitable for all footage.
 
     Attributes:
         threshold: minimum similarity of an image (exclusive), from -1 to 1.
-        top_share: share of each sport's images to keep, the most similar ones; applied to those over the threshold if
-            both are given. All images are scored before any continues.
+        top_share: share of each sport's images to keep: those with the highest similarity. If a threshold is given too,
+            it is the share of the images above the threshold. All images are scored before any item continues.
     """
 
     model: str = MODEL
@@ -49,12 +49,12 @@ class Clip:
     """Keep the images that are most similar to a sport's prompts.
 
     An image's score `clip` is its cosine similarity to the best-matching prompt, from -1 to 1, rounded to four
-    decimals. With `auto`, the model computes in 32 bits. On a GPU, images are processed in batches; on a CPU, one at a
-    time.
+    decimals. With the dtype `auto`, the model computes in 32 bits. On a GPU, images are processed in batches; on a CPU,
+    one at a time.
 
     Raises:
         MissingExtraError: if PyTorch, transformers or Pillow is not installed.
-        OptionError: if the folder or the device does not exist.
+        OptionError: if the model's folder does not exist, or if the device is not available.
     """
 
     Settings: ClassVar[type[StageSettings]] = ClipSettings
@@ -81,7 +81,7 @@ class Clip:
         """Return the items with their score, and reject those that do not exceed the threshold.
 
         Raises:
-            OptionError: if the model cannot be loaded, or if a sport has no prompt or too long a prompt.
+            OptionError: if the model cannot be loaded, or if a sport has no prompt or a prompt that is too long.
         """
         prompts = [self._prompt_vectors(item.sport) for item in items]
         images = self._model.image_vectors([item.image for item in items], self._lot)
@@ -104,8 +104,8 @@ class Clip:
         """Return rejects for the items outside the top share of their sport, after all images are scored.
 
         Args:
-            scores: scores by item. If they are equal, the lower id ranks higher.
-            sports: sport by item.
+            scores: scores by item id. If two scores are equal, the item with the lower id ranks higher.
+            sports: sport by item id.
         """
         share = self.settings.top_share or 1.0
         rejects: list[Reject] = []
@@ -141,7 +141,7 @@ class ClipModel:
         tokenizer: converts prompts to tokens.
         processor: converts images to model input.
         device: the model's device.
-        weights: identification of the weights.
+        weights: a text that identifies the weights.
     """
 
     model: Any
@@ -155,7 +155,7 @@ class ClipModel:
         """Load a model onto a device.
 
         Raises:
-            OptionError: if it cannot be had or is not a CLIP model. Choose a CLIP model.
+            OptionError: if the model cannot be loaded, or if it is not a CLIP model.
         """
         import torch
         import transformers
@@ -174,7 +174,7 @@ class ClipModel:
         return cls(model, tokenizer, processor, device, weights_name(source, getattr(config, "_commit_hash", None)))
 
     def text_vectors(self, prompts: Sequence[str]) -> NDArray[np.float64]:
-        """Return unit vectors of prompts, shape (n, d).
+        """Return the unit vectors of prompts, shape (n, d).
 
         Raises:
             OptionError: if a prompt is longer than the model supports.
@@ -195,7 +195,7 @@ class ClipModel:
             return _units(self.model.text_projection(read.pooler_output))
 
     def image_vectors(self, images: Sequence[Image], lot: int) -> NDArray[np.float64]:
-        """Return unit vectors of images.
+        """Return the unit vectors of images.
 
         Args:
             images: RGB images, shape (height, width, 3) each.

@@ -22,8 +22,8 @@ class SharpnessSettings(StageSettings):
         min_sharpness: minimum sharpness, from 0 to 1. Below it, the image is blurred in at least one direction.
         min_contrast: minimum standard deviation of the brightness, from 0 to 127.5. Below it, the image is almost
             uniform.
-        min_motion: minimum share of the image that changes within a tenth of a second, from 0 to 1. Above 0, two frames
-            per item are decoded again from the videos, and still images such as title cards are rejected.
+        min_motion: minimum share of the image that changes within a tenth of a second, from 0 to 1. A value above 0
+            rejects still images such as title cards, but two frames per item must be decoded again from the video.
     """
 
     min_sharpness: float = Field(0.35, ge=0, le=1)

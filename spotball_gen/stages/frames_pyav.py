@@ -1,4 +1,4 @@
-"""Stage `frames`, kind `pyav`: sample frames per second by time stamp, and detect shots by changes of content."""
+"""Stage `frames`, kind `pyav`: sample frames at a fixed rate by time stamp, and detect shots by changes of content."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from spotball_gen.items.item import Image, VideoSource
 from spotball_gen.items.stage import Context, StageSettings
 
 _MISSING = 2.0
-"""A video that ends this many seconds before its stated length is truncated. Containers round or estimate lengths."""
+"""A video that ends more than this many seconds before its stated length is truncated. Smaller differences are allowed,
+because containers round or estimate lengths.
+"""
 
 _BACK = 1.0
 """Time stamps that jump back by more than this many seconds belong to another recording."""
@@ -28,10 +30,10 @@ class PyAVSettings(StageSettings):
     """Settings of the stage `frames`, kind `pyav`.
 
     Attributes:
-        fps: frames taken per second of video.
+        fps: number of frames to sample per second of video.
         fit: how to fit a frame with another aspect ratio to the run's size: crop it, or pad it with black edges.
         min_kept: minimum share of a frame that cropping must keep. A video that would lose more, such as a vertical
-            one, is rejected; 0 crops every video.
+            video, is rejected; 0 accepts every video.
         max_scale: maximum factor by which a frame may be enlarged. A smaller video is rejected.
         shot_ratio: minimum change of content at a shot boundary, relative to the average of the frames around it.
         shot_change: minimum absolute change of content at a shot boundary, from 0 to 255.
@@ -70,10 +72,11 @@ class PyAV:
 
         Args:
             source: the video.
-            after: yield only frames after this one, which was read before.
+            after: position of the last frame that was read before. Only later frames are yielded.
 
         Raises:
-            VideoError: if the file contains no readable video, is truncated, or does not fit the run's size.
+            VideoError: if the file contains no readable video, is truncated, does not fit the run's size, or has time
+                stamps that go backwards.
         """
         with open_video(source.path) as video:
             yield from self._read(video, after)
@@ -120,7 +123,7 @@ class PyAV:
         )
 
     def _after(self, time: float) -> float:
-        """Return when the next frame is due, after one at this time."""
+        """Return the earliest time in seconds of the next frame to sample, after a frame at this time."""
         return (math.floor(time * self.settings.fps + 1e-6) + 1) / self.settings.fps - 1e-6
 
     def _check_size(self, width: int, height: int) -> None:

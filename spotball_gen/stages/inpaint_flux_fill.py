@@ -26,7 +26,7 @@ class FluxFillSettings(StableDiffusionSettings):
 
 
 class FluxFill(StableDiffusion):
-    """Inpaint like `stable-diffusion`, with a transformer. With `auto`, it computes in bfloat16 on a GPU."""
+    """Inpaint like `stable-diffusion`, but with a transformer. The dtype `auto` is bfloat16 on a GPU."""
 
     Settings: ClassVar[type[StageSettings]] = FluxFillSettings
     kind = "flux-fill"

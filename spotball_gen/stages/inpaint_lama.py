@@ -30,7 +30,7 @@ class LamaSettings(MaskSettings):
         model: the ONNX file, relative to the configuration's folder.
         size: side length in pixels of the square input, if the file does not fix it.
         surroundings: side length of the window around the mask, as a multiple of the mask's longer side.
-        output_max: value of white in the model's output: 255 for common exports, otherwise 1.
+        output_max: value of white in the model's output: 255 for common exports, 1 for others.
     """
 
     model: str
@@ -40,10 +40,10 @@ class LamaSettings(MaskSettings):
 
 
 class Lama:
-    """Inpaint on the CPU with a network that continues textures. The result is the same in every run.
+    """Inpaint the mask on the CPU with a network that continues textures. The result is the same in every run.
 
-    The file has the inputs `image` (1, 3, height, width), from 0 to 1, and `mask` (1, 1, height, width), 1 inside, and
-    one output, an image of the same shape.
+    The ONNX file must have two inputs and one output: `image`, shape (1, 3, height, width), from 0 to 1; `mask`, shape
+    (1, 1, height, width), 1 inside and 0 outside; and an output image of the same shape as the input image.
 
     Source:
         Suvorov et al. (2022). Resolution-robust large mask inpainting with Fourier convolutions. WACV.
@@ -71,7 +71,7 @@ class Lama:
         """Return the items with their mask and the image without the ball. An item without a ball fails.
 
         Raises:
-            OptionError: if the file cannot be loaded or is not a suitable model.
+            OptionError: if the file cannot be loaded, or does not have the inputs and the output of LaMa.
         """
         return one_by_one(self.name, items, self._painted)
 
@@ -98,7 +98,7 @@ class Lama:
 
     @cached_property
     def _model(self) -> tuple[Any, int, str]:
-        """Return the session, the side length of its input, and the identification of the weights."""
+        """Return the session, the side length of its input in pixels, and a text that identifies the weights."""
         import onnxruntime
 
         path = self.context.folder / Path(self.settings.model).expanduser()

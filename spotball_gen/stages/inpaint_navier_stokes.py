@@ -7,9 +7,9 @@ from spotball_gen.items.pictures import opencv
 
 
 class NavierStokes(OpenCVInpainting):
-    """Inpaint the mask with equations of fluid dynamics. Pixels outside the mask do not change.
+    """Inpaint the mask with a method based on equations of fluid dynamics. Pixels outside the mask do not change.
 
-    Use it like `spotball_gen.stages.inpaint_telea.Telea`.
+    For an example, see `spotball_gen.stages.inpaint_telea.Telea`, which is used in the same way.
 
     Source:
         Bertalmio, Bertozzi, Sapiro (2001). Navier-Stokes, fluid dynamics, and image and video inpainting. CVPR.

@@ -52,13 +52,13 @@ class StableDiffusionSettings(MaskSettings, TorchSettings):
 class StableDiffusion:
     """Inpaint the mask from its surroundings. Pixels outside the mask do not change.
 
-    The noise is drawn from the item's seed. The model starts from pure noise and never sees the ball. With `auto`, it
-    computes in 16 bits on a GPU and in 32 bits on a CPU. The safety checker is not loaded: it replaces images that it
-    classifies as nudity by black ones, which are useless as scenes.
+    The model starts from pure noise, which the item's seed determines, and never sees the ball. With the dtype `auto`,
+    it computes in 16 bits on a GPU and in 32 bits on a CPU. The safety checker is not loaded: it replaces images that
+    it classifies as nudity by black images, which are useless as scenes.
 
     Raises:
         MissingExtraError: if PyTorch, diffusers, transformers or Pillow is not installed.
-        OptionError: if the folder or the device does not exist.
+        OptionError: if the model's folder does not exist, or if the device is not available.
     """
 
     Settings: ClassVar[type[StageSettings]] = StableDiffusionSettings
@@ -82,7 +82,7 @@ class StableDiffusion:
         """Return the items with their mask and the image without the ball. No item is rejected.
 
         Raises:
-            OptionError: if the model cannot be loaded, or if it is not an inpainting model.
+            OptionError: if the model cannot be loaded, if it is not an inpainting model, or if a prompt is too long.
             ValueError: if an item has no ball.
         """
         views = {item.id: self._view(item) for item in items}
@@ -122,7 +122,7 @@ class StableDiffusion:
 
 
 def _by_size(items: Sequence[Item], views: Mapping[str, ModelView]) -> list[list[Item]]:
-    """Return the items grouped by the size of their canvas."""
+    """Return the items grouped by the size of the model's input."""
     sizes: dict[tuple[int, int], list[Item]] = {}
     for item in items:
         sizes.setdefault(views[item.id].canvas, []).append(item)

@@ -1,4 +1,4 @@
-"""Stage `inpaint`, kind `temporal`: fill hidden pixels from neighboring frames, or from a similar place."""
+"""Stage `inpaint`, kind `temporal`: fill hidden pixels from neighboring frames, or from the same image."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from spotball_gen.items.stage import Context, Device, Outcome, StageSettings, on
 
 
 class PatchSettings(MaskSettings, FillSettings):
-    """Settings of `patches`: those of the mask and of the fill."""
+    """Settings of `patches`: those of the mask, and those for filling it."""
 
 
 class TemporalSettings(PatchSettings):
@@ -61,7 +61,10 @@ class Temporal:
         self.context = context
 
     def process(self, items: Sequence[Item]) -> Outcome:
-        """Return the items with their mask and the image without the ball. An item without a ball or a video fails."""
+        """Return the items with their mask and the image without the ball.
+
+        An item fails if it has no ball, or if its video is missing although the stage reads frames from it.
+        """
         return one_by_one(self.name, items, self._painted)
 
     def _painted(self, item: Item) -> Item:

@@ -21,7 +21,8 @@ class CellsSettings(StageSettings):
         min_share: a cell holds the ball if it contains more than this share of the ball's box, from 0 to 1. The paper
             counts all cells that the ball overlaps (0). The default ignores overlaps as small as a detector's error.
             The cell with the largest share always counts.
-        overlay: write each image with ball and grid into the folder `overlays/` of the work folder, for visual checks.
+        overlay: whether to write each image, with the ball and the grid, into the folder `overlays/` of the work
+            folder, for visual checks.
     """
 
     min_share: float = Field(0.02, ge=0, lt=1)
@@ -29,11 +30,11 @@ class CellsSettings(StageSettings):
 
 
 class Cells:
-    """Label each item with the cells that hold the ball, in index order.
+    """Label each item with the cells that hold the ball, in the order of their indices.
 
     Raises:
-        MissingExtraError: for an overlay, if Pillow is not installed.
-        GridError: for an overlay, if the cells are too small to draw.
+        MissingExtraError: if overlays are enabled and Pillow is not installed.
+        GridError: if overlays are enabled and the cells are too small to draw.
 
     Examples:
         >>> import tempfile
@@ -64,7 +65,7 @@ class Cells:
             layout(context.grid)
 
     def process(self, items: Sequence[Item]) -> Outcome:
-        """Return the items with their cells. No item is rejected; one without a ball in the image fails."""
+        """Return the items with their cells. No item is rejected; an item without a ball in the image fails."""
         return one_by_one(self.name, items, self._labeled)
 
     def _labeled(self, item: Item) -> Item:
@@ -84,7 +85,7 @@ class Cells:
 
 
 def ball_cells(ball: Box, grid: Grid, *, min_share: float) -> tuple[str, ...]:
-    """Return the labels of the cells that hold a ball, in index order.
+    """Return the labels of the cells that hold a ball, in the order of their indices.
 
     Args:
         ball: the ball's box. Parts outside the image are not counted.

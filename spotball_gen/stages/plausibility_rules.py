@@ -1,6 +1,6 @@
-"""Stage `plausibility`, kind `rules`: one complete ball of plausible size and shape near players.
+"""Stage `plausibility`, kind `rules`: require exactly one complete ball of plausible size and shape near players.
 
-They are step 3 of section 3.2 of the paper.
+These rules are step 3 in section 3.2 of the paper.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class Rules:
 
 
 def measured(ball: Box, players: Sequence[Box], size: tuple[float, float]) -> Mapping[str, float]:
-    """Return the measurements for the rules. Without players, distance and overlap are missing.
+    """Return the measurements that the rules check. Without players, `ball_distance` and `ball_overlap` are missing.
 
     Args:
         ball: the ball's box.
@@ -160,7 +160,9 @@ def measured(ball: Box, players: Sequence[Box], size: tuple[float, float]) -> Ma
 
 
 def _rules(settings: RulesSettings) -> tuple[tuple[str, str, float, float], ...]:
-    """Return each rule's reason, its measurement, and the allowed range. The first violated rule is reported."""
+    """Return each rule: the reason for rejection, the measurement, and its minimum and maximum. The first violated rule
+    is reported.
+    """
     return (
         ("ball too small", "ball_size", settings.min_size, math.inf),
         ("ball too large", "ball_size", 0, settings.max_size),

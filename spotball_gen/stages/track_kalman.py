@@ -24,14 +24,14 @@ class KalmanSettings(StageSettings):
     """Settings of `kalman`. Speeds are in image widths, so they do not depend on the images' size.
 
     Attributes:
-        seconds: maximum distance of other frames from the item's frame, before and after.
-        fps: number of these frames per second. The detector runs on each.
+        seconds: maximum distance in seconds of other frames from the item's frame, before and after it.
+        fps: number of these frames per second. The detector runs on each of them.
         min_frames: minimum number of frames with the ball, including the item's. Near a cut or the end of a video, half
             of the available frames are enough.
-        margin: of several balls, one is kept if the summed confidence of its track is this many times that of each
-            other.
+        margin: if several balls are confirmed, only the ball with the strongest track is kept, provided that the summed
+            confidence of this track is at least this many times that of every other track.
         speed: standard deviation of a ball's speed, in image widths per second.
-        acceleration: standard deviation of its acceleration, in image widths per second squared.
+        acceleration: standard deviation of a ball's acceleration, in image widths per second squared.
     """
 
     seconds: float = Field(1.0, gt=0, le=5)
@@ -47,13 +47,14 @@ class Kalman:
 
     The run's detector processes the frames of the same shot within `seconds` of the item's frame. Detections are linked
     to tracks. A ball that no other frame confirms is removed from the item's boxes. An item without a confirmed ball is
-    rejected. Of several confirmed balls, the one with the clearly strongest track is kept, otherwise all of them.
+    rejected. Of several confirmed balls, only the one with the strongest track is kept if its track is clearly the
+    strongest (see the setting `margin`); otherwise, all of them are kept.
 
-    Scores of an item with one ball: `ball_frames` (frames in which it was found, including the item's), `ball_speed`
-    (pixels per second in the image, so it includes the camera's movement), and `ball_direction` (degrees
-    counterclockwise from the right, -180 to 180; missing at rest). Removed balls are in the note `dropped`. An item
-    passes unchanged if tracking is impossible: no ball was detected, the detector reads boxes from a file, or the shot
-    has no other frames.
+    An item with one ball gets the scores `ball_frames` (number of frames in which the ball was found, including the
+    item's), `ball_speed` (pixels per second in the image, so it includes the camera's movement), and `ball_direction`
+    (degrees counterclockwise from the right, -180 to 180; missing if the ball is at rest). The note `dropped` lists
+    removed balls. An item passes unchanged if tracking is impossible: no ball was detected, the detector reads boxes
+    from a file, or the shot has no other frames.
     """
 
     Settings: ClassVar[type[StageSettings]] = KalmanSettings
@@ -63,7 +64,7 @@ class Kalman:
     version = "1"
     batch_size = 8
     detects = True
-    """Whether the stage calls the run's detector, so that it runs on the detector's device."""
+    """Whether the stage calls the run's detector. Such a stage runs on the detector's device."""
 
     def __init__(self, settings: KalmanSettings, context: Context) -> None:
         self.settings, self._context = settings, context

@@ -1,4 +1,4 @@
-"""Stage `track`, kind `none`: items pass unchanged, so a single frame decides about the ball."""
+"""Stage `track`, kind `none`: pass items unchanged, so that the ball is judged from a single frame."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from spotball_gen.items.stage import Context, Device, Outcome, StageSettings
 
 
 class NoTrack:
-    """A track stage that does nothing."""
+    """Pass all items unchanged, without tracking the ball."""
 
     Settings: ClassVar[type[StageSettings]] = StageSettings
     packages: ClassVar[tuple[str, ...]] = ()

@@ -1,6 +1,6 @@
 """Download videos with the command yt-dlp.
 
-It is not imported, because it changes often together with the video sites.
+The package is not imported, because it changes often, whenever the video sites change.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from spotball_core.service.json_file import parse_json
 from spotball_core.service.paths import find_file
 
 FORMAT = "bestvideo*[height<=1080][ext=mp4]/bestvideo*[height<=1080]/best"
-"""Format of downloads: not larger than items need, and without sound, because joining sound would need ffmpeg."""
+"""Format of downloads for yt-dlp: not larger than items need, and without adding sound, which would need ffmpeg."""
 
 _INFO = ".info.json"
 
@@ -29,8 +29,8 @@ class Download:
     """A downloaded video, with information from its site.
 
     Attributes:
-        address: address of its page.
-        license: license in the site's words; empty if the site states none.
+        address: address of the video's page.
+        license: license in the site's words; empty if the site states no license.
     """
 
     path: Path
@@ -53,7 +53,7 @@ def fetch(query: str, folder: Path, *, match: str | None, tell: Callable[[str], 
 
     Raises:
         OptionError: if yt-dlp is not installed.
-        SpotballError: if it fails and nothing was downloaded.
+        SpotballError: if yt-dlp fails, and the folder contains no completely downloaded video.
     """
     folder.mkdir(parents=True, exist_ok=True)
     command = [

@@ -26,7 +26,7 @@ DOWNLOADS = "downloads"
 
 @dataclass(frozen=True, slots=True)
 class FoundVideo:
-    """A video file that was not read yet."""
+    """A video file that was found but not read yet."""
 
     path: Path
     sport: str
@@ -37,15 +37,16 @@ class FoundVideo:
 def settle_videos(
     plan: GenerationPlan, ledger: Ledger, tell: Callable[[str], None], on_progress: OnProgress
 ) -> tuple[Video, ...]:
-    """Return the run's videos in the order of their frames, and store them in the ledger when they are first found.
+    """Return the run's videos in the order in which their frames are read. The first call finds them and stores them in
+    the ledger.
 
     Args:
-        tell: called with information for the user.
+        tell: called with each message for the user.
         on_progress: called with the number of videos read and their total.
 
     Raises:
-        InputError: if videos are missing, or if they differ from those at the beginning of the run.
-        OptionError: if a search for videos is not possible.
+        InputError: if there is no video, or if a video is missing or has changed since the start of the run.
+        OptionError: if yt-dlp is needed but not installed, or if there are new videos since the start of the run.
     """
     if recorded := ledger.videos():
         _check_same(plan, ledger, recorded)
@@ -113,9 +114,9 @@ def _read(found_video: FoundVideo) -> Video:
 
 
 def _check_same(plan: GenerationPlan, ledger: Ledger, videos: Sequence[Video]) -> None:
-    """Check that the videos are the same as at the beginning of the run, in any location.
+    """Check that the videos are the same as at the start of the run. Their files may have been moved.
 
-    A video may be missing if all its frames were taken.
+    A video may be missing if all its frames were read.
     """
     present = {found_video.origin: found_video for found_video in _local(plan)}
     problems = []

@@ -1,4 +1,5 @@
-"""Find ball and players by known colors, in synthetic pictures. In real footage, light and shade change the colors.
+"""Find the ball and players in synthetic pictures by their known colors.
 
-Lengths are fractions of the image's height, so results do not depend on its size.
+This is not suitable for real footage, in which light and shade change the colors. Lengths are fractions of the image's
+height, so results do not depend on the image's size.
 """

@@ -8,24 +8,27 @@ from spotball_gen.imaging.color.pixels import Color, closed, of_hue, parts
 from spotball_gen.items.item import Box, Image
 
 _HUE = 10
-"""Maximum distance of a hue from the ball's, where the full circle is 256."""
+"""Maximum distance of a pixel's hue from the ball's hue. The full circle of hues is 256."""
 _SATURATION, _BRIGHTNESS = 0.65, 0.5
-"""Minimum saturation and brightness relative to the ball's. Seams are darker, and edges mix with other colors."""
+"""Minimum saturation and brightness of a pixel, as fractions of the ball's. Seams are darker than the ball's color, and
+its edges mix with other colors.
+"""
 _SMALLEST = 0.0003
-"""Minimum area as a fraction of the squared height: a ball with a diameter of 7 pixels at a height of 360."""
+"""Minimum area of a ball, as a fraction of the squared height of the image. In an image with a height of 360 pixels,
+this is the area of a ball with a diameter of 7 pixels.
+"""
 
 
 def find_balls(image: Image, color: Color) -> tuple[Box, ...]:
-    """Return the boxes of regions with a ball's hue, in any shape.
+    """Return the boxes of regions with the ball's hue, regardless of their shape.
 
     Args:
         image: RGB, shape (height, width, 3).
         color: the ball's color. It must not be gray, which has no hue.
 
     Returns:
-        The boxes, best first. A score is the filled share of the ellipse in the box, times the ratio of the box's
-            shorter to its
-        longer side.
+        The boxes, highest score first. A score is the share of the ellipse in the box that the region fills, times the
+            ratio of the box's shorter to its longer side.
     """
     _, measured = parts(closed(of_hue(image, color, _HUE, _SATURATION, _BRIGHTNESS), 3))
     balls = []

@@ -13,23 +13,27 @@ from spotball_gen.items.item import Box, Image
 from spotball_gen.items.pictures import opencv
 
 _NEAR, _HAIR_NEAR = 28, 18
-"""Maximum difference per channel, due to noise, compression and mixed colors. Hair is as dark as shadows."""
+"""Maximum difference of a pixel from a known color in each channel, which allows for noise, compression and mixed
+colors. The second value is for hair and is smaller, because shadows are as dark as hair.
+"""
 _THIN, _GAP = 0.014, 0.02
-"""Minimum thickness of a shirt (thinner regions are lines or letters), and maximum gap within a person."""
+"""Minimum thickness of a shirt (thinner regions are lines or letters), and maximum gap within a person, as fractions of
+the image's height.
+"""
 _LEAST_HEIGHT, _LEAST_AREA = 0.02, 0.0005
-"""Minimum height and area of a shirt. The area is a fraction of the squared height."""
+"""Minimum height of a shirt as a fraction of the image's height, and minimum area as a fraction of its square."""
 
 # Proportions of a person, as fractions of the body's height.
 _SHIRT_HEIGHT, _SHIRT_WIDTH = 0.54, 0.36
 _ASIDE, _ABOVE, _BELOW = 0.4, 0.7, 0.42
-"""Maximum reach of a person: to the sides from the shirt's center, and up and down from its lower edge."""
+"""Maximum extent of a person to each side of the shirt's center, and above and below the shirt's lower edge."""
 _HAIR_BELOW, _SHORTS_BELOW, _SHORTS_ASIDE = 0.1, 0.2, 0.05
-"""Lower end of hair below the shirt's upper edge, and extent of shorts below and to the sides of the shirt."""
+"""Maximum extent of hair below the shirt's upper edge, and of shorts below and to the sides of the shirt."""
 
 _UPRIGHT = 0.8
 """Maximum width-to-height ratio of a shirt after merging pieces."""
 _FILLED = 0.35
-"""The share of its box that a person fills."""
+"""Typical share of a person's box that the person's pixels fill."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ class Team:
 
 @dataclass
 class _Shirt:
-    """A shirt, possibly cut into pieces by arms: the edges, area and numbers of all pieces."""
+    """A shirt, which arms may divide into pieces: its edges and area, and the component numbers of the pieces."""
 
     edges: Edges
     area: int
@@ -52,19 +56,19 @@ class _Shirt:
 def find_players(image: Image, teams: Sequence[Team], skin: Sequence[Color], hair: Sequence[Color]) -> tuple[Box, ...]:
     """Return the boxes of people in the teams' shirts, including people in the audience.
 
-    Pieces of a shirt are merged if skin connects them. The size of the shirt determines the player's reach, and
-    everything connected to it within this reach belongs to the player. Two people in equal shirts are found as one if
-    one largely hides the other.
+    Pieces of a shirt are merged if skin connects them. The size of the shirt determines how far the player can extend.
+    Skin, hair and shorts within this distance that are connected to the shirt belong to the player. Two people in equal
+    shirts are detected as one person if one largely hides the other.
 
     Args:
         image: RGB, shape (height, width, 3).
-        teams: the teams.
+        teams: colors of each team's clothes.
         skin: skin tones.
         hair: hair colors.
 
     Returns:
-        The boxes, best first. A score is the filled share of the box relative to the share that a person fills, at most
-            1.
+        The boxes, highest score first. A score is the share of the box that the player's pixels fill, divided by the
+            share that a person typically fills, and at most 1.
     """
     height = image.shape[0]
     smooth = opencv().medianBlur(image, 3)
@@ -83,7 +87,7 @@ def find_players(image: Image, teams: Sequence[Team], skin: Sequence[Color], hai
 
 
 def _shirts(labels: NDArray[np.int32], measured: NDArray[np.int32], bodies: Mask) -> list[_Shirt]:
-    """Return the shirts, merged from pieces on the same body or on touching bodies."""
+    """Return the shirts that are large enough, after merging pieces that skin connects."""
     body, _ = parts(closed(bodies, 3))
     by_body: dict[int, list[_Shirt]] = {}
     # Start with the largest piece.
@@ -104,7 +108,7 @@ def _shirts(labels: NDArray[np.int32], measured: NDArray[np.int32], bodies: Mask
 
 
 def _go_together(shirt: Edges, piece: Edges) -> bool:
-    """Return whether a piece may belong to a shirt: it is near, and together they are upright or hardly larger."""
+    """Return whether a piece may belong to a shirt: it is near, and the merged shirt is upright or hardly larger."""
     wide, high = _size(shirt)
     all_wide, all_high = _size(_around(shirt, piece))
     upright = all_wide <= _UPRIGHT * all_high
@@ -112,7 +116,7 @@ def _go_together(shirt: Edges, piece: Edges) -> bool:
 
 
 def _person(shirt: _Shirt, labels: NDArray[np.int32], bare: Mask, heads: Mask, shorts: Mask) -> Box:
-    """Return the box of the person in a shirt."""
+    """Return the box of the person who wears a shirt."""
     height, width = labels.shape
     x1, y1, x2, y2 = shirt.edges
     tall = max((y2 - y1) / _SHIRT_HEIGHT, (x2 - x1) / _SHIRT_WIDTH)
@@ -145,7 +149,7 @@ def _person(shirt: _Shirt, labels: NDArray[np.int32], bare: Mask, heads: Mask, s
 
 
 def _size(edges: Edges) -> tuple[int, int]:
-    """Return width and height."""
+    """Return the width and height of a box."""
     return edges[2] - edges[0], edges[3] - edges[1]
 
 

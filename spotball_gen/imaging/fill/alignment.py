@@ -12,15 +12,15 @@ from spotball_gen.items.pictures import opencv
 
 _FEATURES = 1500
 _RATIO = 0.8
-"""Minimum ratio between the distances of the second best and the best match (Lowe's ratio test)."""
+"""Maximum ratio of the best match's distance to that of the second best match (Lowe's ratio test)."""
 _INLIERS = (12, 0.25)
-"""Minimum number and minimum share of matches that a homography must explain."""
+"""Minimum number and minimum share of matches that must be inliers of a homography."""
 _REPROJECTION = 2.0
-"""Maximum reprojection error of an explained match, in pixels."""
+"""Maximum reprojection error of an inlier, in pixels."""
 _STILL = 1.3
 """The camera did not move if the unshifted image differs at most this many times as much as the best shifted one."""
 _WARP = 0.35
-"""Maximum relative change of area by a homography: cameras pan and zoom, but do not flip."""
+"""Maximum relative change of area by a homography. Pans and zooms between neighboring frames change it less."""
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float32]
@@ -29,7 +29,7 @@ Window = tuple[slice, slice]
 
 @dataclass(frozen=True)
 class Keypoints:
-    """An image's features: positions, shape (n, 2), and ORB descriptors, shape (n, 32)."""
+    """An image's features: their positions (x, y) in pixels, shape (n, 2), and ORB descriptors, shape (n, 32)."""
 
     places: Floats
     descriptors: NDArray[np.uint8]
@@ -40,7 +40,7 @@ class Keypoints:
 
         Args:
             image: RGB, shape (height, width, 3).
-            excluded: pixels without features, such as players, shape (height, width).
+            excluded: mask of pixels to ignore, such as players, shape (height, width).
         """
         cv2 = opencv()
         gray = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
@@ -56,7 +56,7 @@ def homography(source: Keypoints, target: Keypoints) -> NDArray[np.float64] | No
     """Return the homography that maps the source's pixels to the target's.
 
     Returns:
-        Shape (3, 3), or None if too few features agree on one.
+        The matrix, shape (3, 3), or None if too few features match, or if the matrix distorts the image too much.
     """
     cv2 = opencv()
     if min(len(source.places), len(target.places)) < _INLIERS[0]:
@@ -75,7 +75,7 @@ def homography(source: Keypoints, target: Keypoints) -> NDArray[np.float64] | No
 
 
 def warped(image: Image | Floats, matrix: NDArray[np.float64], window: Window) -> tuple[Floats, Bools]:
-    """Return a window of the target, computed from the source.
+    """Return a window of the target image, computed by warping the source image.
 
     Args:
         image: the source, RGB, shape (height, width, 3).
@@ -83,7 +83,7 @@ def warped(image: Image | Floats, matrix: NDArray[np.float64], window: Window) -
         window: rows and columns of the target.
 
     Returns:
-        Pixels, shape (rows, columns, 3), and a mask of the pixels that the source shows.
+        The pixels, shape (rows, columns, 3), and a mask of those that the source image covers, shape (rows, columns).
     """
     cv2 = opencv()
     rows, cols = window
@@ -102,7 +102,7 @@ def warped(image: Image | Floats, matrix: NDArray[np.float64], window: Window) -
 def refined(
     matrix: NDArray[np.float64], source: Image | Floats, target: Image, window: Window, seen: Bools
 ) -> NDArray[np.float64]:
-    """Return a homography corrected by the shift that best aligns a window.
+    """Return a homography, corrected by the shift that best aligns the two images in a window.
 
     Near and far objects move differently, so one homography does not fit the whole image.
 
@@ -111,10 +111,10 @@ def refined(
         source: the source image.
         target: the target image.
         window: rows and columns of the target.
-        seen: pixels of the window to compare, shape (rows, columns).
+        seen: mask of the window's pixels to compare, shape (rows, columns).
 
     Returns:
-        The corrected matrix; the same matrix if no shift is found.
+        The corrected matrix, or `matrix` unchanged if no plausible shift is found.
     """
     cv2 = opencv()
     aligned, known = warped(source, matrix, window)
@@ -142,12 +142,13 @@ def refined(
 def is_still(source: Image, target: Image, seen: Bools) -> bool:
     """Return whether the camera did not move between two images.
 
-    The unshifted image must differ little more than the best version shifted by half a pixel.
+    It did not move if the first image differs less from the second than each version shifted by half a pixel does, and
+    if the mean difference is below 12 gray levels.
 
     Args:
         source: the first image.
         target: the second image.
-        seen: pixels to compare, shape (height, width).
+        seen: mask of the pixels to compare, shape (height, width).
     """
     cv2 = opencv()
     first, second = (cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY).astype(np.float32) for pixels in (source, target))
@@ -156,7 +157,7 @@ def is_still(source: Image, target: Image, seen: Bools) -> bool:
     wanted = seen[middle].astype(np.uint8)
 
     def differs(down: int, across: int) -> float:
-        """Return the mean difference after a shift by half a pixel, which is a mean of two neighboring pixels."""
+        """Return the mean difference after a shift by half a pixel, computed by averaging neighboring pixels."""
         next_pixels = first[1 + down : height - 1 + down, 1 + across : width - 1 + across]
         return float(cv2.mean(cv2.absdiff((first[middle] + next_pixels) / 2, second[middle]), wanted)[0])
 

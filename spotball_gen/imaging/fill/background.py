@@ -17,26 +17,32 @@ from spotball_gen.items.pictures import opencv
 _SURROUNDINGS = 24
 """Width in pixels of the area around a hole in which frames are compared."""
 _MISFIT = 8.0
-"""Maximum difference in gray levels between aligned frames of the same shot, for half of all pixels. Near the hole, the
-limit is half of this value for a quarter of the pixels.
+"""Maximum median difference between a frame and the image after alignment, in gray levels. Around the hole, the lower
+quartile of the difference must be at most half of this value.
 """
 _SMALL = 0.25
 """Scale at which whole frames are compared."""
 _FEWEST = 3
-"""Minimum number of neighbors that must show a pixel."""
+"""Minimum number of neighboring frames that must be aligned, and that must show a pixel."""
 _TOLERANCE = 8.0
 """Frames agree on a pixel if they differ by at most this many gray levels more than the noise."""
 _BALL_LIKE = 0.5
-"""A neighbor shows the ball if it differs from the ball by less than this share of the ball's contrast ..."""
+"""A place in a neighbor looks like the ball if it differs from the ball by less than this share of the ball's contrast,
+and if `_SHAPE` is exceeded.
+"""
 _LEAST_CONTRAST = 12.0
 _SHAPE = 0.5
-"""... and if its brightness correlates with that of the ball and its edge by more than this."""
+"""A place in a neighbor looks like the ball only if its brightness has a higher correlation than this with the ball and
+its edge.
+"""
 _RIM = 3
 """Width in pixels of the ball's edge."""
 _OPEN = 3
-"""Smaller groups of agreeing pixels than this square count only if nothing else is known."""
+"""Side length in pixels of a square. Groups of agreeing pixels that are too small to contain this square are used only
+where there is no larger group.
+"""
 _SEAM = 2.0
-"""Standard deviation in pixels of the transition between two neighbors."""
+"""Standard deviation in pixels of the blur that blends the pixels of two neighbors into each other."""
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float32]
@@ -44,13 +50,14 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Background:
-    """Pixels of neighboring frames for a window of an image.
+    """The background in a window of an image, reconstructed from neighboring frames.
 
     Attributes:
         window: rows and columns of the image.
         pixels: RGB, shape (rows, columns, 3).
-        confidence: per pixel, the share of neighbors that agree, in [0, 1]; 0 if unknown.
-        frames: number of aligned neighbors.
+        confidence: share of neighboring frames that agree on each pixel, in [0, 1], shape (rows, columns); 0 for
+            unknown pixels.
+        frames: number of neighboring frames that could be aligned.
     """
 
     window: Window
@@ -62,7 +69,7 @@ class Background:
 def background(
     image: Image, hole: Bools, ball: Box, moving: Bools, neighbors: Sequence[Image | Floats]
 ) -> Background | None:
-    """Return the pixels of neighboring frames in a hole.
+    """Return the pixels behind a hole, reconstructed from neighboring frames.
 
     Each neighbor is aligned by a homography and a local shift, and adapted to the image's brightness. Each pixel takes
     the value that most neighbors agree on, so players who pass by have no effect. If the surroundings of the hole
@@ -71,7 +78,7 @@ def background(
     Args:
         image: RGB, shape (height, width, 3).
         hole: pixels to fill, shape (height, width).
-        ball: the ball that hides them. Neighbors with the ball at the same place are not used there.
+        ball: box of the ball that hides these pixels. Pixels of a neighbor that show the ball are not used.
         moving: pixels not used for alignment, such as players, shape (height, width).
         neighbors: other frames of the same shot and size, the nearest in time first.
 
@@ -111,7 +118,9 @@ def _window(hole: Bools) -> Window:
 def _aligned(
     image: Image, unused: Bools, neighbors: Sequence[Image | Floats], window: Window, around: Bools
 ) -> tuple[Floats, Bools, Floats]:
-    """Return the window in all aligned neighbors, a mask of the pixels they show, and how well each fits."""
+    """Return the window's pixels in each neighbor that can be aligned, a mask of the pixels that each covers, and the
+    weight of each, which is larger if it fits better.
+    """
     target, target_features = image[window].astype(np.float32), None
     stack, known, weights = [], [], []
     for neighbor in neighbors:
@@ -147,7 +156,7 @@ def _light(neighbor: Image | Floats, matrix: NDArray[np.float64], image: Image, 
     """Return the gain per channel that adapts an aligned frame to the image's brightness, shape (3,).
 
     Returns:
-        The gains, or None if the whole frame shows another scene.
+        The gains, or None if too few pixels can be compared, or if the frame shows another scene.
     """
     cv2 = opencv()
     first, second = (
@@ -167,18 +176,17 @@ def _light(neighbor: Image | Floats, matrix: NDArray[np.float64], image: Image, 
 
 
 def _noise(stack: Floats, target: Floats, around: Bools) -> float:
-    """Return the typical difference between aligned frames without motion, in gray levels, at most 12: about twice the
-    mean.
+    """Return the typical difference between aligned frames without motion, in gray levels, at most 12.
 
-    It is estimated from the lower quartile, because something may have moved in most of the surroundings.
+    It is about twice the mean difference, and is estimated from the lower quartile, because something may have moved in
+    most of the surroundings.
     """
     differences = np.median(np.abs(stack - target).mean(axis=3), axis=0)[around]
     return min(4 * float(np.quantile(differences, 0.25)), 12.0) if differences.size else 0.0
 
 
 def _ball_in(pixels: Floats, target: Floats, ball: Box, window: Window, shape: tuple[int, ...]) -> Bools:
-    """Return a mask of the ball in a neighbor: around the place in the window that looks most like it, if it is similar
-    enough.
+    """Return a mask of the places in a neighbor, near the ball's position, that look like the ball.
 
     Returns:
         Shape (rows, columns).
@@ -213,7 +221,7 @@ def _ball_in(pixels: Floats, target: Floats, ball: Box, window: Window, shape: t
 
 
 def _agreed(stack: Floats, known: Bools, weights: Floats, tolerance: float) -> tuple[Floats, Floats]:
-    """Return per pixel the value that most neighbors agree on, and the share of neighbors that agree.
+    """Return for each pixel the value that most neighbors agree on, and the share of neighbors that agree.
 
     The values come from as few neighbors as possible, so that they have the noise of single frames.
     """
@@ -253,7 +261,7 @@ def _agreed(stack: Floats, known: Bools, weights: Floats, tolerance: float) -> t
 
 
 def _unmoved(chosen: Floats, target: Floats, seen: Bools, tolerance: float) -> Floats:
-    """Return per pixel the share of the nearby surroundings that equal the neighbors, shape (rows, columns)."""
+    """Return how well the surroundings of each pixel match the neighbors, from 0 to 1, shape (rows, columns)."""
     cv2 = opencv()
     smooth = cv2.blur(np.where(seen[..., None], chosen - target, 0), (3, 3))
     same = (np.abs(smooth).max(axis=2) < tolerance) & seen

@@ -1,4 +1,4 @@
-"""Detect the JPEG compression of an image (block grid and quality), so that filled pixels can be compressed equally."""
+"""Detect an image's JPEG compression (block grid and quality), so that filled pixels can be compressed alike."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from spotball_gen.items.pictures import opencv
 BLOCK = 8
 """Side length of JPEG, MPEG and H.264 blocks, in pixels."""
 _EXCESS = 2.0
-"""Minimum excess of steps between blocks over steps within blocks, in standard deviations."""
+"""Minimum excess of the brightness steps between blocks over those within blocks, in standard deviations."""
 _QUALITIES = range(32, 99)
 _DIPS = 0.02, 0.15
-"""Minimum relative dip: recompression with the same quality changes an image less than with similar qualities. The
-first value is for images with a visible block grid, the second for other images.
+"""Minimum relative amount by which recompression with an image's quality changes the image less than with similar
+qualities (the dip). The first value is for images with a visible block grid, the second for other images.
 """
 _COARSER = 0.5
-"""The quality is the lowest one whose dip is at least this share of the largest dip."""
+"""The lowest quality whose dip is at least this share of the largest dip is returned."""
 _LOOK = 160, 240
-"""Rows and columns to examine on each side of the excluded pixels."""
+"""Number of rows and number of columns to examine on each side of the excluded pixels."""
 
 
 def block_grid(image: Image | NDArray[np.float32], excluded: NDArray[np.bool_]) -> tuple[int, int] | None:
@@ -31,7 +31,7 @@ def block_grid(image: Image | NDArray[np.float32], excluded: NDArray[np.bool_]) 
         excluded: pixels to ignore, shape (height, width).
 
     Returns:
-        (8, 8), or None where the image shows no blocks, as after a change of its size.
+        (8, 8), or None if the image shows no blocks, for example because it was resized.
 
     Examples:
         >>> blocks = np.random.default_rng(0).integers(0, 255, (12, 12, 3)).repeat(8, axis=0).repeat(8, axis=1)
@@ -59,11 +59,11 @@ def jpeg_quality(image: Image, excluded: NDArray[np.bool_]) -> int | None:
     Recompression with the same quality changes an image less than with a slightly higher or lower quality.
 
     Args:
-        image: RGB, shape (height, width, 3), with the grid of blocks at its top left corner.
+        image: RGB, shape (height, width, 3). The block grid must start at its top left corner.
         excluded: pixels to ignore, shape (height, width).
 
     Returns:
-        OpenCV's quality, from 35 to 95, exact or off by 1 or 2, or None where no quality fits.
+        OpenCV's quality, from 35 to 95, which may be wrong by 1 or 2, or None if no quality fits.
 
     Source:
         Farid (2009). Exposing digital forgeries from JPEG ghosts. IEEE Transactions on Information Forensics and
@@ -102,7 +102,7 @@ def jpeg_quality(image: Image, excluded: NDArray[np.bool_]) -> int | None:
 
 
 def _aligned(inside: NDArray[np.intp], look: int, length: int) -> slice:
-    """Return a slice around some pixels that starts at a chroma block, which is twice the size of a luma block."""
+    """Return a slice around the given rows or columns that starts at a chroma block, twice as wide as a luma block."""
     if not len(inside):
         return slice(0, length)
     start = max(int(inside[0]) - look, 0) // (2 * BLOCK) * (2 * BLOCK)
@@ -123,7 +123,7 @@ def recompressed(image: Image, quality: int) -> Image:
 
 
 def whole_blocks(pixels: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return the pixels of all blocks that contain one of the given pixels, shape (height, width).
+    """Return the mask of all blocks that contain at least one of the given pixels, shape (height, width).
 
     Examples:
         >>> pixels = np.zeros((20, 20), dtype=bool)

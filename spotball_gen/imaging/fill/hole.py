@@ -1,4 +1,4 @@
-"""Fill the pixels that a ball hides: from neighboring frames if they are certain, otherwise from the same image."""
+"""Fill the pixels that a ball hides: from neighboring frames where these agree, otherwise from the same image."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ from spotball_gen.items.pictures import opencv
 from spotball_gen.items.stage import StageSettings
 
 _ISLAND = 7
-"""Minimum width of a region of known pixels. Thinner regions would be visible as cracks."""
+"""Minimum width in pixels of a region filled from neighboring frames. Thinner regions would look like cracks."""
 _FEW = 0.3
-"""If a smaller share of pixels is known, the whole hole is filled from patches, because a mixture is more visible."""
+"""Minimum share of the hole's pixels that neighboring frames can fill. Below it, the whole hole is filled from patches,
+because a mixture of both would be more visible.
+"""
 _BLEND = 2
 """Width in pixels of the transition from copied patches to pixels from neighboring frames."""
 
@@ -33,8 +35,9 @@ class FillSettings(StageSettings):
     """Settings for filling a hole.
 
     Attributes:
-        confidence: share of neighboring frames that must agree on a pixel. Other pixels are filled from patches.
-        compression: whether filled pixels are compressed like the frame, if the frame shows JPEG blocks.
+        confidence: minimum share of neighboring frames that agree on a pixel, from 0 to 1. Other pixels are filled from
+            patches: copies of a similar place in the same image.
+        compression: whether filled pixels are compressed like the frame, if JPEG compression is detected in it.
     """
 
     confidence: float = Field(0.5, ge=0, le=1)
@@ -47,11 +50,11 @@ class Filled:
 
     Attributes:
         image: RGB, shape (height, width, 3). Only pixels in the mask differ from the frame.
-        mask: shape (height, width).
+        mask: the filled pixels, shape (height, width).
         temporal: share of the mask that is filled from neighboring frames.
-        confidence: mean confidence of these pixels, or None.
-        neighbors: number of aligned frames.
-        quality: JPEG quality of the frame, or None if it shows no compression.
+        confidence: mean confidence of the pixels from neighboring frames, or None if there are no such pixels.
+        neighbors: number of neighboring frames that could be aligned.
+        quality: JPEG quality of the frame, or None if no compression was detected.
     """
 
     image: Image
@@ -62,7 +65,7 @@ class Filled:
     quality: int | None
 
     def notes(self) -> dict[str, Any]:
-        """Return the sources of the pixels, as JSON values."""
+        """Return how the pixels were obtained (all attributes except the image and the mask), as JSON values."""
         return {
             "temporal": round(self.temporal, 4),
             "patches": round(1 - self.temporal, 4),
@@ -80,7 +83,7 @@ def filled(
     settings: FillSettings,
     exact: Floats | None = None,
 ) -> Filled:
-    """Fill the pixels that an item's ball hides.
+    """Fill the pixels that an item's ball hides, and return the result.
 
     Values are rounded once, at the end. Each additional rounding adds noise, which is visible in images with little
     noise.
@@ -88,7 +91,7 @@ def filled(
     Args:
         item: an item with its ball.
         parts: the hidden pixels, and the margin into which the fill is blended.
-        players: pixels that are neither copied nor used for alignment, shape (height, width).
+        players: mask of the players' pixels, which are neither copied nor used for alignment, shape (height, width).
         neighbors: other frames of the video, of the same size, the nearest in time first.
         settings: required confidence, and whether to match the compression.
         exact: the item's image before its values were rounded, if known.
@@ -125,7 +128,9 @@ def filled(
 
 
 def _patched(pixels: Floats, rest: Bools, core: Bools, whole: Bools, players: Bools) -> Floats:
-    """Fill the rest of a hole from patches, with a narrow transition to known pixels."""
+    """Return the image after filling the rest of a hole from patches, with a narrow transition to the pixels that are
+    already filled.
+    """
     cv2 = opencv()
     reach = np.ones((2 * _BLEND + 1, 2 * _BLEND + 1), dtype=np.uint8)
     band = (cv2.dilate(rest.astype(np.uint8), reach) > 0) & whole & ~rest
@@ -137,7 +142,7 @@ def _patched(pixels: Floats, rest: Bools, core: Bools, whole: Bools, players: Bo
 
 
 def _in_regions(known: Bools, whole: Bools) -> Bools:
-    """Return the larger regions of known pixels; nothing if few pixels are known."""
+    """Return the mask of the larger regions of known pixels; empty if these cover too little of the hole."""
     cv2 = opencv()
     disk = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (_ISLAND, _ISLAND))
     # Pixels outside the hole are known, so the hole's edge does not make a region thinner.

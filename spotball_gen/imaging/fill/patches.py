@@ -1,7 +1,7 @@
 """Fill a hole with a copy of a similar place in the same image, as in exemplar-based inpainting.
 
-The place is the one whose surroundings are most similar to the hole's. Its pixels are copied in one piece, so they keep
-the image's texture, noise and compression artifacts.
+The copied place is the one whose surroundings are most similar to those of the hole. Its pixels are copied in one
+piece, so they keep the image's texture, noise and compression artifacts.
 """
 
 from __future__ import annotations
@@ -16,19 +16,21 @@ from spotball_gen.items.item import Image
 from spotball_gen.items.pictures import opencv
 
 _RING = (5, 12)
-"""Minimum and maximum width in pixels of the compared ring around a hole."""
+"""Minimum and maximum width in pixels of the ring around a hole that is compared with other places."""
 _FAINT = 0.02
-"""Weight of players' pixels in a ring that also has other pixels."""
+"""Factor for the weights of players' pixels in a ring that contains enough other pixels."""
 _FEW = 0.3
 """Players' pixels count fully if less than this share of the ring is free of players."""
 _FAR = 0.15
-"""Relative cost added at a distance of the image's diagonal, because near places have similar light."""
+"""Relative cost added at a distance of half the image's diagonal, because places near the hole have similar light."""
 _BLOCK_TOLERANCE = 1.1
-"""Maximum relative cost of a place that keeps the phase of the compression blocks."""
+"""A place that is aligned with the compression blocks is preferred if the square root of its cost is at most this many
+times that of the best place.
+"""
 _SHIFT = 30.0
-"""Maximum change of a copied pixel in gray levels, to adapt it to the light at the hole."""
+"""Maximum change of a copied pixel, in gray levels, when it is adapted to the light at the hole."""
 _SOFT = 1.0
-"""Standard deviation in pixels of the blur of differences at a hole's edge."""
+"""Standard deviation in pixels of the blur that smooths the differences at a hole's edge."""
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float32]
@@ -41,8 +43,8 @@ class PatchFill:
     Attributes:
         image: RGB, shape (height, width, 3). Filled pixels are not rounded.
         filled: mask of the filled pixels, shape (height, width).
-        error: root mean square difference between the surroundings of a hole and of its source, in gray levels; the
-            maximum over holes.
+        error: root mean square difference between the surroundings of a connected part of the hole and those of the
+            copied place, in gray levels; the maximum over all parts.
     """
 
     image: Floats
@@ -56,16 +58,16 @@ def fill_from_patches(image: Image | Floats, hole: Bools, barred: Bools, band: B
     Args:
         image: RGB, shape (height, width, 3). Pixels in the hole are not read.
         hole: pixels to fill, shape (height, width).
-        barred: pixels not to copy, such as players, shape (height, width). They are copied if they mostly surround the
-            hole.
+        barred: pixels not to copy, such as players, shape (height, width). They may be copied if most pixels around the
+            hole are such pixels.
         band: pixels around the hole into which the copy is blended, shape (height, width), or None for none.
 
     Returns:
-        The image, filled except where no place of the image is large enough.
+        The image. A part of the hole is not filled if no place in the image is large enough to replace it.
 
     Source:
         Criminisi, Pérez, Toyama (2004). Region filling and object removal by exemplar-based image inpainting. IEEE
-        Transactions on Image Processing 13(9). Here the hole is copied in one piece.
+        Transactions on Image Processing 13(9). Unlike in the paper, each connected part is copied in one piece.
 
     Examples:
         >>> stripes = np.repeat(np.tile(np.array([40, 200], np.uint8), 32)[None, :, None], 64, axis=0).repeat(3, axis=2)
@@ -138,9 +140,10 @@ def _copied(
 
 
 def blend_weights(core: Bools, whole: Bools) -> Floats:
-    """Return the weight of the fill: 1 in the core, decreasing to 0 outside the whole, shape (height, width).
+    """Return the weight of the fill at each pixel, shape (height, width): 1 in the core, 0 outside the whole mask, and
+    decreasing in between.
 
-    The decrease starts and ends slowly, because a bend in it would be visible as an edge in smooth images.
+    The weight changes slowly at both ends, because an abrupt change would be visible as an edge in smooth images.
     """
     cv2 = opencv()
     inward = cv2.distanceTransform(whole.astype(np.uint8), cv2.DIST_L2, 5)
@@ -151,7 +154,7 @@ def blend_weights(core: Bools, whole: Bools) -> Floats:
 
 
 def _ring_weights(part: Bools, hole: Bools, barred: Bools, reach: int) -> Floats:
-    """Return weights of the pixels around a part: larger near it, small for players, 0 in holes."""
+    """Return weights of the pixels around a part of the hole: larger near it, small for players, 0 in the hole."""
     distance = opencv().distanceTransform((~part).astype(np.uint8), opencv().DIST_L2, 5)
     weights = np.where((distance <= reach) & ~hole & ~part, np.exp(-distance / reach), 0).astype(np.float32)
     free = weights * ~barred
@@ -162,7 +165,7 @@ def _ring_weights(part: Bools, hole: Bools, barred: Bools, reach: int) -> Floats
 
 
 def _costs(image: Floats, window: tuple[slice, slice], weights: Floats) -> Floats:
-    """Return the weighted mean square difference between the surroundings of each place and those of the hole.
+    """Return, for each place, the weighted mean square difference between its surroundings and those of the hole.
 
     A constant difference in brightness counts less, because `membrane` removes it.
     """
@@ -216,7 +219,8 @@ def membrane(difference: Floats, known: Bools, inside: Bools) -> Floats:
         inside: the hole, shape (height, width).
 
     Returns:
-        Shape (height, width, 3), 0 outside the hole; at most 30 gray levels, so that a wrong edge does not smear.
+        The correction, shape (height, width, 3): 0 outside the hole, and at most 30 gray levels inside, to limit the
+            effect of a wrong edge.
 
     Source:
         Pérez, Gangnet, Blake (2003). Poisson image editing. ACM Transactions on Graphics 22(3).

@@ -15,10 +15,14 @@ from spotball_gen.models.yolo.output import places_left
 N_KEYPOINTS = len(KEYPOINT_NAMES)
 
 RAW_ROWS = 5 + 3 * N_KEYPOINTS
-"""Output rows per place: center x and y, width, height, score, and x, y and confidence of each keypoint."""
+"""Number of output rows, which describe each candidate box: center x and y, width, height, score, and x, y and
+confidence of each keypoint.
+"""
 
 NMS_COLUMNS = 6 + 3 * N_KEYPOINTS
-"""Output columns of a model with built-in non-maximum suppression: x1, y1, x2, y2, score, class, and keypoints."""
+"""Number of output columns of a model with built-in non-maximum suppression: x1, y1, x2, y2, score, class, and
+keypoints.
+"""
 
 
 @dataclass(frozen=True)
@@ -40,8 +44,8 @@ def read_people(output: NDArray[np.floating], box: Letterbox, *, confidence: flo
     """Return the people in a model's output for one image.
 
     Args:
-        output: shape (56, places), or (people, 57) from a model with built-in non-maximum suppression, in pixels of the
-            input.
+        output: shape (56, candidate boxes), or (people, 57) from a model with built-in non-maximum suppression, in
+            pixels of the input.
         box: position of the image in the input.
         confidence: minimum score (exclusive).
         overlap: if the boxes of two people have a larger intersection over union, the one with the lower score is

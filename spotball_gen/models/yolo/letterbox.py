@@ -1,4 +1,4 @@
-"""Fit an image into a detector's input: as large as possible, with its aspect ratio kept, and gray padding."""
+"""Fit an image into a detector's input: as large as possible without changing its aspect ratio, with gray padding."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Letterbox:
             pixels: RGB, shape (height, width, 3).
 
         Returns:
-            Shape (3, height, width) of the canvas, in [0, 1].
+            The image with its padding, shape (3, height, width) with the canvas's height and width, in [0, 1].
         """
         cv2 = opencv()
         height, width = self.inner
@@ -81,15 +81,14 @@ class Letterbox:
 
         Returns:
             The boxes in pixels of the image, shape (n, 4). Each axis is converted with its own scale, because rounding
-                makes the two
-            scales slightly different.
+                makes the two scales slightly different.
         """
         height, width = self.image
         return self.points_to_image(corners.reshape(-1, 2)).reshape(-1, 4).clip(0, [width, height, width, height])
 
 
 def smallest_canvas(image: tuple[int, int], size: tuple[int, int], stride: int) -> tuple[int, int]:
-    """Return the smallest input for an image, for detectors that accept any size.
+    """Return the size of the smallest input that holds an image, for detectors that accept any size.
 
     Args:
         image: (height, width) of the image.

@@ -16,7 +16,7 @@ def read_outlines(
     corners: NDArray[np.floating],
     box: Letterbox,
 ) -> list[tuple[Polygon, ...]]:
-    """Return the outline of each detection; empty if its mask is empty.
+    """Return the outline of each detection in pixels of the image; empty if its mask is empty.
 
     A mask is the sum of the prototypes, weighted by the detection's coefficients. A pixel is inside if the sum is above
     0 and the pixel is within the detection's box.

@@ -19,7 +19,7 @@ SIZE = 640
 """Default length of the input's longer side, if neither the file nor the settings state it."""
 
 STRIDE = 32
-"""Default stride of the input's sides, if the file does not state it."""
+"""Default number of pixels that the input's sides must be multiples of, if the file does not state it."""
 
 _TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
 
@@ -30,7 +30,7 @@ class OnnxFile:
 
     Attributes:
         session: a session of ONNX Runtime.
-        shape: (batch, 3, height, width) of its input, or None for variable sizes.
+        shape: (batch, 3, height, width) of its input, with None for each size that is variable.
         names: names of its classes by number; empty if the file does not contain them.
         size: (height, width) that it was exported for.
         stride: the input's sides must be multiples of this number.
@@ -52,7 +52,7 @@ class OnnxFile:
 
     @classmethod
     def load(cls, path: Path, providers: Sequence[str], *, tasks: Sequence[str], where: str, hint: str) -> OnnxFile:
-        """Load a file.
+        """Load a YOLO model from an ONNX file.
 
         Args:
             path: the file.
@@ -62,7 +62,7 @@ class OnnxFile:
             hint: how to export such a model, for errors.
 
         Raises:
-            OptionError: if it cannot be read, or if it is for another task.
+            OptionError: if the file cannot be read, if its input is not an image, or if its task is not in `tasks`.
         """
         import onnxruntime
 
@@ -94,10 +94,10 @@ class OnnxFile:
 
         Args:
             image: (height, width).
-            size: longer side of the area that the image is fitted into, if the file does not fix the size.
+            size: side length of the square that the image is fitted into; None uses the size in the file.
 
         Raises:
-            OptionError: if `size` is given although the file fixes the size.
+            OptionError: if the file fixes the size, and `size` differs from its longer side.
         """
         if fixed := self.fixed_size:
             if size not in (None, max(fixed)):

@@ -26,8 +26,8 @@ def read_boxes(
 ) -> tuple[Box, ...]:
     """Return the boxes in a model's output for one image.
 
-    Each place counts only for the class with its highest score. For example, a place that is more likely a bird than a
-    ball is not a ball.
+    Each place (candidate box) counts only for the class with its highest score. For example, a place that is more
+    likely a bird than a ball is not a ball.
 
     Args:
         output: shape (4 + classes + masks, places): center x and y, width and height in pixels of the input, a score in
@@ -40,7 +40,7 @@ def read_boxes(
             masks.
 
     Returns:
-        The boxes within the image, highest score first. Equal scores are sorted by place.
+        The boxes in pixels of the image, highest score first. Boxes with equal scores keep the order of the places.
 
     Raises:
         ValueError: if a number is not finite.
@@ -72,15 +72,13 @@ def read_boxes(
 
 
 def places_left(cornered: NDArray[np.float64], scores: NDArray[np.float32], overlap: float) -> NDArray[np.intp]:
-    """Return the boxes that remain after non-maximum suppression.
+    """Return the indices of the boxes that remain after non-maximum suppression, highest score first.
 
     Args:
-        cornered: x1, y1, width, height, shape (n, 4).
-        scores: shape (n,).
-        overlap: maximum intersection over union of two boxes. The one with the lower score is dropped.
-
-    Returns:
-        Indices, highest score first.
+        cornered: the boxes: x1, y1, width, height, shape (n, 4).
+        scores: the boxes' scores, shape (n,).
+        overlap: maximum intersection over union of two boxes. If it is exceeded, the box with the lower score is
+            dropped.
     """
     if not len(scores):
         return np.empty(0, dtype=np.intp)

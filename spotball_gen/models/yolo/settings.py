@@ -36,15 +36,15 @@ class YoloSettings(StageSettings):
 
 
 def wanted_classes(names: Mapping[int, str], sport: Sport, model: str) -> dict[int, Label]:
-    """Return the numbers of a detector's classes for a sport's ball and players.
+    """Return a detector's classes for a sport's ball and players, as labels by class number.
 
     Args:
         names: names of the detector's classes, by number.
-        sport: the sport, which contains the detector's class names.
-        model: the detector's name, for the error.
+        sport: the sport, whose settings name the detector's classes.
+        model: the detector's name, for the error message.
 
     Raises:
-        OptionError: if the detector does not have such a class.
+        OptionError: if the detector has no class for the ball or for players.
 
     Examples:
         >>> wanted_classes({0: "person", 32: "sports ball", 38: "tennis racket"}, Sport(), "m.onnx")
@@ -63,7 +63,7 @@ def wanted_classes(names: Mapping[int, str], sport: Sport, model: str) -> dict[i
 
 
 def by_size(items: Sequence[Item]) -> dict[tuple[int, int], list[Item]]:
-    """Return items by (height, width) of their images."""
+    """Return the items grouped by the (height, width) of their images."""
     sizes: dict[tuple[int, int], list[Item]] = {}
     for item in items:
         sizes.setdefault((item.image.shape[0], item.image.shape[1]), []).append(item)

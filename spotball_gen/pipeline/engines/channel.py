@@ -12,16 +12,16 @@ T = TypeVar("T")
 
 
 class Stopped(Exception):
-    """The engine is stopping early."""
+    """Raised in the threads that use a channel if the engine stops early."""
 
 
 class Channel(Generic[T]):
     """A queue between threads.
 
     Args:
-        room: maximum number of items. A thread that adds more waits.
-        stop: once this event is set, waiting and adding threads raise `Stopped`.
-        patience: seconds that an incomplete batch waits for more items.
+        room: maximum number of items. A thread that would add more items waits.
+        stop: once this event is set, threads that wait for items or add them raise `Stopped`.
+        patience: maximum time in seconds that an incomplete batch waits for more items.
     """
 
     def __init__(self, room: int, stop: threading.Event, *, patience: float = 0.5) -> None:
@@ -49,7 +49,7 @@ class Channel(Generic[T]):
             self._changed.notify_all()
 
     def batches(self, size: int) -> Iterator[list[T]]:
-        """Yield all items in order, in batches of `size`, or fewer if no more arrive in time."""
+        """Yield all items in order, in batches of `size` items, or of fewer items if no more arrive in time."""
         while True:
             with self._changed:
                 self._until(lambda: bool(self._waiting) or self._closed, None)
@@ -61,7 +61,7 @@ class Channel(Generic[T]):
             yield batch
 
     def _until(self, ready: Callable[[], bool], patience: float | None) -> None:
-        """Wait until a condition holds, at most `patience` seconds. The lock is held."""
+        """Wait until a condition holds, at most `patience` seconds. The caller must hold the lock."""
         end = None if patience is None else time.monotonic() + patience
         while not self._stop.is_set() and not ready():
             left = None if end is None else end - time.monotonic()

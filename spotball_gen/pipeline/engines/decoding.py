@@ -12,10 +12,10 @@ from spotball_gen.items.stage import said, spares_no_other
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The end of a video.
+    """How reading a video ended.
 
     Attributes:
-        detail: problem with the video, or None.
+        detail: problem with the video, or None if there was none.
         failed: whether no frame could be read.
     """
 
@@ -24,10 +24,10 @@ class End:
 
 
 def frames_left(reader: FrameReader, source: VideoSource, mark: Mark | None) -> Iterator[VideoFrame | End]:
-    """Yield the frames after a mark, in order, and finally the end. Problems with a video do not affect other videos.
+    """Yield the frames after `mark`, in order, and finally an `End`, which reports a problem with the video.
 
     Raises:
-        Exception: an error that would also affect the next video.
+        Exception: if reading fails with an error that would also affect the next video.
     """
     any_read = mark is not None
     try:

@@ -1,4 +1,4 @@
-"""The engine for one machine: threads for decoding, for writing frames and for each stage, so that their work overlaps.
+"""Run the stages on one machine, with parallel threads for decoding, for writing frames and for each stage.
 
 Decoding, OpenCV and models release the interpreter lock while they compute. Items pass each stage in order, and each
 result is stored in the ledger before the item continues.
@@ -30,7 +30,7 @@ _FRAMES_AHEAD, _TOGETHER = 32, 16
 
 
 class LocalEngine:
-    """Process the remaining videos and items of a run.
+    """Process the remaining videos and items of a run on one machine.
 
     Args:
         plan: the configuration.
@@ -48,10 +48,10 @@ class LocalEngine:
         self.tally = GenerationTally.of(ledger, [choice.stage for choice in plan.stages])
 
     def run(self, on_progress: Callable[[], None]) -> None:
-        """Do the remaining work. After an interrupt, store the work in progress and raise the interrupt.
+        """Process all remaining videos and items. After an interrupt, store the batches in progress and raise it again.
 
         Args:
-            on_progress: called often, as the tally changes.
+            on_progress: called often while the counts in `tally` change.
 
         Raises:
             SpotballError, OSError, MemoryError: if a stage or the ledger cannot continue.

@@ -1,4 +1,4 @@
-"""The engine for a cluster: Ray Data distributes videos and items, and this process keeps the ledger.
+"""Run the stages on a cluster: Ray Data distributes videos and items, and this process writes the ledger.
 
 First, workers read the videos, one worker per video. This process detects near duplicates in the order of the videos,
 independent of which is read first. Then items pass the stages, several at a time, so that CPUs and GPUs work in
@@ -41,10 +41,12 @@ TOGETHER = 16
 """Number of items per task. If a worker dies, these items are repeated."""
 
 AT_ONCE = 10_000
-"""Number of items passed to Ray at once. More items need more memory; fewer items load the models more often."""
+"""Number of items passed to Ray at once. With more items, more memory is needed; with fewer items, the models are
+loaded more often.
+"""
 
 NOTED_TOGETHER = 500
-"""Number of frames per transaction."""
+"""Maximum number of frames per transaction."""
 
 
 class GenerationRayEngine:
@@ -76,10 +78,10 @@ class GenerationRayEngine:
         self._on_progress: Callable[[], None] = lambda: None
 
     def run(self, on_progress: Callable[[], None]) -> None:
-        """Do the remaining work. After an interrupt, store the received results and raise the interrupt.
+        """Process all remaining videos and items. After an interrupt, keep the received results and raise it again.
 
         Args:
-            on_progress: called when the tally has changed.
+            on_progress: called when the counts in `tally` have changed.
 
         Raises:
             OptionError: if no cluster answers at the address.
@@ -157,8 +159,9 @@ class GenerationRayEngine:
     def _passed(
         self, left: Sequence[tuple[str, int]], numbers: range, stages: Sequence[Stage]
     ) -> Iterator[list[Passage]]:
-        """Yield processed items in the order in which they return. The input has each item's id and the number of its
-        next stage."""
+        """Yield processed items in the order in which Ray returns them. `left` has each item's id and the number of its
+        next stage.
+        """
         import ray.data
 
         tables = [
@@ -210,5 +213,5 @@ class GenerationRayEngine:
 
 
 def _stretches(numbers: Sequence[int], on_gpu: Sequence[bool]) -> list[tuple[tuple[int, ...], bool]]:
-    """Group consecutive stages that run in one process. Stages on a GPU and other stages are in different groups."""
+    """Return groups of consecutive stages that run in one process, each with whether its stages run on a GPU."""
     return [(tuple(group), gpu) for gpu, group in groupby(numbers, key=lambda number: on_gpu[number])]

@@ -43,7 +43,7 @@ class VideoToDecode:
     Attributes:
         number: index among the videos to read.
         source: the video.
-        mark: the position up to which it was read before.
+        mark: the position up to which the video was read before, or None.
     """
 
     number: int
@@ -57,8 +57,8 @@ class DecodedVideo:
 
     Attributes:
         number: as in `VideoToDecode`.
-        frames: the frames, whose images are in the work folder, and finally the end.
-        error: an error that would also affect the next video.
+        frames: the frames, whose images are in the work folder, and finally an `End`.
+        error: an error that would also affect the next video, or None.
     """
 
     number: int
@@ -68,13 +68,13 @@ class DecodedVideo:
 
 @dataclass(frozen=True)
 class Passage:
-    """An item on its way through the stages.
+    """An item with its results so far, which workers receive and return.
 
     Attributes:
         item: the item after the last stage that it passed.
         at: number of the next stage.
-        outcomes: results of the stages on this way, by stage.
-        error: an error that would also affect the next item.
+        outcomes: name and result of each stage that workers have run on the item.
+        error: an error that would also affect the next item, or None.
     """
 
     item: Item
@@ -84,17 +84,17 @@ class Passage:
 
     @property
     def going(self) -> bool:
-        """Return whether the item continues."""
+        """Return whether the item continues to the next stage."""
         return self.error is None and (not self.outcomes or bool(self.outcomes[-1][1].items))
 
     def after(self, stage: str, outcome: Outcome) -> Passage:
-        """Return the passage after the result of a stage."""
+        """Return the passage with the result of a further stage."""
         item = outcome.items[0] if outcome.items else self.item
         return replace(self, item=item, at=self.at + 1, outcomes=(*self.outcomes, (stage, outcome)))
 
 
 def read_video(row: dict[str, Any], job: bytes) -> dict[str, Any]:
-    """Read the video in a row, and write the images of its frames."""
+    """Read the video in a row of a table, write the images of its frames, and return a row with the `DecodedVideo`."""
     reading: VideoToDecode = pickle.loads(row[COLUMN])
     entries: list[VideoFrame | End] = []
     try:
@@ -118,18 +118,18 @@ def _written(frame: VideoFrame, source: VideoSource, work: Path) -> VideoFrame:
 
 @cache
 def _reader(job: bytes) -> tuple[RayJob, FrameReader]:
-    """Return the frame reader that this process uses for all videos."""
+    """Return the job and the frame reader that this process uses for all videos."""
     ray_job: RayJob = pickle.loads(job)
     choice = ray_job.plan.frames
     return ray_job, choice.make(choice.settings, ray_job.plan.context(ray_job.work))
 
 
 class Stretch:
-    """Consecutive stages in one process. Ray calls it with tables of passages.
+    """Run consecutive stages in one process. Ray calls an instance with tables of passages.
 
     Args:
         job: a pickled `RayJob`.
-        numbers: numbers of the plan's stages.
+        numbers: numbers of these stages in the plan.
     """
 
     def __init__(self, job: bytes, numbers: Sequence[int]) -> None:
@@ -143,7 +143,7 @@ class Stretch:
         return [(number, choice, choice.make(choice.settings, context)) for number, choice in choices]
 
     def __call__(self, table: Any) -> Any:
-        """Process the items of a table as far as these stages do."""
+        """Return a table of passages after these stages have processed its items."""
         passages = [pickle.loads(packed) for packed in table[COLUMN].to_pylist()]
         return packed_table(self.passed(passages))
 
@@ -170,12 +170,12 @@ def stretch(job: bytes, numbers: tuple[int, ...]) -> Stretch:
 
 
 def through(table: Any, job: bytes, numbers: tuple[int, ...]) -> Any:
-    """Process the items of a table through stages that need no actor."""
+    """Return a table of passages after stages that do not need a Ray actor have processed its items."""
     return stretch(job, numbers)(table)
 
 
 def packed_table(passages: Sequence[Passage]) -> Any:
-    """Return a table of passages."""
+    """Return an Arrow table with the given passages, pickled."""
     import pyarrow
 
     return pyarrow.table(

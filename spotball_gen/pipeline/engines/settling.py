@@ -1,4 +1,4 @@
-"""Support for stages that need all items before they decide, for all engines."""
+"""Apply stages that need all items before they decide, for all engines."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from spotball_gen.pipeline.ledger import Ledger, State
 def settle(
     ledger: Ledger, stage: Any, choice: StageChoice, after: State, tally: GenerationTally, *, keep_pictures: bool
 ) -> list[str]:
-    """Let a stage decide on all items that it held, and return the ids of the items that continue.
+    """Let a stage decide on all items that wait for its decision, and return the ids of the items that continue.
 
     Args:
-        after: state of these items afterwards.
+        after: the new state of the items that continue.
         keep_pictures: whether to keep the images of rejected items.
     """
     held = ledger.held(choice.stage)

@@ -24,7 +24,7 @@ _WRITERS = 4
 
 
 def item_id(source: VideoSource, ms: int) -> str:
-    """Return the id of the item at a time stamp in milliseconds. Sorting ids of a video sorts the time stamps."""
+    """Return the id of the item at a time stamp in milliseconds. The ids of a video's items sort by time stamp."""
     return f"{source.video}-{ms:09d}"
 
 
@@ -35,7 +35,7 @@ def frame_path(work: Path, source: VideoSource, ms: int) -> Path:
 
 
 class Taker:
-    """Convert frames to items in a fixed order of videos and frames, also across restarts."""
+    """Convert frames to items in a fixed order of videos and frames, also if the run is interrupted and resumed."""
 
     def __init__(self, ledger: Ledger, choice: StageChoice) -> None:
         self._ledger, self._choice = ledger, choice
@@ -45,12 +45,12 @@ class Taker:
         self._notes = {"kind": choice.kind, "version": choice.make.version, "settings": settings_digest(choice)}
 
     def mark(self, source: VideoSource) -> Mark | None:
-        """Return the position up to which a video was read."""
+        """Return the position up to which a video was read, or None if no frame was read."""
         last = self._ledger.last(source.video)
         return last and Mark(*last)
 
     def take(self, source: VideoSource, frames: Sequence[VideoFrame]) -> tuple[Item, ...]:
-        """Store frames, after their images are on disk. Return those that become items."""
+        """Write the images of frames, store the frames in the ledger, and return those that become items."""
         usable = [frame for frame in frames if not frame.error]
         failures = [Failure(item_id(source, frame.ms), FRAMES, frame.error) for frame in frames if frame.error]
         taken_frames = [self._judged(source, frame) for frame in usable]
@@ -81,7 +81,7 @@ class Taker:
 
 
 def _saved(picture: PictureFile, frame: VideoFrame) -> PictureFile:
-    """Write a frame's image to its file, and return the picture."""
+    """Write a frame's image to its file, and return the picture of this file."""
     image = frame.image
     # Most frames are rejected later, so images are compressed only when the dataset is written.
     return picture if image is None else PictureFile.write(picture.path, image, packed=False)

@@ -1,4 +1,4 @@
-"""Counts of a generation while it runs, for all engines."""
+"""Count the videos and items of a generation while it runs, for all engines."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from spotball_gen.pipeline.ledger import FRAMES, Ledger
 
 
 class GenerationTally:
-    """Counts by stage. Several threads may count.
+    """Counts of videos, and of items by stage. Several threads may update them.
 
     Args:
         videos: number of videos.
         videos_done: number of finished videos.
-        seen: items that each stage has decided on.
-        kept: items that each stage has kept.
-        failed: items and frames that failed, at any stage.
+        seen: number of items that each stage has decided on.
+        kept: number of items that each stage has kept.
+        failed: number of items and frames that failed, at any stage.
     """
 
     def __init__(self, videos: int, videos_done: int, seen: Counter[str], kept: Counter[str], failed: int = 0) -> None:
@@ -27,7 +27,7 @@ class GenerationTally:
 
     @classmethod
     def of(cls, ledger: Ledger, stages: Sequence[str]) -> GenerationTally:
-        """Return the counts in a ledger."""
+        """Return the current counts of a ledger."""
         videos = ledger.videos()
         steps = ledger.funnel([FRAMES, *stages])
         return cls(

@@ -1,4 +1,4 @@
-"""Process a batch, for all engines."""
+"""Process a batch of items with a stage, for all engines."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from spotball_gen.pipeline.config import GenerationPlan, StageChoice
 T = TypeVar("T")
 
 STORM = 25
-"""Number of consecutive failures after which a stage, and not its items, counts as broken."""
+"""Number of consecutive failures after which the run stops, because the stage is probably broken and not the items."""
 
 
 class StageError(SpotballError):
-    """A stage is broken, not only an item."""
+    """Raised if a stage is broken, in contrast to a failure that concerns only one item."""
 
 
 def process(stage: Stage, choice: StageChoice, items: Sequence[Item]) -> Outcome:
     """Return a stage's result for a batch. If the stage raises an error, the items are processed one by one.
 
     Raises:
-        SpotballError, OSError, MemoryError: if the stage raises it and the next item would fail in the same way.
+        SpotballError, OSError, MemoryError: if the stage raises this error, and it would also affect the next item.
         StageError: if the stage does not return exactly one result per item.
     """
     try:
@@ -63,7 +63,7 @@ def settings_digest(choice: StageChoice) -> str:
 
 
 class CircuitBreaker:
-    """Count consecutive failures of a stage, and stop the run if there are too many."""
+    """Count the consecutive items on which a stage fails, and stop the run if there are too many."""
 
     def __init__(self, choice: StageChoice) -> None:
         self._choice, self._row = choice, 0

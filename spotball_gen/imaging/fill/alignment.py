@@ -17,8 +17,6 @@ _INLIERS = (12, 0.25)
 """Minimum number and minimum share of matches that must be inliers of a homography."""
 _REPROJECTION = 2.0
 """Maximum reprojection error of an inlier, in pixels."""
-_STILL = 1.3
-"""The camera did not move if the unshifted image differs at most this many times as much as the best shifted one."""
 _WARP = 0.35
 """Maximum relative change of area by a homography. Pans and zooms between neighboring frames change it less."""
 

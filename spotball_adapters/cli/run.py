@@ -70,7 +70,7 @@ def run(
         typer.Option(
             metavar="NAMES",
             rich_help_panel="Input",
-            help="Prompts, separated by commas: names or files. Default: base,cue,cot.",
+            help="Prompts, separated by commas: built-in names or files. Default: base,cue,cot.",
         ),
     ] = None,
     samples: Annotated[
@@ -199,7 +199,7 @@ def run(
 
 @dataclass(frozen=True)
 class _Named:
-    """Settings of a preset, with the command's options, which override it."""
+    """Settings of a preset, with the options of the command, which override the preset."""
 
     provider: str
     model: str
@@ -245,7 +245,7 @@ def prompts_of(names: str, samples: str | None) -> tuple[tuple[Prompt, int], ...
 
     Raises:
         OptionError: if `--samples` contains text that is not a number, or too few or too many numbers.
-        InputError: for a prompt that cannot be used.
+        InputError: if a prompt cannot be used.
     """
     from spotball_adapters.prompts.prompt import load_prompt
 

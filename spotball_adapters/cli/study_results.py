@@ -26,8 +26,8 @@ Exclude = Annotated[
     typer.Option(
         metavar="RULES",
         rich_help_panel="Exclusion",
-        help="Rules, separated by commas. Default: from study.toml. They exclude participants with these problems: "
-        "`checks` (a wrong click on an attention check), `fast` (too little time per image), `clock` (impossible "
+        help="Exclusion rules, separated by commas. Default: from study.toml. Each rule excludes participants for one "
+        "reason: `checks` (a wrong click on an attention check), `fast` (too little time per image), `clock` (impossible "
         "times), `checks-all` (only wrong clicks on a check), `same-cell` (the same answer to all images), `repeated` "
         "(nearly equal answers), `patterned` (answers in a pattern), `explanations` (too short, random or copied), "
         "`duplicates` (repeated explanations), `fullscreen` (left full screen), `small-window` (window too small).",
@@ -231,7 +231,7 @@ def bonus(
         typer.Option(
             "--all",
             rich_help_panel="Exclusion",
-            help="Also pay participants with too little time or impossible times (rules `fast` and `clock`).",
+            help="Also pay participants who were too fast or report impossible times (rules `fast` and `clock`).",
         ),
     ] = False,
     exclude: Exclude = None,
@@ -239,11 +239,11 @@ def bonus(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Write the bonus of each participant: pay.bonus times accuracy on test images, rounded down.
+    """Write the bonus of each participant: `pay.bonus` in study.toml times the accuracy on test images, rounded down.
 
     Example: `spotball study bonus my-study --out bonus.csv`
 
-    Pays all participants who finished, except those with too little time or impossible times (rules `fast` and
+    Pays all participants who finished, except those who were too fast or report impossible times (rules `fast` and
     `clock`). The file contains platform IDs and is readable only by you. Store it apart from the answers.
     """
     from spotball_adapters.study.results.bonus import bonuses, write_bonuses
@@ -268,7 +268,7 @@ def bonus(
     total = sum(amounts.values(), Decimal("0.00"))
     tell(f"{len(amounts)} bonuses, {total:.2f} {design.config.pay.currency} in total")
     if excluded := len(finished) - len(paid):
-        why = "excluded by a rule" if kept else "with too little time or impossible times (--all pays them)"
+        why = "excluded by a rule" if kept else "who were too fast or report impossible times (--all pays them)"
         tell(f"not paid: {plural(excluded, 'participant')} {why}")
     if unpaid := len(paid) - unknown - len(amounts):
         tell(f"not paid: {plural(unpaid, 'participant')} with a bonus below 0.01")

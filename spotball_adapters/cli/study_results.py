@@ -27,10 +27,10 @@ Exclude = Annotated[
         metavar="RULES",
         rich_help_panel="Exclusion",
         help="Exclusion rules, separated by commas. Default: from study.toml. Each rule excludes participants for one "
-        "reason: `checks` (a wrong click on an attention check), `fast` (too little time per image), `clock` (impossible "
-        "times), `checks-all` (only wrong clicks on a check), `same-cell` (the same answer to all images), `repeated` "
-        "(nearly equal answers), `patterned` (answers in a pattern), `explanations` (too short, random or copied), "
-        "`duplicates` (repeated explanations), `fullscreen` (left full screen), `small-window` (window too small).",
+        "reason: `checks` (a wrong click on an attention check), `fast` (too little time per image), `clock` "
+        "(impossible times), `checks-all` (only wrong clicks on a check), `same-cell` (the same answer to all images), "
+        "`repeated` (nearly equal answers), `patterned` (answers in a pattern), `explanations` (too short, random "
+        "or copied), `duplicates` (repeated explanations), `fullscreen` (left full screen), `small-window` (window too small).",
     ),
 ]
 MinSeconds = Annotated[

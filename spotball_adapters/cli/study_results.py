@@ -28,9 +28,10 @@ Exclude = Annotated[
         rich_help_panel="Exclusion",
         help="Exclusion rules, separated by commas. Default: from study.toml. Each rule excludes participants for one "
         "reason: `checks` (a wrong click on an attention check), `fast` (too little time per image), `clock` "
-        "(impossible times), `checks-all` (only wrong clicks on a check), `same-cell` (the same answer to all images), "
-        "`repeated` (nearly equal answers), `patterned` (answers in a pattern), `explanations` (too short, random "
-        "or copied), `duplicates` (repeated explanations), `fullscreen` (left full screen), `small-window` (window too small).",
+        "(impossible times), `checks-all` (only wrong clicks on a check), `same-cell` (the same answer to all "
+        "images), `repeated` (nearly equal answers), `patterned` (answers in a pattern), `explanations` (too "
+        "short, random or copied), `duplicates` (repeated explanations), `fullscreen` (left full screen), "
+        "`small-window` (window too small).",
     ),
 ]
 MinSeconds = Annotated[

@@ -1,4 +1,4 @@
-"""Define the options that commands which query a model share, and report how these commands ended."""
+"""Define the options of the commands that query a model, and report how such a command ended."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SHOWN = 5
-"""Number of refused images that are listed."""
+"""Maximum number of refused images to list."""
 
 ProviderName = Annotated[
     str | None,
@@ -179,7 +179,7 @@ def check_api(api: str | None, provider: str) -> None:
     """Check that the provider supports `--api`.
 
     Raises:
-        OptionError: for any provider but `openai`.
+        OptionError: if `api` is given and the provider is not `openai`.
     """
     if api is not None and provider != "openai":
         raise OptionError(f"--api: the provider {provider} has only one API. Remove --api")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from spotball_adapters.batch.export import Exported
 
 SHOWN = 5
-"""Number of failure types that are shown."""
+"""Maximum number of different failures to print."""
 
 batch = typer.Typer(
     no_args_is_help=True,
@@ -38,7 +38,9 @@ def export_command(
     prompt: Annotated[
         str,
         typer.Option(
-            metavar="NAMES", rich_help_panel="Input", help="Prompts: base, cue, cot, or files; separate by commas."
+            metavar="NAMES",
+            rich_help_panel="Input",
+            help="Prompts, separated by commas: base, cue, cot, or prompt files.",
         ),
     ] = DEFAULT_PROMPTS,
     samples: Annotated[
@@ -46,7 +48,8 @@ def export_command(
         typer.Option(
             metavar="N,...",
             rich_help_panel="Input",
-            help="Samples per image: one number, or one per prompt. Default: 50, or 20 for prompts with questions.",
+            help="Samples per image: one number, or one per prompt. Default: 50, or 20 for prompts that ask several "
+            "questions, such as cot.",
         ),
     ] = None,
     model: Annotated[
@@ -57,7 +60,7 @@ def export_command(
         typer.Option(
             metavar="FORM",
             rich_help_panel="Output",
-            help="Request format: messages (of this project) or openai (OpenAI's batch API).",
+            help="Format of the requests: messages (this project's format) or openai (OpenAI's batch API).",
         ),
     ] = "messages",
     at_once: Annotated[
@@ -109,12 +112,13 @@ def export_command(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Write a batch: one request for each reply that RUN still lacks.
+    """Write a batch: a file of requests for the replies that RUN does not contain yet.
 
     Example: `spotball batch export data --prompt base,cue --samples 50 --temperature 0.6 --out run-batch`
 
-    The requests are in RUN/batch-N/requests.jsonl. After importing the replies, run the command again to write the
-    rest: failed requests, and the last questions of cot, which include the answers to the earlier ones.
+    The requests are in RUN/batch-N/requests.jsonl. After you import the replies, run the command again to write the
+    remaining requests: failed ones, and the last question of `cot`, which includes the answers to the earlier
+    questions.
     """
     from spotball_adapters.batch.export import Job, export
     from spotball_adapters.cli.run import prompts_of
@@ -178,7 +182,7 @@ def import_command(
 
     imported = take(run, replies, respondent=respondent, format=format, policy=parse_policy)
     tell = teller(quiet)
-    already = f", {imported.already_stored:,} were there already" if imported.already_stored else ""
+    already = f", {imported.already_stored:,} were already stored" if imported.already_stored else ""
     tell(f"{imported.stored:,} replies stored{already}")
     if imported.short:
         tell(f"{imported.short:,} replies are missing: their requests returned too few replies")

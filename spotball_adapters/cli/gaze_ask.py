@@ -43,13 +43,17 @@ def ask(
     stimuli: Annotated[
         Path,
         typer.Argument(
-            metavar="STIMULI", help="CSV file of photos, with the columns of the gaze study's stimuli file."
+            metavar="STIMULI",
+            help="CSV file that describes the photos, with the columns `stimulus_id`, `view`, `proximity`, `objects`, "
+            "`gaze_target`, `image`.",
         ),
     ],
     images: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", rich_help_panel="Input", help="Folder of the photos; paths in STIMULI are relative to it."
+            metavar="DIR",
+            rich_help_panel="Input",
+            help="Folder of the photos that the column `image` of STIMULI names.",
         ),
     ] = None,
     provider: ProviderName = None,
@@ -60,7 +64,7 @@ def ask(
         typer.Option(
             metavar="NAMES",
             rich_help_panel="Input",
-            help="Prompts: main, pilot, pre-pilot, ..., or files.",
+            help="Prompts, separated by commas: main, pilot, pre-pilot, or files.",
         ),
     ] = "main",
     samples: Annotated[
@@ -73,7 +77,8 @@ def ask(
         ),
     ] = 448,
     order_seed: Annotated[
-        int, typer.Option(min=0, metavar="N", rich_help_panel="Advanced", help="Seed for the order of the options.")
+        int,
+        typer.Option(min=0, metavar="N", rich_help_panel="Advanced", help="Seed for the order of the answer options."),
     ] = 0,
     base_url: BaseUrl = None,
     api: ApiName = None,
@@ -101,7 +106,7 @@ def ask(
         ),
     ] = None,
     checks: Annotated[
-        bool, typer.Option("--checks", rich_help_panel="Input", help="Include attention checks.")
+        bool, typer.Option("--checks", rich_help_panel="Input", help="Include the photos that are attention checks.")
     ] = False,
     concurrency: Concurrency = 8,
     requests_per_minute: RequestsPerMinute = None,
@@ -120,10 +125,10 @@ def ask(
 
     Example: `spotball gaze ask stimuli.csv --images photos --provider openai --model gpt-4o --limit 3 --dry-run`
 
-    RUN gets replies.jsonl, trials.csv for `spotball gaze analyze`, and manual.csv with the replies to match by hand. If
+    Writes replies.jsonl, trials.csv for `spotball gaze analyze`, and manual.csv with the replies to match by hand. If
     the run is interrupted, run the same command again: completed requests are not repeated. You can add prompts,
-    samples and photos to a run, but not change other settings. Keys are read from environment variables. Exit status 1
-    if replies are missing.
+    samples and photos to a run, but not change other settings. Set the API key in the environment, such as
+    OPENAI_API_KEY. Exit status 1 if replies are missing.
     """
     from spotball_adapters.cli.run_end import gaze_end
     from spotball_adapters.gaze.job import GazeJob

@@ -24,12 +24,14 @@ def match(
     judge_provider: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", rich_help_panel="Judge", help="Let this provider's model match the remaining replies."
+            metavar="NAME",
+            rich_help_panel="Judge",
+            help="Let a model of this provider match the replies that no template matches.",
         ),
     ] = None,
     judge_model: Annotated[
         str | None,
-        typer.Option(metavar="NAME", rich_help_panel="Judge", help="Name of the judge's model at the provider."),
+        typer.Option(metavar="NAME", rich_help_panel="Judge", help="Name of the model at the judge's provider."),
     ] = None,
     judge_base_url: Annotated[
         str | None,
@@ -44,7 +46,7 @@ def match(
         typer.Option(
             metavar="FILE",
             rich_help_panel="Input",
-            help="A copy of RUN/manual.csv with choices filled in. Default: that file.",
+            help="Copy of RUN/manual.csv in which you filled in the choices. Default: RUN/manual.csv.",
         ),
     ] = None,
     concurrency: Concurrency = 8,
@@ -52,13 +54,13 @@ def match(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Match the stored replies of a run with the options again, and rewrite its files.
+    """Match the stored replies of a run to the answer options again, and rewrite the files of the run.
 
     Example: `spotball gaze match run-gpt-4o --judge-provider openai --judge-model gpt-4.1-mini`
 
-    Writes replies.jsonl, trials.csv and manual.csv. Templates are tried first, then the judge model (if this run has
-    one), then the choices that you fill in in RUN/manual.csv: the letter or name of an option, or none. A reply without
-    a match counts as wrong.
+    Writes replies.jsonl, trials.csv and manual.csv. Text templates are tried first, then the judge model (if this run
+    has one), then your choices in RUN/manual.csv: the letter or name of an option, or `none`. A reply without a match
+    counts as wrong.
     """
     from spotball_adapters.gaze.matching import write_matches
     from spotball_adapters.runs.store import STORE, ReplyStore

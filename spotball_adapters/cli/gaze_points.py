@@ -15,7 +15,11 @@ from spotball_core.service.progress import counted
 
 StimuliFile = Annotated[
     Path,
-    typer.Argument(metavar="STIMULI", help="CSV file of photos, with the columns of the gaze study's stimuli file."),
+    typer.Argument(
+        metavar="STIMULI",
+        help="CSV file that describes the photos, with the columns `stimulus_id`, `view`, `proximity`, `objects` and "
+        "`gaze_target`.",
+    ),
 ]
 
 
@@ -24,7 +28,8 @@ def points(
     predicted: Annotated[
         Path,
         typer.Argument(
-            metavar="POINTS", help="Predicted points (CSV or JSON Lines): stimulus_id, and x and y from 0 to 1."
+            metavar="POINTS",
+            help="CSV or JSON Lines file of predicted points: `stimulus_id`, and `x` and `y` from 0 to 1.",
         ),
     ],
     out: Annotated[
@@ -35,7 +40,7 @@ def points(
         typer.Option(
             metavar="NAME",
             rich_help_panel="Output",
-            help="Name of the respondent in the trials. Default: the name of POINTS.",
+            help="Name of the respondent in the trials. Default: the name of the file POINTS.",
         ),
     ] = None,
     quiet: Quiet = False,
@@ -45,8 +50,8 @@ def points(
 
     Example: `spotball gaze points stimuli.csv moondream.csv --out moondream-trials.csv`
 
-    Use it for methods that predict points, such as Moondream and GazeLLE. The stimuli must contain the positions of the
-    objects. Without a prediction, or with two equally near objects, a trial has no choice.
+    Use it for methods that predict points, such as Moondream and GazeLLE. STIMULI must have a column `points` with the
+    positions of the objects. Without a prediction, or with two equally near objects, a trial has no choice.
     """
     from spotball_adapters.gaze.points import point_trials, read_points
     from spotball_core.gaze.data.stimuli import read_stimuli
@@ -65,11 +70,16 @@ def predict(
     images: Annotated[
         Path,
         typer.Option(
-            metavar="DIR", rich_help_panel="Input", help="Folder of the photos; paths in STIMULI are relative to it."
+            metavar="DIR",
+            rich_help_panel="Input",
+            help="Folder of the photos that the column `image` of STIMULI names.",
         ),
     ],
     checkpoint: Annotated[
-        Path, typer.Option(metavar="FILE", rich_help_panel="Model", help="Published weights of GazeLLE's decoder.")
+        Path,
+        typer.Option(
+            metavar="FILE", rich_help_panel="Model", help="File of the published weights of GazeLLE's decoder."
+        ),
     ],
     backbone: Annotated[
         str,
@@ -87,7 +97,8 @@ def predict(
         typer.Option(
             metavar="FILE",
             rich_help_panel="Input",
-            help="CSV file of head boxes: stimulus_id, x1, y1, x2, y2, from 0 to 1. Default: none.",
+            help="CSV file of head boxes, with the columns `stimulus_id`, `x1`, `y1`, `x2` and `y2` (from 0 to 1). "
+            "Default: none.",
         ),
     ] = None,
     quiet: Quiet = False,

@@ -87,7 +87,8 @@ def train(
         typer.Option(
             metavar="FILE",
             rich_help_panel="GazeLLE and photos",
-            help="Train and test with these photos. Default: synthetic pictures.",
+            help="CSV file that describes photos to train and test with (columns as for `spotball gaze ask`). "
+            "Default: synthetic pictures.",
         ),
     ] = None,
     images: Annotated[
@@ -95,7 +96,7 @@ def train(
         typer.Option(
             metavar="DIR",
             rich_help_panel="GazeLLE and photos",
-            help="Folder of the photos; paths in the stimuli are relative to it.",
+            help="Folder of the photos that the column `image` of --stimuli names.",
         ),
     ] = None,
     faces: Annotated[
@@ -103,7 +104,8 @@ def train(
         typer.Option(
             metavar="FILE",
             rich_help_panel="GazeLLE and photos",
-            help="CSV file of head boxes: stimulus_id, x1, y1, x2, y2, from 0 to 1. Default: none.",
+            help="CSV file of head boxes, with the columns `stimulus_id`, `x1`, `y1`, `x2` and `y2` (from 0 to 1). "
+            "Default: none.",
         ),
     ] = None,
     seed: Seed = 0,
@@ -113,21 +115,21 @@ def train(
             min=1,
             metavar="N",
             rich_help_panel="Advanced",
-            help="Parallel training runs. Default: number of cores; for GazeLLE 1.",
+            help="Parallel training runs. Default: number of cores, or 1 with --checkpoint.",
         ),
     ] = None,
     format: TableFormat = "table",
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Train networks on pictures with and without a head bias, and test which cue each follows.
+    """Train networks on pictures with and without a head bias, and test which cue each network follows.
 
     Example: `spotball gaze train --out training`
 
     Draws two sets of synthetic pictures that differ only in head direction, trains a small network per set and seed,
-    and tests it on the main study's design. The folder of --out gets trials.csv for `spotball gaze analyze`,
-    result.json, figures/ and the weights. If interrupted, run the same command again to continue. You can add seeds
-    later.
+    and tests it on 1,368 synthetic pictures with the design of the study in the paper. Writes DIR/trials.csv for
+    `spotball gaze analyze`, DIR/result.json, DIR/figures/ and the weights. If the training is interrupted, run the same
+    command again to continue. You can add seeds later.
     """
     # Pillow draws the synthetic pictures and reads photos; only GazeLLE needs transformers.
     needed = ("torch", "PIL", *(["transformers"] if checkpoint else []))

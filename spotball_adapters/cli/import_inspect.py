@@ -13,7 +13,7 @@ from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError
 
 SHOWN = 5
-"""Number of failure types that are shown."""
+"""Maximum number of different failures to print."""
 
 
 def import_inspect(
@@ -35,8 +35,8 @@ def import_inspect(
 
     Example: `spotball import-inspect logs/*.eval --out responses-mine.jsonl`
 
-    The command parses the replies again. It excludes samples that failed, and reports their number. It needs the extra
-    inspect.
+    The command parses the replies again. It excludes samples that failed, and reports their number. Install the extra
+    `inspect` first.
     """
     from spotball_adapters.inspect.logs import import_logs
     from spotball_core.counting.parse_record import write_parse_policy

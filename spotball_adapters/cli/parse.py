@@ -45,13 +45,13 @@ def parse(
         typer.Option(
             metavar="COLUMN",
             rich_help_panel="Input",
-            help="Column with the reply; a.b is key b in column a. Default: detected.",
+            help="Column that contains the reply; a.b is the key b in column a. Default: detected.",
         ),
     ] = None,
     image: Annotated[
         str | None,
         typer.Option(
-            "--id", metavar="COLUMN", rich_help_panel="Input", help="Column with the image. Default: detected."
+            "--id", metavar="COLUMN", rich_help_panel="Input", help="Column that names the image. Default: detected."
         ),
     ] = None,
     index: Annotated[
@@ -59,7 +59,7 @@ def parse(
         typer.Option(
             metavar="FILE",
             rich_help_panel="Input",
-            help="Table that maps ids (column index) to images (columns image, sport, prompt).",
+            help="Table that maps ids (column `index`) to images (columns `image`, `sport` and `prompt`).",
         ),
     ] = None,
     respondent: Annotated[

@@ -36,12 +36,14 @@ def reasoning(
         typer.Option(
             metavar="NAME",
             rich_help_panel="Model",
-            help="Name or folder of the embedding model. Default: the embedder's.",
+            help="Name or folder of the embedding model. Default: that of the embedder.",
         ),
     ] = None,
     base_url: Annotated[
         str | None,
-        typer.Option(metavar="URL", rich_help_panel="Model", help="Address of the server. Default: the embedder's."),
+        typer.Option(
+            metavar="URL", rich_help_panel="Model", help="Address of the server. Default: that of the embedder."
+        ),
     ] = None,
     task_type: Annotated[
         str | None,
@@ -80,7 +82,7 @@ def reasoning(
             min=1,
             metavar="N",
             rich_help_panel="Scoring",
-            help="Number of random relabelings of the templates for the test.",
+            help="Random relabelings of the templates, for the permutation test.",
         ),
     ] = 1000,
     seed: Seed = 0,
@@ -98,19 +100,23 @@ def reasoning(
     requests_per_minute: Annotated[
         float | None,
         typer.Option(
-            min=0.001, metavar="N", rich_help_panel="Limits and retries", help="Rate limit in requests. Default: none."
+            min=0.001,
+            metavar="N",
+            rich_help_panel="Limits and retries",
+            help="Maximum number of requests per minute. Default: none.",
         ),
     ] = None,
     attempts: Annotated[
         int,
-        typer.Option(
-            min=1, metavar="N", rich_help_panel="Limits and retries", help="Attempts per request before giving up."
-        ),
+        typer.Option(min=1, metavar="N", rich_help_panel="Limits and retries", help="Number of attempts per request."),
     ] = 8,
     timeout: Annotated[
         float,
         typer.Option(
-            min=0.001, metavar="SECONDS", rich_help_panel="Limits and retries", help="Longest time for one request."
+            min=0.001,
+            metavar="SECONDS",
+            rich_help_panel="Limits and retries",
+            help="Maximum time for one request, in seconds.",
         ),
     ] = 120.0,
     dry_run: Annotated[
@@ -124,9 +130,9 @@ def reasoning(
 
     Example: `spotball reasoning run-gpt --embedder openai --dry-run`
 
-    The command embeds each text of the column `reasoning` and compares it with sentences about pose and about gaze;
-    the closer set is its category. Embeddings are stored, so each text is embedded once, also if you run the command
-    again. Keys are read from environment variables.
+    The command embeds each text of the column `reasoning` and compares it with sentences about pose and about gaze; the
+    closer set is its category. Embeddings are stored, so each text is embedded only once, even if you run the command
+    again. Set the API key of the embedder in the environment, such as OPENAI_API_KEY.
     """
     from spotball_adapters.cli.asking import silence_retries
     from spotball_adapters.embedders.cache import CACHE
@@ -182,10 +188,10 @@ def _outlook(job: ReasoningJob) -> Iterator[str]:
     yield f"embedder    {job.embedder.name}, model {job.embedder.model}"
     yield f"templates   {job.templates.name} {job.templates.version}, {len(job.templates.texts)} sentences"
     yield f"responses   {responses:,}, {with_text:,} of which contain text"
-    yield f"texts       {outlook.n_different:,} different texts with templates; {outlook.n_cut:,} would be truncated"
-    yield f"kept        {outlook.n_cached:,} in {job.cache}"
-    paid = "to pay for" if job.embedder.paid else "on this machine"
-    yield f"to embed    {left:,}, {outlook.n_bytes:,} bytes, {paid}"
+    yield f"texts       {outlook.n_different:,} different texts and templates; {outlook.n_cut:,} would be truncated"
+    yield f"stored      {outlook.n_cached:,} embeddings in {job.cache}"
+    paid = "for a fee" if job.embedder.paid else "on this machine"
+    yield f"to embed    {left:,} texts of {outlook.n_bytes:,} bytes, {paid}"
 
 
 def _run(job: ReasoningJob, bootstrap: int, labelings: int, seed: int, *, quiet: bool) -> ReasoningReport:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from spotball_adapters.runs.responses import ParsedReplies
 
 SHOWN = 20
-"""Number of changed samples that are listed."""
+"""Maximum number of changed samples to list."""
 
 FileFormat = Annotated[
     Literal["jsonl", "parquet"], typer.Option(rich_help_panel="Output", help="Format of the file of responses.")
@@ -49,7 +49,7 @@ ParsePolicyOption = Annotated[
         metavar="POLICY",
         rich_help_panel="Output",
         help="strict (the prompts' format only) or lenient (also free text). "
-        "Default: as used last in this folder, or strict.",
+        "Default: the last one used in this folder, or strict.",
     ),
 ]
 
@@ -110,5 +110,5 @@ def changed(reading: ParsedReplies) -> list[str]:
     if len(reading.changes) > SHOWN:
         lines.append(f"... and {len(reading.changes) - SHOWN:,} more")
     n = len(reading.changes)
-    new = f", {reading.new:,} for the first time" if reading.new else ""
-    return [*lines, f"{n:,} of {len(reading.rows):,} samples parsed differently than before{new}"]
+    new = f", {reading.new:,} are parsed for the first time" if reading.new else ""
+    return [*lines, f"{n:,} of {len(reading.rows):,} samples are parsed differently than before{new}"]

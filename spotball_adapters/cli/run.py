@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 DEFAULT_PROMPTS = "base,cue,cot"
 
 SAMPLES, CHAIN_SAMPLES = 50, 20
-"""Samples per image from the paper: for a prompt, and for a prompt that asks questions first."""
+"""Numbers of samples per image in the paper: for a prompt with one question, and for one with several questions."""
 
 
 def run(
@@ -70,7 +70,7 @@ def run(
         typer.Option(
             metavar="NAMES",
             rich_help_panel="Input",
-            help="Prompts: base,cue,cot, or files. Default: base,cue,cot.",
+            help="Prompts, separated by commas: built-in names or files. Default: base,cue,cot.",
         ),
     ] = None,
     samples: Annotated[
@@ -128,8 +128,8 @@ def run(
     Example: `spotball run data --provider openai --model gpt-4.1 --limit 3 --dry-run`
 
     RUN becomes a dataset that `spotball score` reads. If the run is interrupted, run the same command again: completed
-    requests are not repeated. You can add samples, prompts and images to a run, but not change other settings. Keys are
-    read from environment variables. Exit status 1 if replies are missing.
+    requests are not repeated. You can add samples, prompts and images to a run, but not change other settings. Set the
+    API key in the environment, such as OPENAI_API_KEY. Exit status 1 if replies are missing.
     """
     from spotball_adapters.cli.run_end import run_end
     from spotball_adapters.providers.find import find
@@ -199,7 +199,7 @@ def run(
 
 @dataclass(frozen=True)
 class _Named:
-    """Settings of a preset, with the command's options, which override it."""
+    """Settings of a preset, with the options of the command, which override the preset."""
 
     provider: str
     model: str
@@ -245,7 +245,7 @@ def prompts_of(names: str, samples: str | None) -> tuple[tuple[Prompt, int], ...
 
     Raises:
         OptionError: if `--samples` contains text that is not a number, or too few or too many numbers.
-        InputError: for a prompt that cannot be used.
+        InputError: if a prompt cannot be used.
     """
     from spotball_adapters.prompts.prompt import load_prompt
 

@@ -14,6 +14,7 @@ from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Host, Port, Quiet
 from spotball_core.errors import OptionError
 from spotball_core.service.safe_text import show
+from spotball_core.text.numbers import plural
 
 study = typer.Typer(
     no_args_is_help=True,
@@ -29,7 +30,8 @@ def init_command(
         Path,
         typer.Argument(
             metavar="DATASET",
-            help="Dataset folder with scenes.jsonl and images. With --task choice: a stimuli.csv, or its folder.",
+            help="Dataset folder with scenes.jsonl and images. With --task choice: a CSV file that describes photos "
+            "(columns as for `spotball gaze ask`), or its folder.",
         ),
     ],
     out: Annotated[
@@ -40,7 +42,7 @@ def init_command(
         typer.Option(
             metavar="NAME",
             rich_help_panel="Input",
-            help="Make one list per sport; can be repeated. Default: all sports.",
+            help="Use the images of this sport; can be repeated. Default: all sports.",
         ),
     ] = None,
     images: Annotated[
@@ -49,13 +51,15 @@ def init_command(
             min=1,
             metavar="N",
             rich_help_panel="Input",
-            help="Random images per list. Default: all. With --task choice: the lists of column list_id, or 45.",
+            help="Number of random images per list. Default: all; with --task choice, the lists in the column "
+            "`list_id`, "
+            "or 45 photos per list.",
         ),
     ] = None,
     seed: Annotated[
         int,
         typer.Option(
-            min=0, metavar="N", rich_help_panel="Input", help="Seed for the choice of images and the order of trials."
+            min=0, metavar="N", rich_help_panel="Input", help="Seed for the choice and the order of the images."
         ),
     ] = 0,
     task: Annotated[
@@ -70,7 +74,7 @@ def init_command(
         typer.Option(
             metavar="FOLDER",
             rich_help_panel="Input",
-            help="Folder of images with the ball, for the example. Default: the dataset's.",
+            help="Folder of images with the ball, for the example in the instructions. Default: the dataset folder.",
         ),
     ] = None,
     language: Annotated[
@@ -83,9 +87,9 @@ def init_command(
 
     Example: `spotball study init data --sport soccer --images 50 --out study`
 
-    Each sport becomes one list, and each participant sees one list. Controls (the ball is visible) become attention
-    checks. Edit the file before you invite participants. With --task choice, participants answer the gaze question
-    about photos; each list has up to 45 photos and all attention checks.
+    The images of each sport become a list of images, and each participant sees one list. Controls (the ball is visible)
+    become attention checks. Edit study.toml before you invite participants. With --task choice, participants answer the
+    gaze question about photos; each list has up to 45 photos and all attention checks.
     """
     from spotball_adapters.study.setup.config import CONFIG
     from spotball_adapters.study.setup.init import init_study
@@ -102,8 +106,8 @@ def init_command(
     tell = teller(quiet)
     for study_list in config.lists:
         tell(
-            f"{study_list.name}: {len(study_list.images)} images, {len(study_list.checks)} checks, "
-            f"{len(study_list.practice)} for practice"
+            f"{study_list.name}: {plural(len(study_list.images), 'image')}, "
+            f"{plural(len(study_list.checks), 'attention check')}, {plural(len(study_list.practice), 'practice image')}"
         )
         if not study_list.practice:
             tell(
@@ -121,7 +125,7 @@ def check_command(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """List what a study still lacks: placeholders, pay, completion code, example, images.
+    """List what is missing in a study, such as pay, a completion code, images, or texts for placeholders.
 
     Example: `spotball study check my-study`
 
@@ -133,7 +137,7 @@ def check_command(
     for problem in problems:
         show(problem)
     if problems:
-        teller(quiet)(f"{len(problems)} problems: the study is not ready for participants")
+        teller(quiet)(f"{plural(len(problems), 'problem')}: the study is not ready for participants")
         raise typer.Exit(1)
     teller(quiet)(f"{folder} is ready for participants")
 
@@ -167,7 +171,7 @@ def serve_command(
         typer.Option(
             metavar="ADDRESS",
             rich_help_panel="Server",
-            help="Trust X-Forwarded-For from this IP address or network; can be repeated.",
+            help="Trust the header X-Forwarded-For from this IP address or network; can be repeated.",
         ),
     ] = None,
     pilot: Annotated[
@@ -180,10 +184,10 @@ def serve_command(
 
     Example: `spotball study serve --demo`
 
-    Each click is saved before it is acknowledged; after a restart, participants continue. With --pilot, data goes to
-    STUDY/pilot-1, study.toml may still change, and a preview link for each list is printed. Set SPOTBALL_STUDY_PASSWORD
-    in the environment to open the admin page /admin (user admin). For access from outside, put an HTTPS proxy in front,
-    and name it with --public-url and --proxy.
+    Each click is saved before it is acknowledged; after a restart, participants continue where they stopped. With
+    --pilot, data goes to STUDY/pilot-1, study.toml may still change, and a preview link for each list is printed. Set
+    SPOTBALL_STUDY_PASSWORD in the environment to open the admin page /admin (user admin). For access from outside, put
+    an HTTPS proxy in front, and name it with --public-url and --proxy.
     """
     from spotball_adapters.study.server.serve import serve
 

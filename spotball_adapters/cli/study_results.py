@@ -13,6 +13,7 @@ from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError
 from spotball_core.service.safe_text import show
+from spotball_core.text.numbers import plural
 
 if TYPE_CHECKING:
     from spotball_adapters.study.results.exclusion import Exclusion
@@ -25,8 +26,12 @@ Exclude = Annotated[
     typer.Option(
         metavar="RULES",
         rich_help_panel="Exclusion",
-        help="Rules: checks (one failed), checks-all (all failed), fast, same-cell, clock, repeated, "
-        "patterned, explanations, fullscreen, small-window, duplicates; separate by commas. Default: from study.toml.",
+        help="Exclusion rules, separated by commas. Default: from study.toml. Each rule excludes participants for one "
+        "reason: `checks` (a wrong click on an attention check), `fast` (too little time per image), `clock` "
+        "(impossible times), `checks-all` (only wrong clicks on a check), `same-cell` (the same answer to all "
+        "images), `repeated` (nearly equal answers), `patterned` (answers in a pattern), `explanations` (too "
+        "short, random or copied), `duplicates` (repeated explanations), `fullscreen` (left full screen), "
+        "`small-window` (window too small).",
     ),
 ]
 MinSeconds = Annotated[
@@ -35,7 +40,8 @@ MinSeconds = Annotated[
         min=0,
         metavar="S",
         rich_help_panel="Exclusion",
-        help="Exclude a lower median time per image (rule fast). Default: from study.toml.",
+        help="Exclude participants whose median time per image is below S seconds (rule `fast`). Default: from "
+        "study.toml.",
     ),
 ]
 
@@ -66,8 +72,8 @@ def export(
         typer.Option(
             metavar="FORM",
             rich_help_panel="Output",
-            help="Format: jsonl, csv, parquet, release (published layout) or psych-ds. Default: the "
-            "ending of --out. For a folder: jsonl, or csv if the study has --task choice.",
+            help="Format: jsonl, csv, parquet, psych-ds or release (layout of the published data). Default: from "
+            "the extension of --out; for a folder, jsonl, or csv if the study has --task choice.",
         ),
     ] = None,
     respondent: Annotated[
@@ -75,7 +81,8 @@ def export(
         typer.Option(
             metavar="NAME",
             rich_help_panel="Output",
-            help="Name of the respondent. Default: our-people (human for choices and release, pilot for pilots).",
+            help="Name of the respondent. Default: our-people; human with --task choice or --format release; pilot "
+            "with --pilot.",
         ),
     ] = None,
     exclude: Exclude = None,
@@ -85,7 +92,7 @@ def export(
         typer.Option(
             "--keep-all",
             rich_help_panel="Exclusion",
-            help="Exclude no participants; participants.csv still lists the rules.",
+            help="Do not exclude participants; participants.csv still lists the rules that apply.",
         ),
     ] = False,
     unfinished: Annotated[
@@ -99,9 +106,9 @@ def export(
 
     Example: `spotball study export my-study --out our-people`
 
-    A folder gets responses-people, scenes.jsonl, all clicks with place and time, and participants.csv with the
-    exclusion rules that apply. The folder is a dataset. A study with --task choice gives
-    trials.csv for `spotball gaze analyze` instead. The study is not changed and may be running.
+    If PATH is a folder, it becomes a dataset with the responses, scenes.jsonl, clicks.csv with the place and time of
+    each click, and participants.csv with the exclusion rules that apply to each participant. If the study has --task
+    choice, trials.csv for `spotball gaze analyze` is written instead. The study is not changed and may be running.
     """
     from spotball_adapters.study.results import export as exports
     from spotball_adapters.study.results.exclusion import exclusion_of
@@ -169,12 +176,12 @@ def status(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Print how many people took part, how far they got, who would be excluded, and how long it took.
+    """Print how many people took part, how far they got, who would be excluded, and how long they took.
 
     Example: `spotball study status my-study`
 
-    Prints one line per list of the study. With --full, prints every step, exclusion rule and completion time. Exit
-    status 1 if stored answers do not match study.toml and its dataset.
+    Prints one line per list of images. With --full, prints every step, exclusion rule and completion time. Exit status
+    1 if stored answers do not match study.toml and its dataset.
     """
     from spotball_adapters.study.results import attrition_text
     from spotball_adapters.study.results.attrition import attrition
@@ -209,16 +216,23 @@ def bonus(
     out: Annotated[
         Path,
         typer.Option(
-            "--out", "-o", metavar="FILE", rich_help_panel="Output", help="CSV file to write: PROLIFIC_PID, amount."
+            "--out",
+            "-o",
+            metavar="FILE",
+            rich_help_panel="Output",
+            help="CSV file to write, with the columns `PROLIFIC_PID` and `amount`.",
         ),
     ],
     kept: Annotated[
-        bool, typer.Option("--kept", rich_help_panel="Exclusion", help="Pay only participants who are not excluded.")
+        bool,
+        typer.Option("--kept", rich_help_panel="Exclusion", help="Pay only the participants whom no rule excludes."),
     ] = False,
     everybody: Annotated[
         bool,
         typer.Option(
-            "--all", rich_help_panel="Exclusion", help="Also pay participants excluded by the rules fast and clock."
+            "--all",
+            rich_help_panel="Exclusion",
+            help="Also pay participants who were too fast or report impossible times (rules `fast` and `clock`).",
         ),
     ] = False,
     exclude: Exclude = None,
@@ -226,12 +240,12 @@ def bonus(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Write the bonus of each participant: pay.bonus times accuracy on test images, rounded down.
+    """Write the bonus of each participant: `pay.bonus` in study.toml times the accuracy on test images, rounded down.
 
     Example: `spotball study bonus my-study --out bonus.csv`
 
-    Pays all who finished, except those excluded by the rules fast and clock. The file contains platform IDs and is
-    readable only by you. Store it apart from the answers.
+    Pays all participants who finished, except those who were too fast or report impossible times (rules `fast` and
+    `clock`). The file contains platform IDs and is readable only by you. Store it apart from the answers.
     """
     from spotball_adapters.study.results.bonus import bonuses, write_bonuses
     from spotball_adapters.study.results.exclusion import RULES, TIMES, exclusion_of
@@ -253,14 +267,14 @@ def bonus(
     tell = teller(quiet)
     unknown = sum(person.participant not in persons for person in paid)
     total = sum(amounts.values(), Decimal("0.00"))
-    tell(f"{len(amounts)} bonuses, {total:.2f} {design.config.pay.currency} in all")
+    tell(f"{len(amounts)} bonuses, {total:.2f} {design.config.pay.currency} in total")
     if excluded := len(finished) - len(paid):
-        why = "are excluded" if kept else "did not do the work, by the rules fast and clock (--all pays them)"
-        tell(f"{excluded} {why}, and are not on the list")
+        why = "excluded by a rule" if kept else "who were too fast or report impossible times (--all pays them)"
+        tell(f"not paid: {plural(excluded, 'participant')} {why}")
     if unpaid := len(paid) - unknown - len(amounts):
-        tell(f"{unpaid} earned less than 0.01, and are not on the list")
+        tell(f"not paid: {plural(unpaid, 'participant')} with a bonus below 0.01")
     if unknown:
-        tell(f"{unknown} did not come from Prolific, and are not on the list")
+        tell(f"not paid: {plural(unknown, 'participant')} from outside Prolific")
     tell(f"wrote {out}")
 
 
@@ -295,11 +309,11 @@ def delete(
         raise OptionError("name the person to delete with --participant or --prolific, or add --pilot")
     if pilot:
         n = delete_pilots(study)
-        teller(quiet)(f"deleted the pilot's data: {n} participants")
+        teller(quiet)(f"deleted the data of all pilots: {plural(n, 'participant')}")
         return
     deleted = deletion.delete(study, participant=participant, prolific=prolific)
     tell = teller(quiet)
-    platform_id = "and their platform ID" if deleted.identities else "who had no platform ID"
+    platform_id = "and their platform ID" if deleted.identities else "no platform ID was stored"
     tell(f"deleted {deleted.participant}: {deleted.events:,} events, {platform_id}")
     tell(f"earlier exports may still contain {deleted.participant}. Export again")
 
@@ -325,9 +339,10 @@ def _export_counts(
 ) -> Iterator[str]:
     """Count the exported participants, and the excluded ones by reason."""
     finished = [person for person in everybody if person.finished]
-    yield f"{len(everybody):,} took part, {len(finished):,} finished, {len(exported):,} exported"
+    yield f"{plural(len(everybody), 'participant')} took part, {len(finished):,} finished, {len(exported):,} exported"
     if len(finished) < len(everybody):
-        yield f"{len(everybody) - len(finished):,} unfinished: {'kept' if unfinished else 'excluded'}"
+        n = len(everybody) - len(finished)
+        yield f"{plural(n, 'unfinished participant')} {'included' if unfinished else 'excluded'}"
     for rule in exclusion.rules:
         if n := sum(rule in exclusion.reasons(person) for person in finished):
-            yield f"{n:,} {'would be excluded' if keep_all else 'excluded'} by the rule {rule}"
+            yield f"{plural(n, 'participant')} {'would be excluded' if keep_all else 'excluded'} by the rule {rule}"

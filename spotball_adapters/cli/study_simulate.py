@@ -24,7 +24,8 @@ def simulate(
         Literal["eye", "head"],
         typer.Option(
             rich_help_panel="Participants",
-            help="With --task choice: participants follow the direction of the eyes, or of the head.",
+            help="With --task choice: participants choose the object that the eyes (or the head) of the person in the "
+            "photo point to.",
         ),
     ] = "eye",
     quiet: Quiet = False,
@@ -33,9 +34,9 @@ def simulate(
     """Test a study: let simulated participants complete it as a new pilot.
 
     The command starts a server on this machine, and the participants answer over HTTP as browsers do. They click near
-    players at random. In a study with --task choice, they follow the eyes or the head, with some errors. One in
-    ten stops midway, and about one in seven does not look at the attention checks. Their labels start with
-    `simulated-`, and their times are simulated.
+    players at random. In a study with --task choice, they choose the object that the eyes or the head of the person in
+    the photo point to, with some errors. One in ten stops midway, and about one in seven does not look at the attention
+    checks. Their labels start with `simulated-`, and their times are simulated.
 
     The data is stored in a new folder STUDY/pilot-1, pilot-2, ..., and never together with the study's own
     data. `status --pilot` and `export --pilot` read it; `delete --pilot` deletes it.

@@ -26,7 +26,7 @@ COMMANDS = "spotball.commands"
 
 
 def commands_in(group: str) -> type[TyperGroup]:
-    """Return a class of command groups that also contain the commands of an entry point group.
+    """Return a Typer group class that adds the commands of an entry point group to the group's own commands.
 
     Args:
         group: the entry point group. Using a command imports it; listing the commands imports all of them.

@@ -20,7 +20,8 @@ def baselines(
         typer.Option(
             metavar="NAMES",
             rich_help_panel="Input",
-            help="Baselines: uniform, center, nearest-player, prior, oracle, social; separate by commas. Default: all.",
+            help="Baselines, separated by commas: uniform, center, nearest-player, prior, oracle, social. Default: "
+            "all.",
         ),
     ] = None,
     samples: Annotated[

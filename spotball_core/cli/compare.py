@@ -39,7 +39,7 @@ def compare(
             "--b",
             metavar="NAME",
             rich_help_panel="Input",
-            help="Respondent or prompt to compare with. Differences are a minus b.",
+            help="Second respondent, or one of its prompts. Differences are the value of --a minus that of --b.",
         ),
     ],
     scenes: ScenesFile = None,
@@ -74,7 +74,7 @@ def compare(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Test whether two respondents, or two prompts of one, differ on the same images.
+    """Test whether two respondents, or two prompts of one respondent, differ on the same images.
 
     Example: `spotball compare data --a human --b gemini/cot --reference human`
 

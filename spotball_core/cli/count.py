@@ -17,7 +17,10 @@ def count(
         list[Path], typer.Argument(metavar="PATH", help="Files of responses or counts, or dataset folders.")
     ],
     out: Annotated[
-        Path, typer.Option(metavar="FILE", rich_help_panel="Output", help="File of counts to write, ending in .counts.")
+        Path,
+        typer.Option(
+            metavar="FILE", rich_help_panel="Output", help="File of counts to write; its name must end in .counts."
+        ),
     ],
     scenes: ScenesFile = None,
     participants: Annotated[
@@ -51,4 +54,4 @@ def count(
     tell = teller(quiet)
     for warning in counts.warnings:
         tell(f"warning: {warning}")
-    tell(f"wrote {out}: {counts.n_answers:,.0f} responses in {len(counts.table):,} counts")
+    tell(f"wrote {out}: {counts.n_answers:,.0f} responses in {len(counts.table):,} rows of counts")

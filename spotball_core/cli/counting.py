@@ -14,5 +14,5 @@ def engine_for(name: EngineName, ray_address: str | None, *, quiet: bool, debug:
     """Yield the engine that `--engine` and `--ray-address` select."""
     from spotball_core.counting.engines import engine_named
 
-    with progress("pieces counted", quiet=quiet) as on_progress:
+    with progress("parts of the files counted", quiet=quiet) as on_progress:
         yield engine_named(name, ray_address=ray_address, on_progress=on_progress, debug=debug)

@@ -37,7 +37,7 @@ def explain(
         typer.Option(
             metavar="NAMES",
             rich_help_panel="Scoring",
-            help="Cues, separated by commas: location,players,head. Default: all.",
+            help="Cues to use, separated by commas, such as location,players,head. Default: all.",
         ),
     ] = None,
     images: ImageChoice = None,
@@ -49,7 +49,7 @@ def explain(
             min=0,
             metavar="N",
             rich_help_panel="Scoring",
-            help="Test directions against N random mirrorings of poses, such as 199.",
+            help="Test the direction cues: compare them with N random mirrorings of the poses, such as 199.",
         ),
     ] = 0,
     stated: Annotated[
@@ -64,7 +64,7 @@ def explain(
             min=1,
             metavar="N",
             rich_help_panel="Advanced",
-            help="Parallel processes. Default: one per core if there are many groups.",
+            help="Parallel processes. Default: one per core for many groups, otherwise one.",
         ),
     ] = None,
     strict: Strict = False,
@@ -72,7 +72,7 @@ def explain(
     format: Annotated[
         Literal["text", "json"] | None,
         typer.Option(
-            rich_help_panel="Output", help="Format of the result. Default: by the ending of --out, else text."
+            rich_help_panel="Output", help="Format of the result. Default: from the extension of --out; otherwise text."
         ),
     ] = None,
     out: Out = None,
@@ -81,7 +81,7 @@ def explain(
         typer.Option(
             metavar="DIR",
             rich_help_panel="Output",
-            help="Write each photo with its cues as a PNG file into this folder.",
+            help="Folder for one PNG file per photo that shows the photo with its cues.",
         ),
     ] = None,
     quiet: Quiet = False,
@@ -93,7 +93,7 @@ def explain(
 
     Fits a model to the guesses of each sport, respondent and prompt, and tests it on held-out images. Prints the bits
     per guess that each group of cues explains, with confidence intervals, and the difference from the reference. Cues
-    of bodies need player keypoints (`spotball cues poses`).
+    from bodies need the keypoints of the players, which `spotball cues poses` adds.
     """
     from spotball_core.cli.memory import memory_limit
     from spotball_core.cues.explanation import MANY_GROUPS, explain_cues

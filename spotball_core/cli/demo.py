@@ -93,7 +93,7 @@ def demo(
     except MissingExtraError as error:
         tell(f"no pictures were drawn: {error}")
     else:
-        tell(f"{' and '.join(map(str, pictures))}: the pictures")
+        tell(f"wrote {' and '.join(map(str, pictures))}")
     values = {"bootstrap": (bootstrap, 1000), "seed": (seed, 0)}
     options = "".join(f" --{name} {value}" for name, (value, default) in values.items() if value != default)
     folder, file = shlex.quote(str(out)), shlex.quote(str(out / "scenes.jsonl"))

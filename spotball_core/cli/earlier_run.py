@@ -21,14 +21,15 @@ def read_earlier_run(
 
     Args:
         paths: dataset folders, or files of responses.
-        scenes: a file of its scenes. By default those of its dataset folders; for files alone, those of the later run.
+        scenes: the file of its scenes. By default, the scenes of its dataset folders are used. If `paths` contains only
+            files, those of the later run are used.
         later_scenes: the scenes of the later run.
         pool: see `load_counts`.
         strict: see `load_counts`.
 
     Raises:
-        OptionError: for an earlier report, which does not hold the responses.
-        InputError: for files that cannot be used.
+        OptionError: if a path is a report, which does not contain the responses.
+        InputError: if files cannot be used.
     """
     for path in paths:
         is_report = path.name == RECORD or ((path / RECORD).is_file() and not (path / SCENES).exists())

@@ -22,7 +22,7 @@ def analyze(
         typer.Option(
             metavar="DIR",
             rich_help_panel="Output",
-            help="Folder of photos; the report shows some of them. Default: the folder of the stimuli.",
+            help="Folder of photos; the report shows some of them. Default: the folder of the --stimuli file.",
         ),
     ] = None,
     people: Annotated[
@@ -30,7 +30,8 @@ def analyze(
         typer.Option(
             metavar="NAME",
             rich_help_panel="Tests",
-            help="Respondent that Test 1 compares with. Default: human, or published results of people.",
+            help="Respondent that the others are compared with in Test 1. Default: human, or the published results of "
+            "people if TRIALS do not contain human.",
         ),
     ] = None,
     alpha: Annotated[float, typer.Option(metavar="P", rich_help_panel="Tests", help="Significance level.")] = 0.05,
@@ -54,7 +55,8 @@ def analyze(
         typer.Option(
             metavar="FILE",
             rich_help_panel="Tests",
-            help="CSV file: respondent, released, parameters (billions). Default: none.",
+            help="CSV file with the columns `respondent`, `released` (date) and `parameters` (billions): test whether "
+            "newer or larger models are more accurate. Default: none.",
         ),
     ] = None,
     compare: Annotated[
@@ -67,7 +69,10 @@ def analyze(
     stability: Annotated[
         int,
         typer.Option(
-            min=0, metavar="N", rich_help_panel="Tests", help="Resamples for the stability of types; 100 take minutes."
+            min=0,
+            metavar="N",
+            rich_help_panel="Tests",
+            help="Bootstrap resamples that show how stable each respondent's type is; 100 take minutes.",
         ),
     ] = 0,
     seed: Seed = 0,
@@ -85,13 +90,14 @@ def analyze(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Test whether respondents follow the eyes or the head, and classify each respondent.
+    """Test whether respondents follow the eyes or the head of the person in a photo, and classify each respondent.
 
     Example: `spotball gaze analyze trials.csv --stimuli stimuli_main.csv --out report`
 
-    Prints the type, the cue model and the accuracy of each respondent. With --full, prints Tables 1 and 2 of the paper
-    for these trials, with the numbers of each test. The folder of --out gets report.html with the paper's figures,
-    report.json with all numbers, and figures/ with each figure as PNG and SVG.
+    Prints the type (such as head-only), the cue model and the accuracy of each respondent. With --full, prints Tables 1
+    and 2 of the paper computed from these trials, with the numbers of each test. With --out, writes DIR/report.html
+    with the figures of the paper drawn from these trials, DIR/report.json with all numbers, and DIR/figures/ with each
+    figure as PNG and SVG.
     """
     from pydantic import ValidationError
 

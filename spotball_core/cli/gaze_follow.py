@@ -24,7 +24,9 @@ def follow(
     predictions: Annotated[
         list[Path],
         typer.Argument(
-            metavar="PREDICTIONS", help="CSV files of predictions: image, x, y; optionally person, respondent, heatmap."
+            metavar="PREDICTIONS",
+            help="CSV files of predictions, with the columns `image`, `x` and `y`, and optionally `person`, "
+            "`respondent` and `heatmap`.",
         ),
     ],
     images: Annotated[
@@ -32,7 +34,7 @@ def follow(
         typer.Option(
             metavar="DIR",
             rich_help_panel="Input",
-            help="Folder of the images; angles and AUC need their sizes. Default: none.",
+            help="Folder of the images; the angular error and the AUC need their sizes. Default: none.",
         ),
     ] = None,
     bootstrap: Bootstrap = 1000,

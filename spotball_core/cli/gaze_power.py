@@ -26,7 +26,8 @@ def power(
         typer.Option(
             metavar="FILE",
             rich_help_panel="Input",
-            help="CSV file of photos. Default: a synthetic design like the main study's.",
+            help="CSV file that describes photos, with the columns `stimulus_id`, `view`, `proximity`, `objects` and "
+            "`gaze_target`. Default: a synthetic design with 1,368 photos, like that of the paper.",
         ),
     ] = None,
     prompts: Annotated[
@@ -34,7 +35,7 @@ def power(
         typer.Option(
             metavar="N",
             rich_help_panel="Input",
-            help="Trials per photo; separate several numbers by commas, such as 1,4,16.",
+            help="Trials per photo: one number, or several separated by commas, such as 1,4,16.",
         ),
     ] = "16",
     simulations: Annotated[
@@ -43,7 +44,11 @@ def power(
     weight: Annotated[
         float,
         typer.Option(
-            min=0, max=1, metavar="W", rich_help_panel="Simulated respondent", help="Weight of the head from 0 to 1."
+            min=0,
+            max=1,
+            metavar="W",
+            rich_help_panel="Simulated respondent",
+            help="Weight of the head direction, from 0 (only eyes) to 1 (only head).",
         ),
     ] = 0.5,
     noise: Annotated[
@@ -52,7 +57,7 @@ def power(
             min=0,
             metavar="SD",
             rich_help_panel="Simulated respondent",
-            help="Noise between trials, in distances between objects.",
+            help="Standard deviation from trial to trial, in distances between objects.",
         ),
     ] = 0.3,
     stimulus_noise: Annotated[
@@ -61,7 +66,7 @@ def power(
             min=0,
             metavar="SD",
             rich_help_panel="Simulated respondent",
-            help="Noise between photos, in distances between objects.",
+            help="Standard deviation from photo to photo, in distances between objects.",
         ),
     ] = 0.2,
     closeness: Annotated[
@@ -69,19 +74,25 @@ def power(
         typer.Option(
             metavar="SHARE",
             rich_help_panel="Simulated respondent",
-            help="Increase of the noise with each step of proximity.",
+            help="Relative increase of the noise per step of proximity between objects.",
         ),
     ] = 0.0,
     side: Annotated[
         float,
         typer.Option(
-            metavar="SHARE", rich_help_panel="Simulated respondent", help="Increase of the noise for side views."
+            metavar="SHARE",
+            rich_help_panel="Simulated respondent",
+            help="Relative increase of the noise for photos from a side.",
         ),
     ] = 0.0,
     lapse: Annotated[
         float,
         typer.Option(
-            min=0, max=1, metavar="SHARE", rich_help_panel="Simulated respondent", help="Share of random responses."
+            min=0,
+            max=1,
+            metavar="SHARE",
+            rich_help_panel="Simulated respondent",
+            help="Share of trials that are answered at random.",
         ),
     ] = 0.02,
     alpha: Annotated[float, typer.Option(metavar="P", rich_help_panel="Tests", help="Significance level.")] = 0.05,
@@ -103,7 +114,9 @@ def power(
     Example: `spotball gaze power compromise --weight 0.6 --prompts 1,4,16 --simulations 50`
 
     Simulates respondents that answer by a rule with noise, runs the tests on each, and prints how often each test was
-    positive and which types were assigned.
+    positive and which types were assigned. The rules are: `eye` or `head` (follow that cue), `compromise` (a point
+    between both cues), `coin` (one of the cues in each trial, at random), `shift` (often the head, otherwise another
+    object), and `guess` (a random object).
     """
     from pydantic import ValidationError
 

@@ -28,8 +28,8 @@ def import_release(
     Example: `spotball import-release spot-the-ball-release --out dataset`
 
     Writes `scenes.jsonl`, `images/`, and `responses-RESPONDENT.jsonl` for human, gpt, gemini, llama and qwen. Levels 0,
-    1 and 2 of the release become the prompts base, cue and cot. A part of the release is enough if it has ground truth.
-    Replaces an earlier import at DATASET; refuses a folder with other files.
+    1 and 2 of the release become the prompts base, cue and cot. The release may be incomplete, but it must contain the
+    ground truth. Replaces an earlier import at DATASET; refuses a folder with other files.
     """
     from spotball_core.release import convert as releases
 

@@ -52,7 +52,7 @@ def leaderboard(
         typer.Option(
             metavar="URL",
             rich_help_panel="Output",
-            help="Public address of the leaderboard, for model-index. Default: none.",
+            help="Public address of the leaderboard, for the files in model-index/. Default: none.",
         ),
     ] = None,
     quiet: Quiet = False,

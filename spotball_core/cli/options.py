@@ -15,7 +15,7 @@ Paths = Annotated[
 ScenesFile = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE", rich_help_panel="Input", help="Scenes of the responses. Default: scenes.jsonl of the dataset."
+        metavar="FILE", rich_help_panel="Input", help="File of scenes. Default: scenes.jsonl in the dataset folder."
     ),
 ]
 Reference = Annotated[
@@ -30,7 +30,8 @@ ImageChoice = Annotated[
     Literal["shared", "all"] | None,
     typer.Option(
         rich_help_panel="Scoring",
-        help="shared (images of all respondents) or all images. Default: shared if --reference is given.",
+        help="Images to score: shared (those that all respondents answered) or all. Default: shared if --reference is "
+        "given.",
     ),
 ]
 PolicyName = Annotated[
@@ -63,11 +64,17 @@ TableFormat = Annotated[
     Literal["json", "table", "markdown"],
     typer.Option(metavar="FORM", rich_help_panel="Output", help="table, markdown or json."),
 ]
-Trials = Annotated[list[Path], typer.Argument(metavar="TRIALS", help="CSV files of trials.")]
+Trials = Annotated[
+    list[Path],
+    typer.Argument(metavar="TRIALS", help="CSV files of trials, such as trials.csv from `spotball gaze ask`."),
+]
 StimuliFile = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE", rich_help_panel="Input", help="CSV file of photos. Default: the trials describe them."
+        metavar="FILE",
+        rich_help_panel="Input",
+        help="CSV file that describes the photos, with the columns `stimulus_id`, `view`, `proximity`, `objects` and "
+        "`gaze_target`. Default: these columns of the trials.",
     ),
 ]
 Host = Annotated[
@@ -92,6 +99,6 @@ RayAddress = Annotated[
     typer.Option(
         metavar="ADDRESS",
         rich_help_panel="Advanced",
-        help="Address of a Ray cluster that has the files at the same paths. Default: local.",
+        help="Address of a Ray cluster that has the files at the same paths. Default: this machine.",
     ),
 ]

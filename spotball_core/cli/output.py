@@ -28,7 +28,7 @@ FormatOption = Annotated[
     typer.Option(
         metavar="FORM",
         rich_help_panel="Output",
-        help="Output format: table, json, csv, markdown, latex. Default: by the ending of --out, else table.",
+        help="Output format: table, json, csv, markdown, latex. Default: from the extension of --out; otherwise table.",
     ),
 ]
 Out = Annotated[
@@ -40,10 +40,10 @@ _BY_ENDING = {".json": Format.json, ".csv": Format.csv, ".md": Format.markdown, 
 
 
 def format_for(format: Format | None, out: Path | None) -> Format:
-    """Return the given format, or that of the file's ending, or table.
+    """Return the given format, or the one that the extension of `out` selects, or table.
 
     Raises:
-        OptionError: if the file's ending is not that of a format.
+        OptionError: if no format has the extension of `out`.
     """
     if format or out is None:
         return format or Format.table
@@ -54,7 +54,7 @@ def format_for(format: Format | None, out: Path | None) -> Format:
 
 
 def deliver(text: str, out: Path | None, tell: Callable[[str], None], *, styled: bool = False) -> None:
-    """Print a result, or write it to a file and report the file; for `styled`, see `console.show`."""
+    """Print a result, or write it to a file and report the file; for `styled`, see `safe_text.show`."""
     if out is None:
         show(text, end="", styled=styled)
         return

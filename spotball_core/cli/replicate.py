@@ -34,20 +34,20 @@ def replicate(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Compare the published figures with values computed from the released data.
+    """Compare the published values with values computed from the released data.
 
     Example: `spotball replicate spot-the-ball-release --format markdown`
 
-    Prints how many figures are reproduced, by place in the paper. With --full, shows each figure as published,
-    reproduced by the published method, and computed by the standard policy. Figures without data show `no data`. A
-    mismatch shows its known cause, or `unexplained`. Exit status 1 if a mismatch is unexplained. A part of the release
-    is enough.
+    Prints how many values of each table or section of the paper are reproduced. With --full, shows each value as
+    published, reproduced by the published method, and computed by the standard policy. Values without data show
+    `no data`. A mismatch shows its known cause, or `unexplained`. Exit status 1 if a mismatch is unexplained. The
+    release may be incomplete.
     """
     from spotball_core import replication
     from spotball_core.replication import text
     from spotball_core.replication.summary import to_summary
 
-    with progress("checked groups of figures", quiet=quiet) as on_progress:
+    with progress("groups of values checked", quiet=quiet) as on_progress:
         result = replication.replicate(folder, on_progress=on_progress)
     if format is ReplicationFormat.json:
         show(result.model_dump_json(indent=1))

@@ -34,7 +34,7 @@ _TWO_RUNS = frozenset({"respondent", "sample", "image"})
 twice, or two different scenes of one image."""
 
 _LEAST_BYTES = 1_000_000
-"""Minimum size of the response files for several processes. With less, they take longer to start than they save."""
+"""Minimum total size of response files, in bytes, for several processes; for less, starting them takes too long."""
 
 
 class PresetName(StrEnum):
@@ -58,7 +58,7 @@ def report(
             metavar="PATH",
             exists=True,
             rich_help_panel="Input",
-            help="Report changes since this dataset or file; can be repeated.",
+            help="Report the changes since this earlier dataset or file of responses; can be repeated.",
         ),
     ] = [],  # noqa: B006 # Typer copies it
     before_scenes: Annotated[
@@ -68,7 +68,7 @@ def report(
             exists=True,
             dir_okay=False,
             rich_help_panel="Input",
-            help="Scenes file of --before. Default: scenes.jsonl of its dataset, or the scenes of PATH.",
+            help="File of scenes for --before. Default: scenes.jsonl in the folder of --before, or the scenes of PATH.",
         ),
     ] = None,
     reference: Reference = None,
@@ -89,7 +89,9 @@ def report(
     reasoning: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", rich_help_panel="Input", help="Add the JSON result of `spotball reasoning`. Default: none."
+            metavar="FILE",
+            rich_help_panel="Input",
+            help="JSON file from `spotball reasoning` to include in the report. Default: none.",
         ),
     ] = None,
     pages: Annotated[
@@ -97,7 +99,7 @@ def report(
         typer.Option(
             "--pages",
             rich_help_panel="Output",
-            help="Write all images on separate pages in DIR/images (large datasets).",
+            help="Show all images, on separate pages in DIR/images, instead of at most 240 images.",
         ),
     ] = False,
     figures: Annotated[
@@ -105,7 +107,7 @@ def report(
         typer.Option(
             metavar="STYLE",
             rich_help_panel="Output",
-            help="Also write figures for paper or slides; can be repeated.",
+            help="Also write figures in this style, paper or slides; can be repeated.",
         ),
     ] = [],  # noqa: B006 # Typer copies it
     figure_title: Annotated[
@@ -113,7 +115,7 @@ def report(
         typer.Option(
             show_default=False,
             rich_help_panel="Output",
-            help="Show titles on the figures of --figures. Default: only on slides.",
+            help="Show titles on the figures that --figures adds. Default: only on slides.",
         ),
     ] = None,
     figure_notes: Annotated[
@@ -121,7 +123,7 @@ def report(
         typer.Option(
             show_default=False,
             rich_help_panel="Output",
-            help="Show captions and signatures on the figures of --figures. Default: no.",
+            help="Show a caption and the data, policy and version on the figures that --figures adds. Default: no.",
         ),
     ] = None,
     jobs: Annotated[
@@ -139,8 +141,8 @@ def report(
 
     Example: `spotball report new --before old --reference human --out report`
 
-    DIR gets report.html (works offline), figures/ with each figure as PNG and SVG, and report.json with all numbers.
-    Several PATHs are merged. Replaces an earlier report; refuses a folder with other files.
+    Writes DIR/report.html (works offline), DIR/figures/ with each figure as PNG and SVG, and DIR/report.json with all
+    numbers. Several PATHs are merged. Replaces an earlier report; refuses a folder with other files.
     """
     from spotball_core.cli.earlier_run import read_earlier_run
     from spotball_core.io.dataset import read_dataset
@@ -215,5 +217,5 @@ def report(
 
 
 def _bytes(files: Iterable[str | Path]) -> int:
-    """Return the total size of files. Standard input and missing files count as empty; reading them comes later."""
+    """Return the total size of files. Standard input and missing files count as empty."""
     return sum(Path(file).stat().st_size for file in files if Path(file).is_file())

@@ -84,7 +84,7 @@ def score(
         typer.Option(
             metavar="NAME",
             rich_help_panel="Output",
-            help="Print every metric of this sport only. Default: a summary of all.",
+            help="Print every metric of this sport only. Default: a summary of all sports.",
         ),
     ] = None,
     format: FormatOption = None,
@@ -98,9 +98,9 @@ def score(
 
     Example: `spotball score predictions.csv --scenes data/scenes.jsonl`
 
-    A file of predictions (CSV, JSON Lines, also .gz; Parquet; - for standard input) has a column `image` and an answer:
-    `cell` (D5), `x` and `y` in pixels, `row` and `col`, or `probabilities`. The signature below the table records data,
-    policy and version.
+    A file of predictions is CSV or JSON Lines (also compressed: .gz) or Parquet; `-` reads standard input. It has the
+    column `image` and the answer in one of these forms: `cell` (such as D5), `x` and `y` (in pixels), `row` and `col`,
+    or `probabilities`. The last line below the table, the signature, records the data, the policy and the version.
     """
     from spotball_core.scoring import tables
     from spotball_core.scoring.score import score as score_responses

@@ -19,7 +19,7 @@ def check(
             min=20,
             metavar="N",
             rich_help_panel="Test",
-            help="Number of random exchanges of balls between images, for the chance level.",
+            help="Number of random permutations that estimate the chance level.",
         ),
     ] = 1000,
     images: Annotated[
@@ -36,9 +36,9 @@ def check(
     Example: `spotball gen check dataset`
 
     The classifier sees the noise, blur and edges of each cell, but not its position. It is trained on some videos and
-    tested on others. Accuracy is the share of images in which the most suspicious cell contained the ball. For the
-    chance level, balls are exchanged between images of the same sport. A second test compares the ball's cell with four
-    similar, untouched cells of the same image. The dataset needs images from at least two videos.
+    tested on others. Accuracy is the share of images in which the most suspicious cell contained the ball. The chance
+    level comes from exchanging the positions of balls between images of the same sport. A second test compares the
+    ball's cell with four similar, untouched cells of the same image. The dataset needs images from at least two videos.
     """
     from json import dumps
 

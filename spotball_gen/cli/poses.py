@@ -25,7 +25,7 @@ def poses(
             "--with",
             metavar="KIND",
             rich_help_panel="Model",
-            help="Estimator: file, yolov8-pose-onnx, mediapipe, or another.",
+            help="Pose estimator: file, yolov8-pose-onnx, mediapipe, or one that a package adds.",
         ),
     ],
     out: Annotated[
@@ -53,7 +53,7 @@ def poses(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Estimate the poses of the players in a dataset, and write a dataset with them.
+    """Estimate the poses of the players in a dataset, and write a new dataset that contains them.
 
     Example: `spotball cues poses data --with mediapipe --file mediapipe-0.10.14.whl --out data-with-poses`
 

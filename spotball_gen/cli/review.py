@@ -11,6 +11,7 @@ from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Host, Port, Quiet
 from spotball_core.errors import OptionError
 from spotball_core.service.safe_text import show
+from spotball_core.text.numbers import plural
 
 DatasetFolder = Annotated[Path, typer.Argument(metavar="DATASET", help="Folder of the dataset.")]
 
@@ -81,10 +82,10 @@ def apply_review(
     _check(dataset)
     applied = apply_review(dataset, only_accepted=only_accepted)
     tell = teller(quiet)
-    tell(f"{applied.kept:,} images kept, {applied.boxes:,} boxes unchecked, {applied.added:,} added")
-    tell(f"{applied.rejected:,} rejected, {applied.waiting:,} to repaint")
+    tell(f"{plural(applied.kept, 'image')} kept; boxes: {applied.boxes:,} removed, {applied.added:,} added")
+    tell(f"{plural(applied.rejected, 'image')} rejected, {plural(applied.waiting, 'image')} to inpaint again")
     outcome = "excluded" if only_accepted else "kept"
-    tell(f"{applied.undecided:,} without a decision, {outcome}")
+    tell(f"{plural(applied.undecided, 'image')} without a decision, {outcome}")
 
 
 def _check(dataset: Path) -> None:

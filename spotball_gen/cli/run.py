@@ -30,7 +30,9 @@ def run(
     demo: Annotated[
         bool,
         typer.Option(
-            "--demo", rich_help_panel="Input", help="Use a synthetic match. Needs no network, GPU or weights."
+            "--demo",
+            rich_help_panel="Input",
+            help="Use a synthetic video of a match. Needs no network, GPU or weights.",
         ),
     ] = False,
     retry_failed: Annotated[
@@ -41,7 +43,7 @@ def run(
         typer.Option(
             "--repaint",
             rich_help_panel="Input",
-            help="Inpaint the regions that reviewers marked, and review them again.",
+            help="Inpaint the regions that reviewers marked; then review these images again.",
         ),
     ] = False,
     engine: Annotated[
@@ -58,10 +60,10 @@ def run(
 
     Example: `spotball gen run handball.toml --out handball`
 
-    DATASET gets scenes.jsonl, images with and without the ball, a card, checksums and the number of items per stage.
+    Writes scenes.jsonl, images with and without the ball, a dataset card, checksums and the number of items per stage.
     DATASET/.work records the provenance of each item and the reason for each rejection. If interrupted, run the same
-    command again to continue; the configuration must not change. Exit status 1 if videos or items failed, or no items
-    are left.
+    command again to continue; the configuration must not change. Exit status 1 if videos or items failed, or no item
+    passed all stages.
     """
     from spotball_gen.run import generate
 

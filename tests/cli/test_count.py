@@ -16,7 +16,7 @@ def test_counts_score_as_the_responses(tmp_path: Path) -> None:
     known = ("--scenes", folder / "scenes.jsonl")
     done = spotball("count", folder / "responses-m.jsonl", *known, "--out", tmp_path / "m.counts")
     assert done.returncode == 0
-    assert done.stderr.strip() == f"wrote {tmp_path / 'm.counts'}: 6 responses in 6 counts"
+    assert done.stderr.strip() == f"wrote {tmp_path / 'm.counts'}: 6 responses in 6 rows of counts"
     assert done.stdout == ""
     options = ("--bootstrap", "10", "--format", "json")
     rows, counts = spotball("score", folder, *options), spotball("score", tmp_path / "m.counts", *known, *options)
@@ -32,7 +32,7 @@ def test_counts_add_to_one_file_and_bad_rows_leave_it_alone(tmp_path: Path) -> N
     refused = spotball(*both)
     assert (refused.returncode, "--pool" in refused.stderr) == (2, True)
     twice = spotball(*both, "--pool")
-    assert "12 responses in 6 counts" in twice.stderr
+    assert "12 responses in 6 rows of counts" in twice.stderr
     broken = dataset(tmp_path / "broken", KNOWN, m=[{"image": "9", "cell": "C2"}])
     done = spotball("count", broken, "--out", tmp_path / "m.counts")
     assert done.returncode == 2

@@ -110,7 +110,7 @@ def test_markdown(matching: Path) -> None:
 
 
 def test_progress_is_one_plain_line_elsewhere_than_on_a_terminal(matching: Path) -> None:
-    assert spotball(matching).stderr == "checked groups of figures: 9 done\n"
+    assert spotball(matching).stderr == "groups of values checked: 9 done\n"
 
 
 def test_what_is_no_release_is_exit_status_2(tmp_path: Path) -> None:

@@ -343,7 +343,7 @@ class TestWhatIsWrong:
         import_(out, path)
         before = rows(out)
         done = import_(out, path, respondent=None)
-        assert "0 replies stored, 6 were there already\n" in done.stderr
+        assert "0 replies stored, 6 were already stored\n" in done.stderr
         assert rows(out) == before
 
     def test_another_reply_to_the_same(self, exported: list[Line], out: Path, tmp_path: Path) -> None:

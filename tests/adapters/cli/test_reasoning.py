@@ -142,13 +142,13 @@ def test_a_dry_run_says_what_is_to_embed_and_sends_nothing(data: Path, server: L
     assert not (data / "mine.sqlite").exists()
     lines = {line[:12].strip(): line[12:] for line in before.stdout.splitlines()}
     assert lines["responses"] == "25, 23 of which contain text"
-    assert lines["texts"] == f"{n} different texts with templates; 1 would be truncated"
-    assert lines["kept"].startswith("0 in ")
-    assert lines["to embed"].startswith(f"{n}, ")
-    assert lines["to embed"].endswith(" bytes, to pay for")
+    assert lines["texts"] == f"{n} different texts and templates; 1 would be truncated"
+    assert lines["stored"].startswith("0 embeddings in ")
+    assert lines["to embed"].startswith(f"{n} texts of ")
+    assert lines["to embed"].endswith(" bytes, for a fee")
     reasoning(data, server, "--cache", data / "mine.sqlite")
     after = reasoning(data, server, "--dry-run", "--cache", data / "mine.sqlite")
-    assert f"kept        {n} in {data / 'mine.sqlite'}\nto embed    0, 0 bytes" in after.stdout
+    assert f"stored      {n} embeddings in {data / 'mine.sqlite'}\nto embed    0 texts of 0 bytes" in after.stdout
 
 
 @pytest.mark.slow

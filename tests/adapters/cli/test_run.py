@@ -547,7 +547,7 @@ class TestReparse:
         run(data, out, server.url, "--prompt", "base", "--samples", "2")
         before = (out / "responses.jsonl").read_bytes()
         again = spotball("reparse", out)
-        assert (again.returncode, again.stdout) == (0, "0 of 6 samples parsed differently than before\n")
+        assert (again.returncode, again.stdout) == (0, "0 of 6 samples are parsed differently than before\n")
         assert (out / "responses.jsonl").read_bytes() == before
         # As if an older version had read less.
         with sqlite3.connect(out / STORE) as connection:
@@ -558,7 +558,7 @@ class TestReparse:
         assert again.stdout.splitlines() == [
             f"soccer/2 base 1: unparsed (no answer) -> {cells[0]}",
             f"soccer/2 base 2: unparsed (no answer) -> {cells[1]}",
-            "2 of 6 samples parsed differently than before",
+            "2 of 6 samples are parsed differently than before",
         ]
         assert (out / "responses.jsonl").read_bytes() == before
 
@@ -575,7 +575,9 @@ class TestReparse:
         lenient = here("reparse", str(out), "--parse-policy", "lenient")
         assert "soccer/2 base 1: unparsed (no answer) -> D4" in lenient.stdout
         # Without the option, the run keeps its policy, in whatever format the responses are.
-        assert here("reparse", str(out), "--format", "parquet").stdout.startswith("0 of 6 samples parsed differently")
+        assert here("reparse", str(out), "--format", "parquet").stdout.startswith(
+            "0 of 6 samples are parsed differently"
+        )
         assert here("score", str(out), "--bootstrap", "0").stdout.rstrip().endswith("|parse:lenient")
 
     def test_of_a_folder_without_a_run(self, tmp_path: Path) -> None:

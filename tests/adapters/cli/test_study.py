@@ -16,8 +16,8 @@ def test_init_says_what_it_made(tmp_path: Path) -> None:
     done = here("study", "init", str(data), "--out", str(out), "--images", "4", "--seed", "7")
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr.splitlines() == [
-        "soccer: 4 images, 2 checks, 1 for practice",
-        "tennis: 4 images, 2 checks, 1 for practice",
+        "soccer: 4 images, 2 attention checks, 1 practice image",
+        "tennis: 4 images, 2 attention checks, 1 practice image",
         "the instructions show a synthetic example. Add --originals to show one of your own images",
         f"{out / CONFIG}: review and edit it. Then run: spotball study check {out}",
     ]

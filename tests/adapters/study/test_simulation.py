@@ -41,8 +41,8 @@ def test_up_to_an_export_with_exclusions(tmp_path: Path) -> None:
     assert {path.name for path in folder.iterdir()} == before | {"pilot-1"}
     said = command("export", folder, "--pilot", "--out", tmp_path / "out")
     assert "these answers are from the pilot" in said
-    assert "10 took part, 9 finished, 7 exported" in said
-    assert "2 excluded by the rule checks" in said
+    assert "10 participants took part, 9 finished, 7 exported" in said
+    assert "2 participants excluded by the rule checks" in said
     responses = pl.read_ndjson(tmp_path / "out/responses-people.jsonl")
     assert responses["respondent"].unique().to_list() == ["pilot"]
     assert responses["participant"].str.starts_with("simulated-").all()
@@ -57,7 +57,9 @@ def test_the_server_measures_the_simulated_time(tmp_path: Path) -> None:
     folder = study(tmp_path, images=3)
     change(folder, strict)
     simulate_pilot(folder, 5, population=Population(unfinished=0, careless=0))
-    assert "5 took part, 5 finished, 5 exported" in command("export", folder, "--pilot", "--out", tmp_path / "out")
+    assert "5 participants took part, 5 finished, 5 exported" in command(
+        "export", folder, "--pilot", "--out", tmp_path / "out"
+    )
 
 
 def test_the_same_seed_gives_the_same_data(tmp_path: Path) -> None:
@@ -82,7 +84,7 @@ def test_each_simulation_and_people_have_pilots_of_their_own(tmp_path: Path) -> 
         Person(client).whole()
     with reading(folder / "pilot-3") as reader:
         assert [one.participant.startswith("pilot-") for one in reader.participants()] == [True]
-    assert command("delete", folder, "--pilot") == "deleted the pilot's data: 3 participants\n"
+    assert command("delete", folder, "--pilot") == "deleted the data of all pilots: 3 participants\n"
 
 
 def test_a_study_with_everything(tmp_path: Path) -> None:
@@ -113,7 +115,7 @@ def test_choices(tmp_path: Path) -> None:
     pilot = simulate_pilot(folder, 8, population=Population(unfinished=0.25, careless=0.25))
     assert (pilot.finished, pilot.careless) == (6, 2)
     said = command("export", folder, "--pilot", "--out", tmp_path / "out")
-    assert "8 took part, 6 finished, 4 exported" in said
+    assert "8 participants took part, 6 finished, 4 exported" in said
     trials = pl.read_csv(tmp_path / "out/trials.csv")
     assert trials["respondent"].unique().to_list() == ["pilot"]
 

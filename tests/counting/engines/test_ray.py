@@ -98,7 +98,7 @@ class TestOnACluster:
             out = ["--out", str(tmp_path / f"{name}.counts"), *more]
             done = subprocess.run([*command, *out], cwd=folder, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr
-        assert "pieces counted: 3 done" in done.stderr
+        assert "parts of the files counted: 3 done" in done.stderr
         assert (tmp_path / "ray.counts").read_bytes() == (tmp_path / "local.counts").read_bytes()
 
     def test_a_killed_worker_changes_nothing(self, folder: Path, shards: Path, address: str, tmp_path: Path) -> None:
@@ -179,8 +179,8 @@ class TestOnAClusterOfItsOwn:
         alone = spotball_process("score", folder, *options)
         assert there.stdout == alone.stdout
         # On a busy machine a line says how far it is.
-        assert there.stderr.endswith(f"pieces counted: 2 done\n{alone.stderr}")
-        assert there.stderr.count("pieces counted: 0 done") == 0
+        assert there.stderr.endswith(f"parts of the files counted: 2 done\n{alone.stderr}")
+        assert there.stderr.count("parts of the files counted: 0 done") == 0
         assert any(home.iterdir())
         assert not processes(str(home))
 
@@ -197,6 +197,6 @@ class TestOnAClusterOfItsOwn:
             process.send_signal(signal.SIGINT)
             said = process.communicate(timeout=120)[1]
         assert process.returncode == 130
-        assert all(line.startswith("pieces counted: ") for line in said.splitlines())
+        assert all(line.startswith("parts of the files counted: ") for line in said.splitlines())
         assert not processes(str(home))
         assert not out.exists()

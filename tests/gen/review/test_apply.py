@@ -103,9 +103,9 @@ def test_applied_undone_and_applied_again(tmp_path: Path) -> None:
         done = spotball("gen", "apply-review", str(folder))
         assert (done.returncode, done.stdout) == (0, "")
         assert done.stderr.splitlines() == [
-            "2 images kept, 1 boxes unchecked, 0 added",
-            "1 rejected, 1 to repaint",
-            "1 without a decision, kept",
+            "2 images kept; boxes: 1 removed, 0 added",
+            "1 image rejected, 1 image to inpaint again",
+            "1 image without a decision, kept",
         ]
         assert (folder / ORIGINAL).read_bytes() == made
         kept = read_scenes(folder / "scenes.jsonl")

@@ -94,9 +94,9 @@ def test_the_kept_are_those_who_finished_and_missed_no_check(study: Path, tmp_pa
     assert 0 < len(kept) < len(finished(study)) < N
     rows = rows_of(tmp_path / f"human.{form}")
     assert [row[:8] for row in rows] == expected(study, kept)
-    assert f"{N} took part, {len(finished(study))} finished, {len(kept)} exported" in said
-    assert f"{N - len(finished(study))} unfinished: excluded" in said
-    assert f"{len(finished(study) & failing(study))} excluded by the rule checks" in said
+    assert f"{N} participants took part, {len(finished(study))} finished, {len(kept)} exported" in said
+    assert f"{N - len(finished(study))} unfinished participants excluded" in said
+    assert f"{len(finished(study) & failing(study))} participants excluded by the rule checks" in said
 
 
 def test_explanations_are_the_reasoning_of_first_clicks(study: Path, tmp_path: Path) -> None:

@@ -129,8 +129,8 @@ def test_lists_are_balanced_and_checks_in_all(answered: Path) -> None:
 
 def test_the_export_leads_to_their_type(answered: Path, tmp_path: Path) -> None:
     said = command("export", answered, "--out", tmp_path / "people")
-    assert f"{N + CARELESS} took part, {N + CARELESS} finished, {N} exported" in said
-    assert f"{CARELESS} excluded by the rule checks" in said
+    assert f"{N + CARELESS} participants took part, {N + CARELESS} finished, {N} exported" in said
+    assert f"{CARELESS} participants excluded by the rule checks" in said
     rows = pl.read_csv(tmp_path / "people/trials.csv", infer_schema=False)
     shown = rows.filter(attention_check="false").group_by("stimulus_id").len()["len"]
     assert len(shown) == len(DESIGN)

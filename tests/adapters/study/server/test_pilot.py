@@ -38,13 +38,13 @@ def test_a_pilot_from_beginning_to_deletion(tmp_path: Path) -> None:
         assert client.get("/api/study").json()["pilot"] is False
         Person(client).whole()
     said = command("export", folder, "--out", tmp_path / "pilot", "--pilot")
-    assert "2 took part, 1 finished, 1 exported" in said
+    assert "2 participants took part, 1 finished, 1 exported" in said
     rows = pl.read_ndjson(tmp_path / "pilot/responses-people.jsonl")
     assert rows["respondent"].unique().to_list() == ["pilot"]
     assert rows["participant"].str.starts_with("pilot-").all()
-    assert "1 took part, 1 finished, 1 exported" in command("export", folder, "--out", tmp_path / "people")
+    assert "1 participant took part, 1 finished, 1 exported" in command("export", folder, "--out", tmp_path / "people")
     assert "took part" in here("study", "status", str(folder), "--pilot").stdout
-    assert command("delete", folder, "--pilot") == "deleted the pilot's data: 3 participants\n"
+    assert command("delete", folder, "--pilot") == "deleted the data of all pilots: 3 participants\n"
     assert [path.name for path in folder.iterdir() if path.name.startswith("pilot")] == []
     with reading(folder) as reader:
         assert len(reader.participants()) == 1

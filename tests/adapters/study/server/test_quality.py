@@ -53,7 +53,7 @@ def test_a_script_that_forges_its_times_is_flagged_and_not_paid(tmp_path: Path) 
     assert (row["flag_fast"], row["flag_clock"], row["flag_checks"]) == (True, True, False)
     assert row["excluded"] == "fast clock"
     told = command("bonus", folder, "--out", tmp_path / "bonus.csv")
-    assert "1 did not do the work" in told
+    assert "not paid: 1 participant who were too fast" in told
     assert (tmp_path / "bonus.csv").read_text() == "PROLIFIC_PID,amount\n"
     command("bonus", folder, "--out", tmp_path / "bonus.csv", "--all")
     assert (tmp_path / "bonus.csv").read_text() == "PROLIFIC_PID,amount\np,1.00\n"

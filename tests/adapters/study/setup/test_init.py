@@ -39,7 +39,7 @@ class TestInit:
     def test_with_all_images_asked_for_none_is_left_for_practice(self, tmp_path: Path) -> None:
         data = dataset(tmp_path / "data")
         said = command("init", data, "--images", "6", "--out", tmp_path / "study")
-        assert "soccer: 6 images, 2 checks, 0 for practice" in said
+        assert "soccer: 6 images, 2 attention checks, 0 practice images" in said
         assert "soccer: no image is left for practice" in said
         (one,) = read_config(tmp_path / "study").lists
         assert (len(one.images), one.practice) == (6, ())

@@ -85,9 +85,12 @@ class DrawnFigures:
         self._tell = tell
         self._figures = [(figure, own or signature) for figure, own in _figures(sections)]
         draw = partial(_draw, folder, options)
-        # Maps take longest, so they are started first, but the page does not wait for them.
-        self._maps = workers.map(draw, [signed for signed in self._figures if not isinstance(signed[0], PagePicture)])
-        self._pictures = workers.map(draw, [signed for signed in self._figures if isinstance(signed[0], PagePicture)])
+        # Maps take longest, so they are started first, but the page does not wait for them. Wide charts have the most
+        # marks; they come before the other pictures, so that the processes finish together.
+        maps = [signed for signed in self._figures if not isinstance(signed[0], PagePicture)]
+        pictures = [signed for signed in self._figures if isinstance(signed[0], PagePicture)]
+        self._maps = workers.map(draw, maps)
+        self._pictures = workers.map(draw, sorted(pictures, key=lambda signed: not signed[0].chart.wide))
         self._files: dict[str, list[str]] = {}
 
     def panels(self) -> dict[str, list[Inline]]:

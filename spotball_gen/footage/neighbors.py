@@ -33,9 +33,7 @@ class Neighbor:
     image: NDArray[Any]
 
 
-def neighbors(
-    item: Item, size: tuple[int, int], *, seconds: float, fps: float, exact: bool = False
-) -> list[Neighbor]:
+def neighbors(item: Item, size: tuple[int, int], *, seconds: float, fps: float, exact: bool = False) -> list[Neighbor]:
     """Return the other frames around an item's frame that belong to its shot, sorted by time.
 
     Args:

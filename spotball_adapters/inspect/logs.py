@@ -32,7 +32,7 @@ LOG = "a log of Inspect in .eval or .json format"
 
 @dataclass(frozen=True)
 class Imported:
-    """Contents of some logs.
+    """The replies and responses that were read from logs of Inspect.
 
     Attributes:
         reading: the parsed replies.

@@ -76,7 +76,7 @@ def in_parts(source: Source, keys: Sequence[str], collect: Callable[[pl.LazyFram
 
 
 def _added(groups: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Add the groups of several parts of a source; the result equals `grouped` on the whole source."""
+    """Sum the counts of equal groups over parts of a source. The result equals `grouped` on the whole source."""
     import polars as pl
 
     if len(groups) == 1:

@@ -256,6 +256,6 @@ def _derivatives(data: ChoiceData, weights: FloatArray) -> tuple[FloatArray, Flo
 
 
 def _solve(curvature: FloatArray, gradient: FloatArray) -> FloatArray:
-    """Return Newton's step, or the shortest of several steps if a direction has no curvature (only without ridge)."""
+    """Return Newton's step. If the curvature is singular (only without ridge), return the shortest solution."""
     solution: FloatArray = np.linalg.pinv(curvature, hermitian=True) @ gradient
     return solution

@@ -349,10 +349,11 @@ def distance_sums(
         shared: cache that shares the draws with other distances between the same responses.
 
     Returns:
-        Shape (..., n_images, 7): the distance between all responses, and between halves of them; the same two distances
-        between disjoint draws from the reference (the first draw has as many responses as the respondent, if possible);
-        for each of the two pairs, 1/n + 1/k with the numbers of responses n and k of its sides; and 1. A row is all 0
-        if the respondent has fewer than `LEAST` responses or the reference fewer than `LEAST_REFERENCE`.
+        Shape (..., n_images, 7). Columns 1 and 2 are the distance between all responses and between halves of them.
+        Columns 3 and 4 are the same for two disjoint draws from the reference; the first draw has as many responses as
+        the respondent, if possible. Columns 5 and 6 are 1/n + 1/k for both pairs, with the numbers of responses n and k
+        of the two sides. Column 7 is 1. A row is all 0 if the respondent has fewer than `LEAST` responses or the
+        reference fewer than `LEAST_REFERENCE`.
     """
     check_cells(mass, reference)
     shape = np.broadcast_shapes(mass.shape, reference.shape)

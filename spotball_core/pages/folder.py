@@ -1,4 +1,4 @@
-"""Write the folder of a page: the page, its figures and its record. The folder is never partial."""
+"""Write a folder with a page, its figures, and its numbers as JSON. The folder is never partial."""
 
 from __future__ import annotations
 

@@ -40,8 +40,8 @@ def read_only(dataset: Path) -> SqliteStore:
 
 
 def with_ball(path: str | None) -> str | None:
-    """Return the path of the image with the ball for the path of an image in a generated dataset, or None if `path` is
-    not in the subfolder `images`.
+    """Return the path of the version with the ball of an image in a generated dataset. Return None if the image is not
+    in the subfolder `images`.
 
     Examples:
         >>> with_ball("images/soccer/1.png"), with_ball("elsewhere/1.png")

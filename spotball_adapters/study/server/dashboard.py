@@ -116,7 +116,7 @@ class Dashboard:
         return page
 
     def _steps(self, failures: Mapping[str, int]) -> Iterator[str | None]:
-        """Read new events, and yield None after each participant who was read. Finally, yield the page as HTML."""
+        """Read new events, and yield None after each participant's events. Finally, yield the page as HTML."""
         at = datetime.now(UTC)
         recent = (at - _RECENT).isoformat(timespec="milliseconds")
         seen = self._reader.seen()

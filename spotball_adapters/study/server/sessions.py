@@ -339,8 +339,8 @@ class Sessions:
         return {name: n for name, n in places.items() if not most or n < most}
 
     def _is_kept(self, participant_id: int) -> bool:
-        """Return whether a participant finished and no exclusion rule applies. Explanations are not compared with those
-        of other participants."""
+        """Return whether a participant finished and no exclusion rule applies. The rule that compares explanations with
+        those of other participants is not used here."""
         if participant_id not in self._kept:
             # Read in the writer's transaction, because the participant may have finished in the same one.
             person = participation(self._store.participant(participant_id), self._store, self._design)

@@ -1,1 +1,1 @@
-"""Fit the cue model: how a respondent combines eyes and head, with uncertainty and a check of the fit."""
+"""Fit the cue model, which describes how much a respondent follows the eyes and how much the head."""

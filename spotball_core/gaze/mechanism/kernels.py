@@ -27,7 +27,7 @@ Function = Callable[[FloatArray], FloatArray]
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """The noise of the internal position, and its treatment beyond the ends of the row.
+    """The noise of the position that a respondent estimates, and its treatment beyond the first and the last object.
 
     Attributes:
         shape: shape of the noise.

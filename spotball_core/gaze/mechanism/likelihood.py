@@ -63,7 +63,10 @@ class CueLikelihood:
         return np.asarray(np.einsum("cjk,j->ck", total, self._weights))
 
     def at_nodes(self, parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return shares at each node of the photo's noise (n_configurations, nodes, most_objects), and node weights."""
+        """Return the objects' shares at each quadrature node of the photo's noise, and the nodes' weights.
+
+        The shapes are (n_configurations, nodes, most_objects) and (nodes,).
+        """
         return self._shares(parameters).total, self._weights
 
     def value_and_gradient(self, parameters: FloatArray, used: FloatArray | None = None) -> tuple[float, FloatArray]:

@@ -99,7 +99,7 @@ def choose(
 
 
 def _by_promise(full: Fit, size: int) -> list[tuple[str, ...]]:
-    """Return all sets of this many groups, starting with those that omit the groups with the smallest intercepts."""
+    """Return all sets of `size` groups. Sets without the groups whose intercepts vary least come first."""
     sets = itertools.combinations(full.sds, size)
     return sorted(sets, key=lambda names: sum(sd**2 for name, sd in full.sds.items() if name not in names))
 

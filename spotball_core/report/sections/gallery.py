@@ -15,7 +15,7 @@ from spotball_core.text.numbers import listed, plural
 
 
 def images(view: PageView, folders: Sequence[Path], workers: Workers = THIS_PROCESS) -> Section:
-    """Return the section with each image, sorted by disagreement or difficulty (Figure 8), and the counts of failures.
+    """Return the section that shows every image, as in Figure 8 of *Spot the Ball*, and the counts of failures.
 
     Args:
         view: the report with the names and looks of its groups.

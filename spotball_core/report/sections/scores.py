@@ -200,7 +200,7 @@ def described(lines: Iterable[ReferenceLine]) -> list[str]:
 
 
 def _axis(key: str, view: PageView) -> str:
-    """Return the label of a metric's axis, without the percent sign of a share, which is at the ticks."""
+    """Return the label of a metric's axis. It has no percent sign, because the ticks have one."""
     return within(head(key, view).removesuffix(" (%)"))
 
 

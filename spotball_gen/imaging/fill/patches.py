@@ -193,7 +193,7 @@ def _oddness(image: Floats, window: tuple[slice, slice], weights: Floats, inside
     The hole's inside is unknown, but probably similar to its surroundings.
 
     Returns:
-        Penalties in squared gray levels, with the shape of the costs.
+        Penalties in squared gray levels, one for each place where the window fits into the image.
     """
     cv2 = opencv()
     pattern = inside.astype(np.float32) / float(inside.sum())

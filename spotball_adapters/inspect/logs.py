@@ -32,13 +32,13 @@ LOG = "a log of Inspect in .eval or .json format"
 
 @dataclass(frozen=True)
 class Imported:
-    """The replies and responses that were read from logs of Inspect.
+    """The parsed replies and the scenes of the imported Inspect logs.
 
     Attributes:
-        reading: the parsed replies.
-        scenes: the scenes, as recorded in the logs.
+        reading: the replies, parsed to responses.
+        scenes: the scenes that the logs contain.
         failed: samples without a reply, counted by error message. They are excluded.
-        unfinished: logs of evaluations that did not succeed, with their status.
+        unfinished: the status of each evaluation that did not succeed, by the log's path.
     """
 
     reading: ParsedReplies
@@ -50,15 +50,15 @@ class Imported:
 def import_logs(
     paths: Sequence[Path], *, respondent: str | None = None, policy: ParsePolicy = DEFAULT_POLICY
 ) -> Imported:
-    """Read the replies in logs (`.eval` or `.json`) of the task `spot_the_ball`.
+    """Read Inspect logs (`.eval` or `.json`) of the task `spot_the_ball`, and parse their replies.
 
     Args:
         respondent: the respondent's name in the responses; by default the model's name in the log.
         policy: how to parse replies.
 
     Raises:
-        InputError: if a file is not a log of the task, if two logs hold the same sample, or if scenes differ between
-            logs. A sample is an image, a prompt and an epoch of a respondent.
+        InputError: if a file is not a log of the task, if two logs contain the same sample (respondent, image, prompt,
+            epoch), or if two logs describe a scene differently.
         MissingExtraError: if Inspect is not installed.
     """
     gathered = _Gathered(respondent, policy)

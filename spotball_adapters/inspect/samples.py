@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 
 class Reference(Record):
-    """The reference's answers about an image: how often each cell was named, as in `Counts.table`."""
+    """Answers about one image by the reference, the respondent that the model is compared with.
+
+    Attributes:
+        counts: the columns `cell`, `n` and `parts` of `Counts.table`, one row per cell.
+    """
 
     respondent: Name
     kind: str
@@ -27,7 +31,7 @@ class Reference(Record):
 
 
 class About(Record):
-    """A sample's metadata: the scene, the prompt, and the reference's answers."""
+    """Metadata of a sample: the scene, the prompt, and the reference's answers about the scene."""
 
     scene: Scene
     prompt: Name
@@ -56,10 +60,10 @@ def references(counts: Counts, respondent: str) -> dict[tuple[str, str], Referen
 
 
 def counted(answers: Iterable[tuple[About, str | None]], respondent: str) -> Counts:
-    """Return the counts of some answers and of the reference's answers on the same images.
+    """Return the counts of the given answers, and of the reference's answers about the same images.
 
     Args:
-        answers: for each, the cell's label, or None if it is unparsed.
+        answers: the metadata of the sample and the label of the cell for each answer; None as label if it is unparsed.
         respondent: the name of the respondent that gave the answers.
     """
     import polars as pl

@@ -28,15 +28,15 @@ except ImportError as error:
     raise MissingExtraError("The task for Inspect", "inspect") from error
 
 RESPONDENT = "this model"
-"""The scored model's name next to the reference."""
+"""Name of the scored model in the counts, to distinguish it from the reference."""
 
 
 @metric(name=named("spot_the_ball_metrics"), scores="unreduced")
 def spot_the_ball_metrics() -> Metric:
-    """Compute every metric of `spotball score` under its standard policy, for each sport, as SPORT/KEY.
+    """Compute every metric of `spotball score` for each sport, under the name SPORT/KEY.
 
     Each epoch counts as a separate reply, because averaging an image's epochs would lose the counts that the metrics
-    need. An undefined metric, for example a distance without a reference, has no value.
+    need. Undefined metrics, for example a distance without a reference, are omitted.
     """
 
     def compute(scores: list[SampleScore]) -> Value:
@@ -74,7 +74,10 @@ def spot_the_ball_metrics() -> Metric:
 
 @scorer(metrics=[spot_the_ball_metrics()], name=named("spot_the_ball_scorer"))
 def spot_the_ball_scorer(parse_policy: ParsePolicy = DEFAULT_POLICY) -> Scorer:
-    """Score a reply by its cell: correct if it holds the ball; no answer without a cell or a known ground truth."""
+    """Score a reply as correct if its cell contains the ball, otherwise as incorrect.
+
+    The score is "no answer" if the reply has no cell or if the image has no ground truth.
+    """
 
     async def score_reply(state: TaskState, target: Target) -> Score:
         about = About.model_validate(state.metadata)

@@ -29,7 +29,7 @@ except ImportError as error:
     raise MissingExtraError("The task for Inspect", "inspect") from error
 
 SAMPLES, CHAIN_SAMPLES = 50, 20
-"""Epochs of a prompt without and with questions: the numbers of the paper."""
+"""Default numbers of epochs, as in the paper: for prompts without questions, and for prompts with questions."""
 
 HUMAN = "human"
 
@@ -57,7 +57,7 @@ def spot_the_ball(
 
     Raises:
         OptionError: if the dataset has no images to ask about, or if the reference has no responses.
-        InputError: if the dataset, the prompt or an image cannot be used.
+        InputError: if the scenes, the responses or the prompt file are invalid, or if an image is missing or invalid.
     """
     folder = Path(dataset)
     all_scenes = read_scenes(folder / SCENES)
@@ -122,7 +122,7 @@ def _sample(scene: Scene, prompt: Prompt, reference: Reference | None, picture: 
 
 
 def _id(scene: Scene) -> str:
-    """Return the sample's id, in which the slash between sport and image is the only one."""
+    """Return the sample's id, SPORT/IMAGE, in which slashes and percent signs of the names are escaped."""
     return "/".join(part.replace("%", "%25").replace("/", "%2F") for part in scene.key)
 
 
@@ -135,7 +135,10 @@ def _message(picture: ContentImage, text: str) -> ChatMessageUser:
 
 
 def _references(folder: Path, scenes: Sequence[Scene], respondent: str | None) -> dict[tuple[str, str], Reference]:
-    """Return the reference's answers about each image; empty without a named reference and without human responses."""
+    """Return the reference's answers by image.
+
+    If no reference is named, human participants are the reference. The result is empty if they have no responses.
+    """
     if respondent is None and not any(folder.glob("responses*")):
         return {}
     by_image = references(read_counts(response_files(folder), scenes), respondent or HUMAN)

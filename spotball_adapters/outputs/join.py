@@ -14,14 +14,14 @@ from spotball_core.schema.scene import Scene
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The meaning of an id: an image, and the prompt if the index table has one."""
+    """The scene that an id identifies, and the prompt if the index table has one."""
 
     scene: Scene
     prompt: str | None = None
 
 
 class SceneIndex:
-    """Lookup of scenes by `image`, `sport/image`, or a path of the image's file.
+    """Find the scene for an id: `image`, `sport/image`, a path of the image's file, or an id from an index table.
 
     Args:
         scenes: the scenes of the dataset.
@@ -29,7 +29,7 @@ class SceneIndex:
             optionally `sport` and `prompt`. Without an id column, rows are numbered from 0.
 
     Raises:
-        InputError: if the table cannot be read, or names an image that is not among the scenes.
+        InputError: if the table cannot be read, repeats an id, or names an image that is not among the scenes.
     """
 
     def __init__(self, scenes: Sequence[Scene], table: Path | None = None) -> None:

@@ -12,23 +12,24 @@ from spotball_adapters.providers.protocol import Finish
 from spotball_core.errors import InputError, OptionError, Problem, did_you_mean
 
 REPLIES = ("reply", "response", "prediction", "output", "completion", "answer", "generation", "text")
-"""Column names of a reply in a table. The first that exists is used."""
+"""Columns of a table that may contain the reply. The first one that exists is used."""
 
 IDS = ("image", "image_id", "id", "custom_id", "index", "doc_id", "question_id", "image_path", "path", "file")
-"""Column names of an image's id, in the order in which they are tried."""
+"""Columns that may identify the image, in the order in which they are tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class RawReply:
-    """A reply as another tool stored it.
+    """An unparsed reply from the output of another tool.
 
     Attributes:
         line: the record's line in the file.
-        ids: texts that may name the image. The first that names one is used.
+        ids: possible ids of the image. The first one that identifies an image is used.
         text: the text of the reply.
         finish: why the reply ended.
-        sample: the reply's number among those to the same request, from 1, or None to number them in order.
-        sport: the image's sport, or None if the id is enough.
+        sample: number of the reply among the replies to the same prompt and image, from 1. If None, replies are
+            numbered in the file's order.
+        sport: the image's sport, or None if the record does not state it.
         model: the model's name, if the record has one.
         failed: why the reply is missing, or None.
     """
@@ -50,8 +51,8 @@ class Layout:
     Attributes:
         name: the name for `--layout`.
         title: the tool's name.
-        fits: function that returns whether a record and its file's head have this format.
-        replies: function that returns the replies of a record, given the file's head and the line.
+        fits: function that returns whether a file has this format, given a record and `FileRecords.head`.
+        replies: function that returns the replies in a record, given the record, `FileRecords.head` and the line.
     """
 
     name: str
@@ -61,7 +62,7 @@ class Layout:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield every text in nested lists."""
+    """Yield every string in a value, which may be a string or nested lists of strings."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list | tuple):
@@ -134,7 +135,7 @@ INSPECT_FINISH: Mapping[str, Finish] = {
     "model_length": "length",
     "content_filter": "filtered",
 }
-"""Finish reason for each reason of Inspect. Any other reason is "other"."""
+"""Finish reason for each stop reason of Inspect. All stop reasons that are not listed become "other"."""
 
 
 def _inspect(record: Mapping[str, Any], head: Mapping[str, Any], line: int) -> Iterator[RawReply]:
@@ -227,8 +228,8 @@ def raw_replies(
         image: the column that names the image, in the same notation.
 
     Returns:
-        The title of the format, and the replies in the file's order. Of records that differ only in the filter of
-        lm-evaluation-harness, the first is used.
+        The title of the format, and the replies in the file's order. If lm-evaluation-harness wrote several records of
+        a reply, one per filter, only the first is used.
 
     Raises:
         OptionError: if the format is unknown, or if `reply` is given with a format other than a table.

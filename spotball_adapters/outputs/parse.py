@@ -22,22 +22,22 @@ if TYPE_CHECKING:
     import polars as pl
 
 PROMPT = "base"
-"""The prompt's name if it is unknown."""
+"""Default name of the prompt in the responses."""
 
 SHOWN = 200
-"""Characters of an unparsed reply that the report shows."""
+"""Maximum number of characters of an unparsed reply in `ParsedFiles.unparsed`."""
 
 _UNPARSED = ("file", "line", "sport", "image", "respondent", "prompt", "sample", "problem", "reply")
 
 
 @dataclass(frozen=True)
 class ParsedFiles:
-    """Parsed replies of some files.
+    """The parsed replies from all given files.
 
     Attributes:
-        reading: the responses, and how many are unparsed for each reason.
-        unparsed: a row per unparsed reply: `file`, `line`, `sport`, `image`, `respondent`, `prompt`, `sample`,
-            `problem`, and the beginning of the `reply`.
+        reading: the responses, and the number of unparsed replies for each reason.
+        unparsed: a table with a row per unparsed reply, and the columns `file`, `line`, `sport`, `image`, `respondent`,
+            `prompt`, `sample`, `problem`, and `reply` (the beginning of the reply).
         layouts: the recognized format and the number of replies, by file.
         failed: requests without a reply, counted by reason. They are not among the responses.
         missing: number of scenes of the dataset without a reply (controls excluded).
@@ -77,7 +77,7 @@ def parse_files(
 
     Raises:
         InputError: if a file cannot be read, an id names no scene, or a sample occurs twice.
-        OptionError: if options contradict each other.
+        OptionError: if `layout` is unknown, or if `reply` is given with a layout other than `table`.
         MissingExtraError: for an Excel file without the extra `excel`.
     """
     scene_index = SceneIndex(scenes, index)
@@ -101,7 +101,7 @@ def parse_files(
 
 
 class _Gathered:
-    """Collect the replies of all files as columns of responses."""
+    """Parse the replies of all files, and collect the responses column by column."""
 
     def __init__(self, respondent: str | None, prompt: str, policy: ParsePolicy) -> None:
         self._respondent, self._prompt, self._policy = respondent, prompt, policy
@@ -112,7 +112,7 @@ class _Gathered:
         self._answers: Counter[tuple[str, str, str, str]] = Counter()
 
     def add(self, file: FileRecords, raw: RawReply, target: Target) -> Problem | None:
-        """Parse a reply, and return the problem with it, or None."""
+        """Parse and add a reply. Return a problem if its sample was already added, otherwise None."""
         if raw.failed is not None:
             self.failed[shortened(raw.failed, 100)] += 1
             return None

@@ -21,7 +21,7 @@ ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".xlsx", ".parquet", ".
 _BINARY = (".xlsx", ".parquet", ".eval")
 
 LISTS = ("samples", "results", "predictions", "responses", "data", "rows")
-"""Keys under which a JSON object may hold the list of its records."""
+"""Keys of a JSON file's object that may contain the list of records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,9 @@ class FileRecords:
 
     Attributes:
         path: the file.
-        rows: each record with its line, from 1. In JSON, Excel and Parquet files, the record's position, from 1.
-        head: the other keys of a JSON object.
+        rows: each record with its line number; in JSON, Excel and Parquet files, with its position. Both are counted
+            from 1.
+        head: the fields of a JSON file's object, without the list of records; empty for other files.
     """
 
     path: Path
@@ -137,7 +138,7 @@ def _inspect_log(path: Path) -> Any:
 
 
 def _listed(path: Path, value: Any) -> tuple[list[tuple[int, dict[str, Any]]], dict[str, Any]]:
-    """Return the list of records in a JSON value, and the object's other keys."""
+    """Return the numbered records of a JSON file, and the other fields of its object."""
     head: dict[str, Any] = {}
     if isinstance(value, dict):
         key = next((key for key in LISTS if isinstance(value.get(key), list)), None)

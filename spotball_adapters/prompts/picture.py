@@ -46,7 +46,7 @@ def encoded(scene: Scene, folder: str | Path) -> Picture:
 
 
 class ScenePictures:
-    """The images of a dataset, each drawn once.
+    """Create the images of a dataset with their grids, and store them, so that each is drawn only once.
 
     Args:
         folder: the dataset's folder.
@@ -61,7 +61,7 @@ class ScenePictures:
         self._lock = threading.Lock()
 
     def of(self, scene: Scene) -> Picture:
-        """Return a scene's image; see `encoded` for its format and errors. Several threads may call this method."""
+        """Return a scene's image with its grid; see `encoded` for the format and the errors. Thread-safe."""
         with self._lock:
             stored = self._prepared.get(scene.key)
             if stored is None:
@@ -76,7 +76,7 @@ class ScenePictures:
 
 
 class Drawings:
-    """Drawings as PNG, each made once.
+    """Store drawings as PNG files, so that each is made only once.
 
     Args:
         cache: folder that stores the drawings for this and later runs, named by a digest of their sources; None stores
@@ -87,11 +87,11 @@ class Drawings:
         self._cache = None if cache is None else Path(cache)
 
     def of(self, content: bytes, style: str, draw: Callable[[], bytes]) -> Path | bytes:
-        """Return the file of a drawing, or its bytes if drawings are not stored.
+        """Return the path of a drawing's file, or the drawing's bytes if there is no cache folder.
 
         Args:
             content: bytes of the source file.
-            style: everything else that the drawing depends on.
+            style: text that describes everything else that the drawing depends on, such as the grid.
             draw: function that makes the drawing.
         """
         if self._cache is None:
@@ -118,7 +118,7 @@ def _path(scene: Scene, folder: str | Path) -> Path:
 
 
 def content_of(path: Path) -> bytes:
-    """Return the bytes of a file. Raise InputError if it cannot be read."""
+    """Return the bytes of an image file. Raise InputError if the file cannot be read."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -126,7 +126,7 @@ def content_of(path: Path) -> bytes:
 
 
 def _drawn(path: Path, content: bytes, scene: Scene) -> bytes:
-    """Return the PNG of an image with its grid."""
+    """Return a scene's image with its grid, encoded as PNG."""
     owner = f"the scene {scene.sport}/{scene.image}"
     image = read_image(path, content, size=(scene.width, scene.height), owner=owner)
     try:
@@ -137,7 +137,7 @@ def _drawn(path: Path, content: bytes, scene: Scene) -> bytes:
 
 
 def as_png(image: Image) -> bytes:
-    """Return an image as PNG."""
+    """Return the image, encoded as PNG."""
     out = io.BytesIO()
     image.save(out, "PNG")
     return out.getvalue()
@@ -147,13 +147,13 @@ def read_image(path: Path, content: bytes, *, size: tuple[int, int] | None = Non
     """Return an image in RGB, rotated according to its EXIF data.
 
     Args:
-        path: the name for errors.
-        content: bytes of the file.
-        size: the required size in pixels.
-        owner: the source of the required size, for errors.
+        path: path of the image file, for error messages only.
+        content: bytes of the image file.
+        size: the required width and height in pixels, or None to accept any size.
+        owner: what requires this size, for error messages.
 
     Raises:
-        InputError: if it is not an opaque image with 8 bits per channel in gray or RGB, or if it has another size.
+        InputError: if the file is not an opaque image with 8 bits per channel in gray or RGB, or does not have `size`.
         MissingExtraError: if Pillow is not installed.
     """
     try:
@@ -183,5 +183,5 @@ def read_image(path: Path, content: bytes, *, size: tuple[int, int] | None = Non
 
 
 def unusable(path: Path, found_: str, expected: str) -> InputError:
-    """Return an error about an image's file."""
+    """Return an InputError that states what was found in an image file and what was expected."""
     return InputError([Problem(str(path), None, "image", found_, expected)])

@@ -11,14 +11,14 @@ from spotball_core.service.files import replacing
 
 
 def kept(scene: Scene, dataset: Path, folder: Path) -> Path:
-    """Return the file of a scene's image with its grid. The file is created if it is missing.
+    """Return the path of a PNG file of a scene's image with its grid. Create the file if it is missing.
 
     Args:
         dataset: the dataset's folder.
-        folder: the folder of the file.
+        folder: the folder in which to create the file.
 
     Raises:
-        InputError: if the image cannot be used.
+        InputError: if the image is missing or invalid; see `picture.encoded`.
     """
     data = encoded(scene, dataset).data
     path = folder / f"{hashlib.sha256(data).hexdigest()}.png"

@@ -33,14 +33,15 @@ class Prompt:
     """The text that asks a model about an image.
 
     Attributes:
-        name: the name in a run and its responses.
-        version: the version of the text.
+        name: name of the prompt in a run and its responses.
+        version: version of the text.
         text: the final message. `{sport}` stands for the sport, `{context}` for the answers to the questions.
         questions: questions that are asked first, one by one with the image, each in its own conversation.
 
     Raises:
-        OptionError: if a name, version, text or question is empty; if a word in braces is not a placeholder, or any is
-            in a question; or if only one of `{context}` and questions is present.
+        OptionError: if the name, version, text or a question is empty; if the text has a word in braces other than
+            `{sport}` and `{context}`; if a question has a word in braces; or if the text has `{context}` but there are
+            no questions, or the reverse.
 
     Examples:
         >>> prompt = Prompt("mine", "1", "Where is the ball in this {sport} image? Answer like {\\"cell\\": \\"D4\\"}.")
@@ -92,18 +93,18 @@ class Prompt:
         return (Message("user", text, picture=True),)
 
     def last(self, item: Scene, sample: int, answers: Sequence[str] = ()) -> tuple[Message, ...]:
-        """Return the conversation that asks for a scene's cell. It differs between samples only in their answers."""
+        """Return the conversation that asks for the cell of a scene. The number of the sample has no effect."""
         return self.final(item.sport, answers)
 
 
 def load_prompt(name_or_path: str) -> Prompt:
     """Load a prompt of the paper by its name, or your own prompt from a TOML file.
 
-    A file has `name`, `version`, `text` and optionally `questions`. Its name must not be one of the paper's, so that
-    its results cannot be confused with results of the paper's prompts.
+    A file has the fields `name`, `version`, `text` and optionally `questions`. The field `name` must not be the name of
+    a prompt of the paper, so that their results cannot be confused.
 
     Raises:
-        OptionError: if it is neither a known name nor a file.
+        OptionError: if `name_or_path` is neither the name of a prompt of the paper nor an existing file.
         InputError: if the file is not a valid prompt. The error lists all problems.
 
     Examples:
@@ -127,11 +128,11 @@ def _prompt(fields: dict[str, Any]) -> Prompt:
 
 
 Fault = tuple[str, str, str]
-"""A field, the value found and the value expected."""
+"""A problem with a prompt: the field, the value found and the value expected."""
 
 
 def _problems(fields: dict[str, Any]) -> list[Fault]:
-    """Return the problems with a file's fields."""
+    """Return the problems with the fields of a prompt file."""
     known_fields = ("name", "version", "text", "questions")
     faults = [
         (field, "an unknown field", f"only the fields {', '.join(known_fields)}")

@@ -1,6 +1,6 @@
 """Read the single cell that a short text names, such as the text after `Cell:`, or the reason why it is missing.
 
-Nothing is guessed: text that can be read in two ways is not read.
+If a text can be read in two ways, no cell is returned.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def _filled_in(value: str, grid: Grid) -> str:
 
 
 def _parts(match: re.Match[str]) -> tuple[str, str, str, int]:
-    """Return the letters, the gap between letters and number, the number, and the end of the cell."""
+    """Return the row's letters, the text between row and column, the column's number, and the offset after the cell."""
     for kind in "abcd":
         if match[f"row_{kind}"] is not None:
             gap = match[f"gap_{kind}"] if kind in "ab" else ""
@@ -162,7 +162,7 @@ def _mentioned(text: str, grid: Grid) -> Iterator[str | None]:
 
 
 def _contested(cell: str | None, tail: str, grid: Grid) -> Unread | None:
-    """Return the reason why the text after a cell offers other cells too, or None if it does not."""
+    """Return why the cell is not the only answer, according to the text after it, or None if it is the only one."""
     if (span := _SPAN.match(tail)) and _continues(tail, span):
         return "a range"
     if _OR.match(tail) or ((also := _ALSO.match(tail)) and _continues(tail, also)):
@@ -177,7 +177,7 @@ def _continues(tail: str, joint: re.Match[str]) -> bool:
 
 
 def _nothing_read(value: str) -> ReadCell | None:
-    """Return the result for a value that does not begin with a cell."""
+    """Return why a value that does not begin with a cell has no answer, or None if nothing in it resembles a cell."""
     if not _CELL_LIKE.search(value):
         return None
     labels = {match[0].upper() for match in _MENTION.finditer(value)}

@@ -13,7 +13,7 @@ from spotball_core.grid import Grid
 
 @dataclass(frozen=True, slots=True)
 class CellMention:
-    """A cell in a text.
+    """A mention of a cell in a text.
 
     Attributes:
         start: offset of its first character.
@@ -92,7 +92,7 @@ _FAR_ORIGIN = re.compile(r"[从自由]?[下右아오]")
 
 
 def _axis(words: str, value: str, name: str) -> str:
-    """Return a pattern for a row or a column, such as "row D", "the fourth row" and "column 3 from the left"."""
+    """Return a regular expression that matches a row or a column, such as "row D", "fourth row" or "column 3"."""
     after = rf"(?:{words}){_NO_LETTER}{_LINK}(?P<{name}_after>{value}){_AGAIN}"
     origin = rf"(?P<{name}_origin>{_ORIGIN})?第?"
     before = rf"{origin}(?P<{name}_before>{value})[ \t]{{0,2}}-?(?:{words})目?{_NO_LETTER}{_AGAIN}"
@@ -117,7 +117,7 @@ _AXIS_WORD = re.compile(rf"{_ROWS}|{_COLUMNS}", re.I)
 
 
 def mentions(text: str, grid: Grid) -> list[CellMention]:
-    """Return the cells that a text mentions, in order.
+    """Return the mentions of cells in a text, in the order in which they occur.
 
     Args:
         text: text in plain characters; see `readable_text.readable`.
@@ -165,7 +165,7 @@ def _in_words(text: str, grid: Grid) -> Iterator[CellMention]:
 
 
 def _number(parts: Mapping[str, str], axis: str, count: int) -> int:
-    """Return the row or column number that the parts of a match name, counted from the top or the left."""
+    """Return the number of the row or column in a match, counted from the top or the left, from 1."""
     word = (parts[f"{axis}_after"] or parts[f"{axis}_before"]).lower()
     if word in _FIRST:
         return 1

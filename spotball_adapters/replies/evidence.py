@@ -28,8 +28,8 @@ class Label:
     """A label before an answer, such as `Final answer:`.
 
     Attributes:
-        words: roles of its words.
-        end: number of roles up to its value.
+        words: the label's words as role letters; see `tokens`.
+        end: index in `Sentence.roles` of the first role after the label.
     """
 
     words: str
@@ -38,14 +38,14 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence as a string of roles; see `vocabulary` for their letters.
+    """A sentence as a string with one role letter per token; see `tokens` for the letters.
 
     Attributes:
         first: index of its first token.
-        roles: roles of its tokens, without the punctuation at its end.
+        roles: the letters of its tokens, without the punctuation at its end.
         is_question: whether it ends with a question mark.
         headed: whether the line before it is a heading such as "Final answer".
-        label: the last label in it.
+        label: the last label in the sentence, or None.
     """
 
     first: int
@@ -124,7 +124,7 @@ def sentence_of(tokens: Tokens, first: int, last: int, *, headed: bool) -> Sente
 
 
 def is_heading(roles: str) -> bool:
-    """Return whether a line announces an answer on the next line."""
+    """Return whether a line, given as roles, is a heading for an answer on the next line."""
     return bool(_HEADING.fullmatch(roles.strip(_SIGNS)))
 
 

@@ -11,14 +11,14 @@ from typing import Any
 from spotball_adapters.replies.cell_text import ReadCell
 
 Read = Callable[[str], ReadCell | None]
-"""Reads the text of an answer field; returns None if the text says nothing about a cell."""
+"""A function that reads the cell in the text of an answer field; None if the text says nothing about a cell."""
 
 _ROWS, _COLUMNS = ("row",), ("col", "column")
 
 
 @dataclass(frozen=True, slots=True)
 class JsonAnswer:
-    """The answer of a JSON object: its offsets in the text, the answer, and the field `reasoning` if present."""
+    """The answer in a JSON object, with the object's offsets in the text and its field `reasoning` if present."""
 
     start: int
     end: int
@@ -40,10 +40,10 @@ _START = re.compile(r'\{\s{0,99}"|\[\s{0,99}\{\s{0,99}"')
 
 
 def json_answers(text: str, is_label: Callable[[str], bool], read: Read) -> list[JsonAnswer]:
-    """Return the answers of the objects in a text, in order, or an empty list if one of the objects is cut off.
+    """Return the answers of the JSON objects in a text, in the text's order, or an empty list if an object is cut off.
 
-    An object's answer is its field for the cell, or its row and column, otherwise the answer of a nested object.
-    Objects in a list count only if the list has one object.
+    An object's answer is its field for the cell, or its fields for row and column. If it has neither, the answer of a
+    nested object is used. A list of objects at the top level counts only if it has exactly one object.
 
     Args:
         text: the text of a reply.
@@ -85,7 +85,7 @@ def _said(value: Any, read: Read) -> ReadCell | None:
 
 
 def _row_and_column(level: list[JsonObject], read: Read) -> ReadCell | None:
-    """Return the answer of an object that is alone on its level and has one row and one column."""
+    """Read the cell if the objects have one row field and one column field in total; otherwise return None."""
     fields = [(key.lower(), value) for entry in level for key, value in entry.fields]
     rows = [value for key, value in fields if key in _ROWS and isinstance(value, str)]
     columns = [value for key, value in fields if key in _COLUMNS and isinstance(value, str | int)]

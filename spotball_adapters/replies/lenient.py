@@ -69,7 +69,7 @@ def _read_field(value: str, grid: Grid) -> ReadCell | None:
 
 
 def _decide(candidates: Iterable[Statement], roles: str) -> Statement | None:
-    """Return the statement that decides the answer, or None."""
+    """Return the statement that decides the answer, or None if the reply makes no statement about it."""
     corrections = [number for number, role in enumerate(roles) if role in "td"]
     current = no_answer = Statement(0, Weight.ASIDE, None, "no answer")
     contradicted = False
@@ -113,7 +113,7 @@ _OPEN_LABEL = re.compile(r"(?:^|\n)[-*>|#.)(]{0,9}[zfgm]{0,4}[ka][zfkb]{0,4}:[-*
 
 
 def _holds(answer: Statement, reply: TokenizedReply) -> bool:
-    """Return whether no other part of the reply invalidates an answer."""
+    """Return whether an answer stands, because no other part of the reply withdraws it or makes it doubtful."""
     rest = reply.tokens.roles[answer.token + 1 :] + "\n"
     if answer.weight < Weight.LABEL and reply.unfinished and re.search("[\n?]", reply.tokens.roles[: answer.token]):
         return False

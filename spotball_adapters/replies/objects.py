@@ -24,9 +24,9 @@ _SEVERAL = ReadCell(None, "several answers")
 
 
 def object_answers(text: str, read: Read) -> tuple[list[JsonAnswer], str]:
-    """Return the answers of the objects in a text, and the text with these objects replaced by blanks.
+    """Return the answers of the JSON objects in a text, and the text with blanks in place of these objects.
 
-    Invalid JSON stays in the text. The top-level fields of an object that is cut off also stay.
+    Invalid JSON stays in the text. Of an object that is cut off, only the top-level fields stay.
 
     Args:
         text: the text of a reply.
@@ -52,7 +52,7 @@ def object_answers(text: str, read: Read) -> tuple[list[JsonAnswer], str]:
 
 
 def _broken_off(text: str, start: int) -> str | None:
-    """Return the text from `start` without the values nested in the object there, or None if the object is closed."""
+    """Return the text of the unclosed object at `start`, with blanks for nested values, or None if it is closed."""
     parts: list[str] = []
     depth, place = 0, start
     for token in _TOKEN.finditer(text, start):
@@ -116,7 +116,7 @@ def _of_list(values: list[Any], read: Read, *, ranked: bool) -> ReadCell | None:
 
 
 def _by_score(scores: Iterator[tuple[str, Any]]) -> str | ReadCell | None:
-    """Return the name with the highest score, the reason why it is missing, or None if a score is missing."""
+    """Return the name with the highest score, "several answers" for a tie, or None without a score per name."""
     pairs = list(scores)
     if not pairs or not all(isinstance(score, int | float) and not isinstance(score, bool) for _, score in pairs):
         return None
@@ -140,7 +140,7 @@ def _score(value: Any) -> float | None:
 
 
 def _is_of_a_person(json_object: JsonObject) -> bool:
-    """Return whether an object describes a player or another thing, as `{"class": "person", "cell": "D5"}` does."""
+    """Return whether an object describes a person or a thing, not the ball: `{"class": "person", "cell": "D5"}`."""
     names = [value for key, value in json_object.fields if key.lower() in _NAME_KEYS and isinstance(value, str)]
     return any("p" in _roles(name) and "b" not in _roles(name) for name in names)
 

@@ -30,7 +30,7 @@ def plain(text: str) -> str:
 
 
 def without_thinking(text: str) -> str:
-    """Return the text outside of thinking tags. If only the closing tag exists, the text before it is thinking."""
+    """Return the text without blocks in thinking tags. A block without an opening tag begins at the text's start."""
     parts: list[str] = []
     start, thinking = 0, False
     for mark in _THINKING.finditer(text):

@@ -45,7 +45,7 @@ class Ranking:
     Attributes:
         first: index of its first token.
         last: index after its last token.
-        cell: the token of the preferred candidate, or None if none is preferred.
+        cell: index of the preferred candidate's token, or None if no candidate is preferred.
     """
 
     first: int
@@ -54,7 +54,7 @@ class Ranking:
 
 
 def lines_of(text: str, tokens: Tokens) -> list[RankedLine]:
-    """Return the lines that contain a token."""
+    """Return the lines of a text, without those that have no token."""
     edges = [-1, *(number for number, role in enumerate(tokens.roles) if role == "\n"), len(tokens.roles)]
     starts = [*tokens.starts, len(text)]
     return [RankedLine(a + 1, b, starts[a + 1], starts[b]) for a, b in pairwise(edges) if b > a + 1]
@@ -85,7 +85,10 @@ def rankings(text: str, tokens: Tokens, lines: Sequence[RankedLine]) -> list[Ran
 
 
 def rows_of_cues(tokens: Tokens, lines: Sequence[RankedLine]) -> set[RankedLine]:
-    """Return the rows of tables with several cells that do not name an answer, such as "| Gaze | D4 |"."""
+    """Return the rows of tables that name a cell but not as the answer, such as "| Gaze | D4 |".
+
+    Tables with fewer than two rows that name a cell are ignored.
+    """
     rows: set[RankedLine] = set()
     table: list[tuple[RankedLine, str]] = []
     for line in [*lines, None]:
@@ -100,14 +103,14 @@ def rows_of_cues(tokens: Tokens, lines: Sequence[RankedLine]) -> set[RankedLine]
 
 
 def _is_note(text: str, tokens: Tokens, line: RankedLine) -> bool:
-    """Return whether an indented line explains the item before it."""
+    """Return whether a line is an indented or bulleted note to the item before it, without a cell."""
     indented = text[line.start - 3 : line.start].isspace() and "\n" not in text[line.start - 3 : line.start]
     bullet = tokens.roles[line.first] == "-"
     return (indented or bullet) and not any(number in tokens.cells for number in range(line.first, line.last))
 
 
 def _candidate(text: str, tokens: Tokens, line: RankedLine) -> int | None:
-    """Return the token of the cell at the start of a line, or None if the line does not start with one."""
+    """Return the index of the token with the line's candidate, or None if the line does not begin with a candidate."""
     number = next((n for n in range(line.first, line.last) if n in tokens.cells), None)
     if number is None or not _ITEM.match(tokens.roles, line.first, number):
         return None
@@ -119,7 +122,7 @@ def _candidate(text: str, tokens: Tokens, line: RankedLine) -> int | None:
 
 
 def _mark(tokens: Tokens, line: RankedLine | None, number: int) -> str:
-    """Return the text before a candidate, such as a bullet, a number with its punctuation, or the bar of a table."""
+    """Return the roles before a candidate, such as those of a bullet or a number; lines of one list have the same."""
     return re.sub("[z&o_#]+", "#", tokens.roles[line.first : number]) if line else ""
 
 

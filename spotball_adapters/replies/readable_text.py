@@ -1,6 +1,6 @@
 """Prepare a reply for lenient parsing: plain characters, no markup, no blocks of reasoning.
 
-Every function returns a text of the same length, so offsets are valid in all of them.
+Every function returns a text of the same length, so an offset in one text is valid in the others.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _line(match: re.Match[str]) -> str:
 
 
 def _as_label(match: re.Match[str]) -> str:
-    """Replace `<answer>` by `answer:` on a line of its own."""
+    """Return the replacement for a tag: `answer:` on a new line for `<answer>`, a line break for a closing tag."""
     if match[1] or not match[2]:
         return _line(match)
     # The attributes hold the value only if the tag has no content.

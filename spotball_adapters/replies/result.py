@@ -49,7 +49,7 @@ class Parsed:
 
 
 def parsed(result: ReadCell, reasoning: str | None, text: str, finish: Finish) -> Parsed:
-    """Return the result for what was read. If nothing was read, the reason depends on why the reply ended.
+    """Return the result of parsing a reply. If it has no answer, the problem depends on why the reply ended.
 
     Args:
         result: the cell that was read, or the reason why it is missing.

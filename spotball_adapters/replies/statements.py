@@ -17,15 +17,15 @@ from spotball_core.grid import Grid
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement about the answer at one place of a reply.
+    """A statement in a reply that names, denies or withdraws an answer.
 
     Attributes:
-        token: index of its token.
+        token: index of the token with the cell, or with the withdrawal.
         weight: how clearly it is an answer; REJECTED if it denies `cell`, or withdraws all earlier answers.
-        cell: the cell, or None if it is not a single cell of the grid.
-        problem: why the cell is missing.
-        start: offset of its sentence in the text.
-        end: offset after its cell in the text.
+        cell: label of the cell, or None if the statement does not name a single cell of the grid.
+        problem: why the cell is missing, or None.
+        start: offset of the sentence in the text.
+        end: offset after the cell in the text.
     """
 
     token: int
@@ -54,16 +54,16 @@ class TokenizedReply:
 
     @classmethod
     def of(cls, text: str, grid: Grid, *, unfinished: bool) -> TokenizedReply:
-        """Return a tokenized reply for a text in plain characters."""
+        """Tokenize a text in plain characters."""
         return cls(text, tokenize(text, mentions(text, grid)), grid, unfinished)
 
     def cell(self, token: int) -> str | None:
-        """Return the cell at a token."""
+        """Return the label of the cell at a token, or None if the cell is outside the grid."""
         return self.tokens.cells[token].cell
 
 
 LONGEST_SENTENCE = 120
-"""Maximum number of tokens. Longer sentences are split, so that the time stays proportional to the length."""
+"""Maximum number of tokens in a sentence. Longer sentences are split, so that parsing takes linear time."""
 
 
 def statements(reply: TokenizedReply) -> Iterator[Statement]:
@@ -212,7 +212,7 @@ def _is_second(gap: str, before: str) -> bool:
 
 
 def _checked(reply: TokenizedReply, token: int) -> tuple[str | None, Unread | None]:
-    """Return the cell at a token, or why it does not count: `D1` in an unfinished reply may be the start of `D10`."""
+    """Return the cell at a token and None, or None and the problem: outside the grid, or cut off (`D1` of `D10`)."""
     cell = reply.cell(token)
     if cell is None:
         return None, "outside the grid"
@@ -222,7 +222,7 @@ def _checked(reply: TokenizedReply, token: int) -> tuple[str | None, Unread | No
 
 
 def _best(reply: TokenizedReply, group: Sequence[int], before: str, after: str) -> int | None:
-    """Return the cell that a list within a sentence prefers."""
+    """Return the token of the cell that a list within a sentence prefers, or None if it prefers no cell."""
     if "U" in before:
         return group[-1]
     if "D" in before or after.lstrip(",").startswith("D") or _NUMBERED.search(before):
@@ -237,7 +237,7 @@ _SHARE = re.compile(
 
 
 def _shares(reply: TokenizedReply, group: Sequence[int]) -> list[float]:
-    """Return the score after each cell, or an empty list if one has no score."""
+    """Return the score after each cell, or an empty list if a cell has no score."""
     matches = [_SHARE.match(reply.text, reply.tokens.cells[number].end) for number in group]
     if None in matches:
         return []

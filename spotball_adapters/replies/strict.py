@@ -57,7 +57,7 @@ _AFTER = re.compile(r"\b(?:reasoning|explanation|rationale|justification)[ \t*_]
 
 @dataclass(frozen=True, slots=True)
 class _StrictAnswer:
-    """One of the answers in a reply."""
+    """An answer in a reply, with the offsets of its start and end in the text."""
 
     start: int
     end: int
@@ -98,7 +98,7 @@ def _is_label(name: str) -> bool:
 
 
 def _objects(text: str, grid: Grid) -> list[_StrictAnswer]:
-    """Return the answers of JSON objects in the reply. If they differ, they contradict each other."""
+    """Return the answers of JSON objects in the reply. If they differ, each becomes "several answers"."""
     answers = json_answers(text, _is_label, lambda value: read_value(plain(value), grid))
     result = answers[0].result if len({answer.result for answer in answers}) == 1 else ReadCell(None, "several answers")
     return [_StrictAnswer(answer.start, answer.end, result, answer.reasoning) for answer in answers]

@@ -1,9 +1,9 @@
 """Convert a text to a string of one-letter roles, so that rules can be regular expressions over roles.
 
 Words get the letters of `vocabulary.toml`, or `_` if they are not listed. `C` is a cell, `X` a cell outside the grid,
-`#` a number, `%` a share or a decimal, `.` and `?` the end of a sentence, `:` a colon or an equals sign, `-` a dash or
-an arrow, and `*` any other sign. Quotation marks are skipped. For example, "The ball is in D5." becomes `bzzC.`, with
-one letter for "the ball".
+`#` a number, `%` a percentage, fraction or decimal, `.` and `?` the end of a sentence, `:` a colon or an equals sign,
+`-` a dash or an arrow, and `*` any other sign. Quotation marks are skipped. For example, "The ball is in D5."
+becomes `bzzC.`, with one letter for "the ball".
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ _STEM_STARTS = frozenset(stem.split()[0] for stem in STEMS if " " in stem)
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """The roles of a text's words, cells and signs.
+    """The words, cells and signs of a text, each as a letter for its role.
 
     Attributes:
         roles: one letter per token.
         starts: offset of each token in the text.
-        cells: the mention at each token `C` or `X`, by the token's index.
+        cells: the mention of a cell at each token with the role `C` or `X`, by the token's index.
     """
 
     roles: str
@@ -104,7 +104,7 @@ def _roles(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
 
 
 def _is_abbreviated(word: str, text: str, end: int) -> bool:
-    """Return whether the period after a word belongs to an abbreviation. "no." is one only before a number."""
+    """Return whether the period after a word is part of an abbreviation ("no." only before a number)."""
     return word in _ABBREVIATIONS and (word != "no" or text[end : end + 2].strip().isdigit())
 
 

@@ -1,4 +1,4 @@
-"""The words that indicate a reply's answer, with their roles. The list is in `vocabulary.toml`."""
+"""Load `vocabulary.toml`: the words that help to find the answer in a reply, with a letter for the role of each."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PHRASES = _first((p, r) for p, r in _ALL if not p.endswith("*") and not _UNSPACE
 """The role letter of each phrase, for scripts with blanks between words."""
 
 STEMS = _first((p[:-1], r) for p, r in _ALL if p.endswith("*"))
-"""The role letter of all words that begin with a stem, by stem."""
+"""The role letter for each stem; it applies to all words that begin with the stem."""
 
 UNSPACED = _first((p, r) for p, r in _ALL if _UNSPACED.search(p))
 """The role letter of each phrase, for scripts without blanks, in which phrases can occur anywhere."""

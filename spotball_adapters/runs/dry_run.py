@@ -43,7 +43,7 @@ class _Cost:
     requests: int = 0
     pictures: int = 0
     tokens: float = 0
-    """Tokens of the images, or NaN if the provider has no rule."""
+    """Number of tokens of the images, or NaN if it is unknown for the provider."""
 
     def cells(self) -> tuple[str, ...]:
         tokens = "unknown" if math.isnan(self.tokens) else f"{self.tokens:,.0f}"

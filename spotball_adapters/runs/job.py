@@ -1,4 +1,4 @@
-"""Base class of jobs: the items, prompts, provider and settings of a run."""
+"""Base class of jobs. A job has the items, prompts, provider and settings of a run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class RunJob(ABC, Generic[ItemT]):
     """Items, prompts, provider and settings of a run.
 
     Attributes:
-        items: the items to ask about, in order.
+        items: what to ask about, such as scenes, in the order of the requests.
         prompts: each prompt with its number of samples.
         base_url: the server's address, or None for the provider's default.
         respondent: the respondent's name in the responses.
@@ -28,7 +28,7 @@ class RunJob(ABC, Generic[ItemT]):
         without_pictures: providers that offer only baselines. They answer from the items' data, so no image is sent.
 
     Raises:
-        OptionError: if the prompts or samples are invalid.
+        OptionError: if there are no prompts, if two prompts have the same name, or if a prompt has no samples.
     """
 
     items: tuple[ItemT, ...]
@@ -49,7 +49,7 @@ class RunJob(ABC, Generic[ItemT]):
         """Return the images, or None if the provider does not use images.
 
         Args:
-            cache: folder that may store the drawn images.
+            cache: folder in which to store drawn images, or None to keep them in memory.
         """
 
     @abstractmethod
@@ -58,7 +58,7 @@ class RunJob(ABC, Generic[ItemT]):
 
     @abstractmethod
     def about(self) -> Mapping[str, Any]:
-        """Return values that identify the items and their images, by name. The values are JSON values."""
+        """Return JSON values, by name, that identify the items and their images."""
 
     @abstractmethod
     def keep(self, out: Path) -> None:
@@ -71,17 +71,17 @@ class RunJob(ABC, Generic[ItemT]):
 
     @property
     def looks(self) -> bool:
-        """Return whether the provider is sent images."""
+        """Return whether images are sent to the provider."""
         return self.provider.name not in self.without_pictures
 
     def plan(
         self, done: Mapping[tuple[str, str, str, int], int], skipped: Collection[tuple[str, str, str]] = ()
     ) -> SamplePlan[ItemT]:
-        """Return the remaining samples, without those that are stored (`done`) or skipped."""
+        """Return the samples that are neither stored (`done`) nor skipped."""
         return SamplePlan(self.items, self.prompts, done, skipped)
 
     def image_tokens(self, item: ItemT) -> int | None:
-        """Return the tokens of an item's image, or None if no rule is known."""
+        """Return the number of tokens of an item's image, or None if it is unknown for the provider."""
         return self.provider.image_tokens(*self.size(item))
 
     def identity(self) -> dict[str, Any]:

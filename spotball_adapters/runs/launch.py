@@ -27,13 +27,13 @@ from spotball_core.service.sqlite_file import StoreError
 T = TypeVar("T")
 
 PICTURES = "pictures"
-"""The run's subfolder that stores the images as they were sent."""
+"""Name of the run's subfolder for the images that are sent."""
 
 INTERRUPTED = "interrupted"
-"""The reason of a run that the user interrupted."""
+"""Value of `RunResult.why` if the user interrupted the run."""
 
 NO_MEMORY = "not enough memory to continue"
-"""The reason of a run that ran out of memory."""
+"""Value of `RunResult.why` if the run ran out of memory; also the beginning of the error."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class RunResult(Generic[T]):
     """The result of starting or resuming a run.
 
     Attributes:
-        why: why it stopped early, or None if it finished.
-        error: the error that stopped it, if one did.
+        why: why the run stopped early, or None if it finished.
+        error: the error that stopped the run, or None.
         left: number of replies that are still missing.
         excluded: number of replies that are missing because the provider refuses the images; not counted in `left`.
         refused: the provider's message for each image and prompt that it refused, in this or an earlier session.
@@ -73,14 +73,15 @@ def launch(
 
     Args:
         out: the run's folder.
-        make: called with the store when no more replies come.
+        make: called with the store after this session's last reply is stored.
         on_progress: called with the number of drawn images and their total.
 
     Raises:
-        OptionError: if the folder is not a run's folder, if its run has other settings, or if another process uses the
-            folder.
-        PermanentError: if the provider cannot send requests, for example without a key. Nothing is written then.
-        InputError: if an image cannot be used.
+        OptionError: if the folder contains other files but no run, if its run has different settings or images, or if
+            another process uses it.
+        PermanentError: if the provider cannot send requests, for example without a key. It is raised before anything is
+            written.
+        InputError: if an image is missing or invalid.
         StoreError: if the store cannot be read or written.
     """
     if isinstance(job.provider, Ready) and any(plan_of(job, out, options).chains(1)):

@@ -1,4 +1,4 @@
-"""Rate limits: requests and tokens per minute, and pauses that a server requests."""
+"""Delay requests to respect limits of requests and tokens per minute, and pauses that a server requests."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Callable
 from spotball_core.service.progress import span
 
 LONG_WAIT = 10.0
-"""Waits of at least this many seconds are announced."""
+"""Minimum length of the waits that are announced to the user, in seconds."""
 
 
 class Waits:
-    """Announce long waits, once for all requests that wait at the same time.
+    """Announce long waits to the user, with one message for all requests that wait at the same time.
 
     Args:
         tell: called with one line of text per wait.
@@ -23,7 +23,7 @@ class Waits:
         self._until = float("-inf")
 
     def announce(self, seconds: float, why: str) -> None:
-        """Announce a wait that begins now, unless it is short or ends together with an announced one."""
+        """Announce a wait that begins now, unless it is short or ends at about the same time as an announced one."""
         end = asyncio.get_running_loop().time() + seconds
         if seconds >= LONG_WAIT and end >= self._until + LONG_WAIT:
             self._until = end
@@ -31,14 +31,14 @@ class Waits:
 
 
 class Pace:
-    """A limit per minute, spread evenly, so that no period of one minute exceeds it.
+    """A limit of an amount per minute, such as requests or tokens. The amount is spread evenly over the minute.
 
     The leaky buckets of libraries admit the amount of a whole minute at once and then continue at the full rate, which
     doubles the rate of the first minute. The libraries also cannot correct an amount later, when the true value is
     known.
 
     Attributes:
-        free_at: the time in seconds from which more may pass.
+        free_at: the time, in seconds, at which the next amount may be admitted.
     """
 
     def __init__(self, per_minute: float | None) -> None:
@@ -46,11 +46,11 @@ class Pace:
         self.free_at = 0.0
 
     def take(self, now: float, amount: float = 1) -> None:
-        """Admit this amount. The next may pass when this amount has drained."""
+        """Admit an amount at time `now`, and delay the next amount accordingly."""
         self.free_at = max(now, self.free_at) + amount * self._seconds
 
     def correct(self, more: float) -> None:
-        """Add to an amount that was admitted, or subtract from it if `more` is negative."""
+        """Increase the admitted amount by `more`, or reduce it if `more` is negative."""
         self.free_at += more * self._seconds
 
 
@@ -87,16 +87,16 @@ class RateLimiter:
         self._tokens.correct(tokens)
 
     def correct_requests(self, requests: int) -> None:
-        """Count requests that were sent without `enter`."""
+        """Count `requests` further requests that were sent without a call of `enter`."""
         self._requests.correct(requests)
 
     def pause(self, seconds: float, why: str = "the server requested a pause") -> None:
-        """Send nothing for `seconds` from now."""
+        """Delay all requests for `seconds` from now."""
         until = asyncio.get_running_loop().time() + seconds
         self._paused_until, self._paused_for = max((self._paused_until, self._paused_for), (until, why))
 
     def _reasons(self) -> tuple[tuple[float, str], ...]:
-        """Return when each current restriction ends, with the reason for the restriction."""
+        """Return the time at which each restriction ends, and the restriction as a text."""
         return (
             (self._requests.free_at, "the limit of requests per minute is reached"),
             (self._tokens.free_at, "the limit of tokens per minute is reached"),

@@ -15,21 +15,21 @@ ItemT_contra = TypeVar("ItemT_contra", bound=RunItem, contravariant=True)
 
 
 class PromptOf(Protocol[ItemT_contra]):
-    """A prompt for one kind of item."""
+    """Interface of prompts about one type of item, such as scenes."""
 
     @property
     def name(self) -> str:
-        """Return the name in the run and its responses."""
+        """Return the prompt's name in the run and its responses."""
         ...
 
     @property
     def version(self) -> str:
-        """Return the version of the text."""
+        """Return the version of the prompt's text."""
         ...
 
     @property
     def digest(self) -> str:
-        """Return the digest of the text."""
+        """Return a digest of the prompt's text, and of its questions if it has any."""
         ...
 
     @property
@@ -60,7 +60,11 @@ Steps number the questions of a prompt from 0. The step after the last question 
 
 @dataclass(frozen=True, slots=True)
 class Ask(Generic[ItemT]):
-    """One request: a step of a prompt about an image, for some samples."""
+    """A request for one step of a prompt about an item; see `Done` for steps.
+
+    Attributes:
+        samples: numbers of the samples that the request asks for.
+    """
 
     item: ItemT
     prompt: PromptOf[ItemT]
@@ -70,8 +74,9 @@ class Ask(Generic[ItemT]):
 
 @dataclass(frozen=True, slots=True)
 class Chain(Generic[ItemT]):
-    """Samples of a prompt and an image without an answer. Missing answers to the prompt's questions are requested
-    first.
+    """Samples of a prompt about an item that have no final answer yet.
+
+    Answers to the prompt's questions that are missing are requested before the final answers.
     """
 
     item: ItemT
@@ -90,7 +95,7 @@ class SamplePlan(Generic[ItemT]):
         skipped: combinations to skip, as (sport, image, prompt).
 
     Raises:
-        OptionError: if prompts are missing or repeated, or if a prompt has fewer than one sample.
+        OptionError: if there are no prompts, if two prompts have the same name, or if a prompt has no samples.
     """
 
     scenes: tuple[ItemT, ...]
@@ -110,7 +115,7 @@ class SamplePlan(Generic[ItemT]):
     def chains(self, at_once: int) -> Iterator[Chain[ItemT]]:
         """Yield the missing samples in rounds. Each round has the next `at_once` samples of every prompt and image.
 
-        Samples are numbered from 1. The generator is lazy.
+        Samples are numbered from 1. They are computed as the iteration proceeds.
         """
         rounds = -(-max(samples for _, samples in self.prompts) // at_once)
         for number in range(rounds):
@@ -137,7 +142,7 @@ class SamplePlan(Generic[ItemT]):
                 yield Ask(chain.item, chain.prompt, step, chain.samples[start : start + together])
 
     def missing(self, scene: ItemT, prompt: PromptOf[ItemT], step: int, samples: Iterable[int]) -> tuple[int, ...]:
-        """Return the samples that are not stored yet."""
+        """Return those of the given samples that are not stored yet for a step of a prompt about a scene."""
         stored = self.done.get((*scene.key, prompt.name, step), 0)
         return tuple(sample for sample in samples if not stored >> sample & 1)
 

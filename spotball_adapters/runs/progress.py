@@ -1,4 +1,4 @@
-"""Progress of a run, as one sentence."""
+"""Display the progress of a run as one line."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from spotball_adapters.runs.runner import RunTally
 
 _WINDOW = 60.0
-"""Time window of the rate, in seconds."""
+"""Time window over which `ReplyRate` measures, in seconds."""
 
 
 class ReplyRate:
-    """Recent number of replies per second."""
+    """Measure the number of replies per second over the last minute."""
 
     def __init__(self) -> None:
         self._marks: deque[tuple[float, int]] = deque()
 
     def at(self, now: float, done: int) -> float:
-        """Return the rate over the last minute, given that `done` replies are stored at time `now`."""
+        """Return the replies per second, given that `done` replies are stored at time `now`, in seconds."""
         self._marks.append((now, done))
         while now - self._marks[0][0] > _WINDOW:
             self._marks.popleft()

@@ -24,7 +24,10 @@ FORMATS = ("jsonl", "parquet")
 
 @dataclass(frozen=True, slots=True)
 class ReparsedReply:
-    """A reply that is now parsed differently. `before` and `after` are its cell, or the reason why there is no cell."""
+    """A reply that is parsed differently than last time.
+
+    `before` and `after` are the earlier and the new cell, or the reason why the reply has no cell.
+    """
 
     sport: str
     image: str
@@ -58,8 +61,8 @@ def read_replies(store: ReplyStore, scenes: Sequence[Scene], policy: ParsePolicy
 
     Args:
         scenes: the scenes of the run's dataset.
-        policy: how to parse replies, or None for the policy of the existing responses, or for the default without
-            responses.
+        policy: how to parse replies. None means the policy of the run's existing responses, or the default policy if it
+            has no responses.
     """
     import polars as pl
 
@@ -93,7 +96,11 @@ def read_replies(store: ReplyStore, scenes: Sequence[Scene], policy: ParsePolicy
 def export(
     store: ReplyStore, scenes: Sequence[Scene], out: Path, format: str, policy: ParsePolicy | None = None
 ) -> tuple[ParsedReplies, Path | None]:
-    """Parse all stored replies, and write the responses if there are any. See `read_replies` for the policy."""
+    """Parse all stored replies, and write the responses. See `read_replies` for the policy.
+
+    Returns:
+        The parsed replies, and the path of the responses, or None if the run has no replies.
+    """
     reading = read_replies(store, scenes, policy)
     return reading, write_reading(reading, out, format) if len(reading.rows) else None
 

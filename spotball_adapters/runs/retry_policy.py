@@ -15,14 +15,14 @@ except ImportError as error:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """Maximum number of retries, and the times to wait.
+    """Maximum number of attempts per request, and the waiting times between attempts.
 
     Attributes:
         attempts: maximum number of attempts per request.
         first_wait: seconds before the second attempt. The wait doubles before each further attempt, plus a random part
             of a second.
         longest_wait: maximum seconds between attempts.
-        longest_pause: if a server requests a longer pause in seconds, the run ends.
+        longest_pause: maximum seconds that a server may request as a pause. A longer pause ends the run.
     """
 
     attempts: int = 8
@@ -44,8 +44,10 @@ class RetryPolicy:
         return min(self.first_wait * 2.0 ** min(attempt - 1, 64), self.longest_wait)
 
     def tries(self, may_pass: Callable[[Exception], bool]) -> AsyncIterator[stamina.Attempt]:
-        """Return the attempts as contexts to enter. After an error that may pass, another attempt follows up to the
-        limit.
+        """Return one context manager per attempt. An error in it leads to another attempt, if any is left.
+
+        Args:
+            may_pass: function that returns whether to retry after an error. Other errors are raised immediately.
         """
         return stamina.retry_context(
             on=may_pass,

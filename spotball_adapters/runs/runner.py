@@ -31,12 +31,10 @@ from spotball_core.errors import SpotballError
 from spotball_core.service.sqlite_file import now
 
 STORM = 10
-"""A run stops after this many consecutive requests that failed on every attempt, or consecutive refused images."""
+"""Number of consecutive failures that stops a run: requests that failed on every attempt, or refused images."""
 
 HELD = 64 * 2**20
-"""Maximum bytes of images in memory. All images of the benchmark fit. Of larger datasets, only the first images are
-held.
-"""
+"""Maximum total size of the images that are kept in memory, in bytes. Further images are read again when needed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +46,7 @@ class Options(RetryPolicy):
         requests_per_minute: maximum request rate, or None for no limit.
         tokens_per_minute: maximum rate of input and output tokens, or None for no limit.
         max_requests: stop after this many requests, including failed ones. Requests in progress may exceed it by a few.
-        max_tokens: stop after this many tokens. Requests in progress are finished.
+        max_tokens: stop after this many input and output tokens. Requests in progress are finished.
         grace: seconds that requests in progress may take after the run starts to stop.
         skip_refused: exclude images that the provider refused, also in earlier sessions. They are not sent again.
     """
@@ -65,18 +63,18 @@ class Options(RetryPolicy):
 
 @dataclass(slots=True)
 class RunTally:
-    """Counts of a run. A reply counts once it is stored.
+    """Counts of the replies, requests and tokens of one session of a run.
 
     Attributes:
-        total: replies that were missing at the start.
-        done: number of them that have been stored.
-        lost: replies that arrived but could not be stored.
-        requests: sent requests, including failed ones and those that a provider repeated for fewer samples.
+        total: number of replies that were missing at the start.
+        done: number of these replies that have been stored.
+        lost: number of replies that arrived but could not be stored.
+        requests: number of sent requests, including failed ones and those that a provider repeated for fewer samples.
         faults: number of failed requests.
         input_tokens: input tokens that the provider reported.
         output_tokens: output tokens that the provider reported.
         last_fault: the message of the last failure.
-        given_up: the last failure for each image with a request that failed on every attempt.
+        given_up: for each image with a request that failed on every attempt, the message of the last failure.
         refused: the provider's message for each image and prompt that it refused twice.
     """
 
@@ -106,10 +104,10 @@ class _HaltedError(Exception):
 
 
 class PicturesOf(Protocol[ItemT_contra]):
-    """A source of the items' images."""
+    """Interface of objects that return the image of an item."""
 
     def of(self, item: ItemT_contra, /) -> Picture:
-        """Return an item's image as it is sent."""
+        """Return the image to send for an item."""
         ...
 
 
@@ -117,8 +115,8 @@ class Runner(Generic[ItemT]):
     """One session of a run: sends requests until nothing is missing or something stops it.
 
     Args:
-        pictures: the images, or None for providers that do not use images.
-        digests: digest of each image's bytes, to store with the replies about it.
+        pictures: source of the images, or None for providers that do not use images.
+        digests: digest of each image's bytes, by sport and image; stored with the replies about the image.
         session: the number of this session in the store.
         tell: called with a line of text about each long wait.
     """
@@ -140,9 +138,9 @@ class Runner(Generic[ItemT]):
         self._settings, self._options = settings, options
         self.tally = RunTally(total=sum(len(ask.samples) for ask in plan.asks(provider.max_samples)))
         self.why: str | None = None
-        """The reason why the run stopped early, in a few words."""
+        """The reason why the run stopped early, in a few words, or None."""
         self.error: BaseException | None = None
-        """The error that stopped the run, if one did."""
+        """The error that stopped the run, or None."""
         self._failed_in_row = self._refused_in_row = self._replies_counted = self._held_bytes = 0
         self._answered = bool(plan.done)
         self._postponed = {} if options.skip_refused else store.refused()
@@ -251,7 +249,10 @@ class Runner(Generic[ItemT]):
     async def _answers(
         self, scene: ItemT, prompt: PromptOf[ItemT], samples: Sequence[int]
     ) -> dict[int, tuple[str, ...]]:
-        """Return the answers to a prompt's questions, stored and new, for the samples that have all of them."""
+        """Return each sample's answers to the prompt's questions, after requesting those that are not stored.
+
+        The result is empty if a request failed on every attempt.
+        """
         steps = range(len(prompt.questions))
         texts = dict(self._texts.get((*scene.key, prompt.name), {}))
         if any(self._plan.done.get((*scene.key, prompt.name, step)) for step in steps):
@@ -274,7 +275,7 @@ class Runner(Generic[ItemT]):
         return {sample: tuple(texts[step, sample] for step in steps) for sample in samples}
 
     async def _ask(self, ask: Ask[ItemT], messages: tuple[Message, ...]) -> tuple[Reply, ...]:
-        """Return the replies and pass them to the store; return none if every attempt failed."""
+        """Send a request with retries, pass the replies to the store, and return them; none if every attempt failed."""
         request = Request(ask.item, self._picture(ask.item), messages, self._settings, ask.samples)
         digest = self._digests.get(ask.item.key) if any(message.picture for message in messages) else None
         await self._unstored.acquire()
@@ -363,7 +364,7 @@ class Runner(Generic[ItemT]):
             self._limiter.pause(error.retry_after, f"the server requested a pause: {error}")
 
     def _refuse(self, item: Due[ItemT], error: RefusedError) -> None:
-        """Postpone a refused request. If only refused requests are left, give it up."""
+        """Postpone a refused request, or give it up if it was already postponed and sent again."""
         question = _question(item)
         refusal = RefusedError(f"{'/'.join(question[:2])}: {error}")
         if self._queue.retrying:
@@ -392,8 +393,9 @@ class Runner(Generic[ItemT]):
             self.stop("too many failed requests", StormError(message))
 
     def _expected_tokens(self, request: Request) -> float:
-        """Return the expected tokens: the average of earlier replies, or an estimate from the request before the first
-        reply.
+        """Return the expected number of tokens of a request, or 0 without a limit of tokens.
+
+        It is based on the average of earlier replies, or, before the first reply, on the request's text and images.
         """
         if self._options.tokens_per_minute is None:
             return 0

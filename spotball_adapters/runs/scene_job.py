@@ -18,11 +18,11 @@ from spotball_core.schema.scene import Scene
 
 @dataclass(frozen=True)
 class SceneJob(RunJob[Scene]):
-    """A job about scenes of a dataset.
+    """Job that asks about the scenes of a dataset.
 
     Attributes:
         dataset: the dataset's folder.
-        scenes: all scenes of the dataset.
+        scenes: all scenes of the dataset, including those that the run does not ask about.
     """
 
     dataset: Path = field(kw_only=True)

@@ -1,8 +1,8 @@
 """The store of a run: every unchanged reply in RUN/run.sqlite. All other files of the run are derived from it.
 
 A reply is stored once its transaction is committed, which survives a kill and a power failure (write-ahead log,
-synchronous=FULL). The key (sport, image, prompt, step, sample) prevents duplicates. Only one process at a time can hold
-a run; the operating system releases the lock when the process ends for any reason.
+synchronous=FULL). The key (sport, image, prompt, step, sample) prevents duplicates. Only one process at a time can
+use a run; the operating system releases the lock when the process ends for any reason.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from spotball_core.service.sqlite_store import LOCK, RunKind, RunStore, SqliteSt
 STORE, SCENES = "run.sqlite", "scenes.jsonl"
 
 Question = tuple[str, str, str]
-"""Identifies a question: (sport, image, prompt)."""
+"""Key of all samples of a prompt about an image: (sport, image, prompt)."""
 
 _REFUSED_SINCE = 2
 """The first schema version with the table `refused`."""
 
 Settled = tuple[str, str, str, int]
-"""Identifies a sample: (sport, image, prompt, sample)."""
+"""Key of a sample: (sport, image, prompt, sample)."""
 
 
 _KIND = RunKind(
@@ -43,10 +43,10 @@ _KIND = RunKind(
 
 
 class ReplyStore(RunStore):
-    """A run's store, locked by this process. A context manager that releases it.
+    """The store of a run, locked by this process. Used as a context manager, it releases the lock at exit.
 
     Raises:
-        OptionError: if the folder holds something else, or if another process uses the run.
+        OptionError: if `folder` is a file, if it contains other files but no run, or if another process uses the run.
         DamagedStoreError: if the store is empty or damaged.
         StoreError: if the store cannot be opened, or if a later version wrote it.
     """
@@ -118,7 +118,10 @@ class ReplyStore(RunStore):
 
 
 def peek(folder: Path) -> tuple[dict[tuple[str, str, str, int], int], dict[Question, str]]:
-    """Return `ReplyStore.done()` and `ReplyStore.refused()` without locking the run; both empty without a run."""
+    """Return `ReplyStore.done()` and `ReplyStore.refused()` without locking the run.
+
+    Both are empty if the folder contains no run.
+    """
     path = folder / STORE
     _check_folder(folder)
     if not path.exists():

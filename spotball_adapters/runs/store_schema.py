@@ -9,10 +9,10 @@ from spotball_core.service.sqlite_file import Column, Schema, Table
 from spotball_core.service.sqlite_store import run_tables
 
 PROMPT = "prompt "
-"""Prefix of the prompts' names in a run's identity."""
+"""Prefix of the keys for prompts in a run's identity, such as "prompt base"."""
 
 LATER_SETTINGS: Mapping[str, None] = MappingProxyType({"reasoning_effort": None, "extra_body": None})
-"""Settings that the identities of older runs lack, because they did not exist."""
+"""Settings that the identities of older runs lack, with the values to assume for these runs."""
 
 _SAMPLE = (
     Column(

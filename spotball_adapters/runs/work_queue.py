@@ -23,7 +23,7 @@ Due = Chain[ItemT] | Final[ItemT]
 
 
 class WorkQueue(Generic[ItemT]):
-    """Queue of work in this order: requests for final answers, the plan, deferred items, refused items.
+    """Queue of items: first those of `put_first`, then the plan's, then those of `put_last`, then of `postpone`.
 
     The plan is read lazily, so memory holds only the items in progress.
 
@@ -56,22 +56,22 @@ class WorkQueue(Generic[ItemT]):
             await self._changed.wait()
 
     def finish(self) -> None:
-        """Mark a taken item as finished."""
+        """Report that an item returned by `take` is finished."""
         self._in_hand -= 1
         self._changed.set()
 
     def put_first(self, item: Due[ItemT]) -> None:
-        """Add an item to take before all others."""
+        """Add an item that is returned before all others."""
         self._first.append(item)
         self._changed.set()
 
     def put_last(self, item: Due[ItemT]) -> None:
-        """Add an item to take after the plan."""
+        """Add an item that is returned after the items of the plan."""
         self._last.append(item)
         self._changed.set()
 
     def postpone(self, item: Due[ItemT]) -> None:
-        """Add a refused item, to take after all others."""
+        """Add a refused item, which is returned after all other items."""
         self._refused.append(item)
         self._changed.set()
 

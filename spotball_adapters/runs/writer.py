@@ -17,7 +17,7 @@ from spotball_core.service.sqlite_file import connect, sqlite_errors
 
 @dataclass(frozen=True, slots=True)
 class AnswerRecord:
-    """An answer to store. Its replies belong to the first of the requested samples."""
+    """An answer to store. If it has fewer replies than samples were requested, they belong to the first samples."""
 
     ask: Ask[Any]
     answer: Answer
@@ -28,7 +28,7 @@ class AnswerRecord:
 
 
 OnStored = Callable[[Sequence[AnswerRecord], BaseException | None], object]
-"""Called with stored records, or with records that could not be stored and the error."""
+"""A function called with stored records and None, or with records that could not be stored and the error."""
 
 
 class ReplyWriter(BatchThread[AnswerRecord]):

@@ -344,7 +344,7 @@ class Grid:
         return self.label(index)
 
     def box_shares(self, boxes: ArrayLike) -> FloatArray:
-        """Return the share of each cell's area that each box covers (the quotient in eq. 6).
+        """Return the share of each cell's area that each box covers (the quotient in eq. 6 of Spot the Ball).
 
         Args:
             boxes: shape (..., 4), as (x1, y1, x2, y2) in pixels; a row of NaN is a missing box and covers nothing.
@@ -370,7 +370,7 @@ class Grid:
         return shares
 
     def box_distances(self, boxes: ArrayLike) -> FloatArray:
-        """Return the distance from each cell's center to each box, 0 inside or on it (eq. 4), in pixels.
+        """Return the distance from each cell's center to each box, 0 inside or on it, in pixels (Spot the Ball, eq. 4).
 
         Args:
             boxes: shape (..., 4), as (x1, y1, x2, y2) in pixels; a row of NaN is a missing box at infinite distance.

@@ -1,4 +1,6 @@
-"""Read, check and name the files of a run in batches. The run's folder contains:
+"""Read, check and name the files of a run in batches.
+
+The run's folder contains:
 
 RUN/run.sqlite            every imported reply; see spotball_adapters.runs.store
 RUN/scenes.jsonl          the scenes of the requests

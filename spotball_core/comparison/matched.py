@@ -68,7 +68,7 @@ class Matched:
         return resampled
 
     def _participants_drawn(self) -> dict[int, FloatArray]:
-        """Return the number of draws of each participant, shape (n_resamples, n_participants), by respondent (0: a)."""
+        """Return how often each participant is drawn, shape (n_resamples, n_participants), by respondent (0 or 1)."""
         ids = {side: people.ids for side, people in enumerate(self.people) if people is not None}
         everybody = tuple(sorted({person for side_ids in ids.values() for person in side_ids}))
         out = {}

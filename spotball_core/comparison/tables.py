@@ -110,7 +110,7 @@ def to_csv(comparison: Comparison) -> str:
 
 
 _TEXT = (0, 8)
-"""Columns of words; the other columns hold numbers."""
+"""Indices of the columns that hold words; the other columns hold numbers."""
 
 
 def _section(comparison: Comparison, contrast: Contrast) -> tuple[str, list[str], list[list[str]]]:

@@ -183,7 +183,7 @@ class _Costs:
 
 
 def _grid_and_scale(grid: Grid, unit: Unit) -> tuple[Grid, float]:
-    """Return the grid whose distances are the costs in a unit, and the number to divide these distances by."""
+    """Return a grid, and the number to divide its distances between cells by to get distances in the unit."""
     if unit == "px":
         return grid, 1.0
     if unit == "cell":
@@ -214,7 +214,7 @@ def _from_table(p: FloatArray, q: FloatArray, cost: FloatArray, threads: int | N
 
 
 def _are_counts(p: FloatArray, q: FloatArray) -> BoolArray:
-    """Return which pairs are integers small enough for `transport` to solve exactly."""
+    """Return for which rows `p` and `q` are integers that are small enough for `transport` to solve exactly."""
     p_sum, q_sum = p.sum(axis=-1), q.sum(axis=-1)
     are_counts: BoolArray = (
         (p == np.floor(p)).all(axis=-1) & (q == np.floor(q)).all(axis=-1) & (np.maximum(p_sum, q_sum) <= MOST_COUNTED)
@@ -236,7 +236,7 @@ def _differences_of_counts(p: FloatArray, q: FloatArray) -> tuple[FloatArray, Fl
 
 
 def _differences_of_shares(p: FloatArray, q: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the same as `_differences_of_counts` for any mass, rounded to less than 1e-14 of the moved mass."""
+    """Return what `_differences_of_counts` returns, but for any mass, with an error below 1e-14 of the moved mass."""
     differences = _differences(p, q)
     # Use half of the limit of `transport`, so that rounding up stays below it.
     parts: FloatArray = MOST_MOVED / 2 / 2.0 ** np.frexp(np.abs(differences).sum(axis=-1) / 2)[1]

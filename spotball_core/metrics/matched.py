@@ -269,7 +269,7 @@ def top_k_accuracy_matched(
         k: number of cells, at least 1.
         grid: needed for labels of a grid that differs from the scene's and the paper's.
         seed: seed of the draws.
-        draws: a quarter of the number of random draws.
+        draws: the function makes four times this number of random draws.
 
     Returns:
         Shape (...), in [0, 1], higher is better. NaN with fewer than 8 responses.
@@ -328,7 +328,7 @@ def log_score_matched(
         smoothing: weight of the uniform distribution, in (0, 1].
         grid: needed for labels of a grid that differs from the scene's and the paper's.
         seed: seed of the draws.
-        draws: a quarter of the number of random draws.
+        draws: the function makes four times this number of random draws.
 
     Returns:
         Shape (...), in nats, lower is better. NaN with fewer than 8 responses.
@@ -474,8 +474,9 @@ def normalized_entropy_additive(
 ) -> Additive:
     """Compute the numbers that each image adds to `normalized_entropy_matched`.
 
-    The numbers per image are its responses, both halves of each split, the number of responses and of those in a half
-    (0 and 0 for probabilities), and 1. All are 0 for an image with fewer than 2 responses.
+    For each image, these are its counts, the counts in both halves of each split, its number of responses, the number
+    of responses in a half (for probabilities, both numbers are 0), and 1. All are 0 for an image with fewer than 2
+    responses.
     """
     _check(draws)
     n_cells = mass.shape[-1]
@@ -497,7 +498,7 @@ def normalized_entropy_additive(
 
 
 def _rows(mass: FloatArray) -> FloatArray:
-    """Return the mass with an axis for images, which is added to a single image's distribution."""
+    """Return the mass with an axis for images; if there is only one image, this axis is added."""
     return mass if mass.ndim > 1 else mass[None]
 
 

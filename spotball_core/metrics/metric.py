@@ -132,14 +132,14 @@ class MetricInput:
 
 @dataclass(frozen=True)
 class Statistic:
-    """A metric as numbers that are summed over images, and the function that converts their sum to the value.
+    """A metric in the form of numbers that are summed over images, and a function from these sums to the value.
 
     Attributes:
         sums: what each image adds, shape (..., n_images, k).
         combine: function from sums, shape (..., k), to values, shape (...).
         enters: which images the metric uses, shape (..., n_images).
         answered: number of responses that the metric counts, shape (..., n_images).
-        grows: the first `grows` of the k numbers grow with the number of responses; -1 for all but the last.
+        grows: how many of the k numbers, from the first, grow with the number of responses; -1 for all but the last.
         values: each image's value, shape (..., n_images); None if the metric has no value per image.
     """
 
@@ -276,13 +276,13 @@ class Pooled:
 
 
 Additive = tuple[FloatArray, Combine]
-"""The numbers that each image adds, shape (..., n_images, k), and the function from their sums, shape (..., k), to
-values."""
+"""Numbers per image, shape (..., n_images, k), and a function from their sums over images, shape (..., k), to the
+metric's values, shape (...)."""
 
 
 @dataclass(frozen=True)
 class Sums:
-    """A metric that defines the numbers each image adds. The last one is 1 for an image that the metric uses, else 0.
+    """A metric defined by numbers that are summed over images. The last is 1 for an image that the metric uses, else 0.
 
     Attributes:
         additive: computes the numbers for images of one grid.

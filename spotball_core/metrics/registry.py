@@ -46,7 +46,7 @@ def _draws(data: MetricInput) -> dict[str, Any]:
 def _estimated(
     estimate: Callable[..., FloatArray], function: Callable[[FloatArray, MetricInput], FloatArray]
 ) -> MeanOverImages:
-    """Return the mean over images of a function of distributions, estimated by a function of `sampling`."""
+    """Return a mean over images of values that a function of `sampling` estimates from a function of distributions."""
     return MeanOverImages(lambda data: estimate(lambda mass: function(mass, data), data.mass, **_draws(data)))
 
 

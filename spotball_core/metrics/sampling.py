@@ -33,16 +33,16 @@ FEW = 8
 """Number of responses per image that `of_few` draws. Of 10 samples per image, about 8 remain if some are unparsed."""
 
 LEAST, LEAST_REFERENCE = 2, 4
-"""Minimum number of responses per image: of a respondent, which are split once, and of the reference, split twice."""
+"""Minimum numbers of responses per image of a respondent and of the reference, whose responses are split twice."""
 
 COLUMNS = 7
 """Number of values per image that `distance_sums` returns."""
 
 _MOST_TERMS = 50_000
-"""Maximum number of responses per image for which `_tail` adds up a whole series, whose weight is small beyond."""
+"""Maximum number of responses per image for which `_tail` computes all first terms of a series."""
 
 _MOST_LISTED = 10_000
-"""Maximum number of responses per image from which `drawn` draws one by one."""
+"""Maximum number of responses per image for which `drawn` lists all responses, which is faster but needs memory."""
 
 _BATCH = 20_000_000
 """Approximate size of the draws that are made at once, in bytes."""
@@ -222,7 +222,7 @@ def of_few(
         mass: shape (..., n_cells). Responses are drawn without replacement from counts, and with replacement from
             probabilities.
         seed: seed of the draws.
-        draws: a quarter of the number of random draws: four times as many are made because each is cheap.
+        draws: the function makes four times this number of random draws, because each draw is cheap.
         shared: cache that shares the draws with other metrics of the same responses.
 
     Returns:
@@ -252,7 +252,7 @@ def _has_few(mass: FloatArray) -> BoolArray:
 
 
 def _few_of(mass: FloatArray, *, seed: int, draws: int) -> Iterator[FloatArray]:
-    """Yield the counts of `FEW` random responses per distribution, `draws` times; arbitrary counts if it has fewer."""
+    """Yield the counts of `FEW` random responses per distribution, `draws` times; if it has fewer, arbitrary counts."""
     generator = np.random.default_rng(seed)
     counts, usable = are_counts(mass), _has_few(mass)
     safe = np.where(usable[..., None], mass, 1.0)
@@ -379,7 +379,7 @@ def distance_sums(
 
 
 def _pairs(p: FloatArray, q: FloatArray, sizes: FloatArray, *, seed: int, draws: int) -> Iterator[Pair]:
-    """Yield pairs: disjoint draws from the reference, then halves of both sides' responses, then halves of these draws.
+    """Yield pairs: disjoint draws from the reference, then halves of both sides' responses, then halves of the draws.
 
     Args:
         p: the respondent's distributions, shape (n_images, n_cells).

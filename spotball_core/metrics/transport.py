@@ -40,19 +40,19 @@ work: two threads were slower than one.
 """
 
 _CHUNK, _SHARED_CHUNK = 1024, 16
-"""Number of problems per batch: for one thread, and for several threads, which finish at about the same time."""
+"""Number of problems per batch for one thread, and for several threads: small, so that all finish at a similar time."""
 
 _FOR_THREADS = 200
 """Minimum number of problems that Numba solves in several threads. Fewer are not worth the time to start a thread."""
 
 MOST_COUNTED = 2**20
-"""Maximum mass of a difference of counts, so that mass times cost in steps stays below 2**63."""
+"""Maximum sum of the surplus in a difference of counts. Below it, mass times cost in steps stays below 2**63."""
 
 MOST_MOVED = 2**51
-"""Maximum mass of an integer difference. POT's floats and the integers of `transport_numba` represent it exactly."""
+"""Maximum sum of the surplus in an integer difference. POT's floats and Numba's integers represent it exactly."""
 
 _BITS = 47
-"""The largest cost in steps, times the number of cells, stays below two to this power.
+"""The step is chosen so that the largest cost in steps, times the number of cells, stays below two to this power.
 
 POT's solver uses floats and treats up to 2e-15 of a path's length as 0. Below this limit, it still resolves each step.
 """

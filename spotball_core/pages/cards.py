@@ -13,7 +13,7 @@ Line = tuple[float, float, float, float]
 
 
 class Filter(Protocol):
-    """A failure mode that the reader can filter images by."""
+    """A failure mode. On the page, the reader can show only the images to which it applies."""
 
     @property
     def key(self) -> str:
@@ -110,7 +110,7 @@ class FailureLinks:
         mode: the failure mode.
         group: the sport, and the respondent with its prompt.
         n: number of images with this failure.
-        of: number of all images compared.
+        of: number of images of the group that were checked for failures.
         images: the images with the largest distances, each with the names of the image's card and of the respondent's
             card; None if an image is not shown.
     """
@@ -124,7 +124,7 @@ class FailureLinks:
 
 @dataclass(frozen=True, slots=True)
 class Highlight:
-    """A list of images of special interest: a title, and each image's text and the name of its card."""
+    """A list of noteworthy images: the title of the list, and for each image a text and the name of its card."""
 
     title: str
     images: tuple[tuple[str, str], ...]

@@ -35,7 +35,7 @@ LINE = 0.17
 """Height of a line of small text, in inches."""
 
 PANEL = "panel_"
-"""Start of the id of a panel's axes. The rest is the panel's box: left, top, width and height in points."""
+"""Prefix of the SVG id of a panel's axes. It is followed by the panel's left, top, width and height in points."""
 
 _MARGIN, _HEADER = 0.12, 0.38
 
@@ -170,7 +170,7 @@ def panels(n: int, box: PanelBox, frame: FigureFrame | None = None) -> tuple[Fig
 
 
 def start_panel(axes: Axes, x: float, y: float, wide: float, high: float) -> None:
-    """Make these axes, and further axes up to the next panel's, a panel that a page can cut out of an SVG file.
+    """Start a panel that a page can cut out of an SVG file: these axes, and all axes until the next panel starts.
 
     Args:
         axes: the panel's first axes.
@@ -268,9 +268,9 @@ def scale(start: float, end: float, *, percent: bool, n: int = 4) -> tuple[list[
 
 
 def stacked(spans: Sequence[tuple[float, float]], gap: float) -> list[int]:
-    """Return a line number, from 0, for each text, so that texts on the same line are at least `gap` apart.
+    """Return the line (from 0) of each text, so that texts on the same line are at least `gap` apart.
 
-    A span is the start and end of a text, in the unit of the gap.
+    `spans` holds the start and end of each text, in the unit of the gap.
 
     Examples:
         >>> stacked([(0, 5), (4, 8), (9, 12)], gap=1.0)

@@ -30,7 +30,7 @@ _PAD = 0.05
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
-    """One map: the respondent, the numbers of guesses and images, each cell's share of guesses, and a description."""
+    """One map: the respondent, its numbers of guesses and images, each cell's share of guesses, and a description."""
 
     name: str
     size: str

@@ -30,7 +30,7 @@ _RESPONDENTS = {
 }
 
 THEME = {**_PAGE, **_RESPONDENTS, "heat": ("#5a1a7d", "#f6b26b"), "truth": ("#111111", "#f4f4f4")}
-"""The color on light pages and the color on dark pages, by the name of the CSS variable."""
+"""Two colors for each CSS variable, by its name: one for light pages, one for dark pages."""
 
 _MODELS = [name for name in _RESPONDENTS if name.startswith("model-")]
 _PAPER_MODELS = {"gemini": 0, "gpt": 1, "llama": 2, "qwen": 3}

@@ -50,7 +50,7 @@ def group_name(sport: str | None, respondent: str | None, prompt: str | None) ->
 
 
 class GroupScore(Record):
-    """The scores of one group of responses. A part of its name is None if groups are not split by that part."""
+    """The scores of one group of responses. Sport, respondent or prompt is None if groups are not split by it."""
 
     sport: str | None
     respondent: str | None

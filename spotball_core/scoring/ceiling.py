@@ -47,8 +47,8 @@ class CeilingPart:
 def noise_ceiling(scoring: Scoring, *, splits: int = SPLITS, seed: int = 0) -> tuple[Ceiling, ...]:
     """Return the noise ceiling of each sport whose reference responses name their participants.
 
-    The halves need splits x images transport problems, and each group needs 20 x images. 100 splits of 50 images take
-    about a second.
+    The splits require `splits` transport problems per image, and each group requires 20 per image. 100 splits of 50
+    images take about a second.
 
     Args:
         scoring: the scored groups, with a reference and with participants (`load_counts(..., participants=True)`). Its
@@ -166,7 +166,14 @@ def _ceiling(given: tuple[Scoring, list[int], int, int], sport: str) -> CeilingP
 
 
 def _score(group_sums: FloatArray, uniform: FloatArray, resamples: int, seed: int) -> MetricValue:
-    """Return a group's score from 0 (uniform guessing) to 1 (answers like people), from the sums of both distances."""
+    """Return a group's score from 0 (uniform guessing) to 1 (answers like people).
+
+    Args:
+        group_sums: what each image adds to the group's matched distance, shape (n_images, 7).
+        uniform: what each image adds to the matched distance of uniform guessing, shape (n_images, 7).
+        resamples: number of resamples of images for the interval.
+        seed: seed of the resamples.
+    """
     enters = (group_sums[:, -1] > 0) & (uniform[:, -1] > 0)
     if not enters.any():
         return MetricValue(value=None, reason="too few responses per image for matching")
@@ -221,7 +228,10 @@ class _Crowd:
         return out
 
     def split_half(self, splits: int) -> FloatArray:
-        """Return each image's distance between random halves, mean over splits; NaN if a half always lacks answers."""
+        """Return each image's mean distance between random halves of participants.
+
+        It is NaN if no split has answers to the image in both halves.
+        """
         n = len(self.people.ids)
         generator = generator_for(self.seed, "halves", self.keys[0][0])
         order = generator.permuted(np.tile(np.arange(n), (splits, 1)), axis=1)

@@ -125,7 +125,7 @@ class Estimator:
         return self.estimates([metric])[metric.key]
 
     def estimates(self, metrics: Iterable[Metric]) -> dict[str, MetricValue]:
-        """Return several metrics' values by key. Resampling all at once costs little more than resampling one."""
+        """Return several metrics' values by key. Resampling them together takes little more time than one."""
         return self.estimates_with_draws(metrics)[0]
 
     def estimates_with_draws(self, metrics: Iterable[Metric]) -> tuple[dict[str, MetricValue], dict[str, Draws]]:
@@ -174,7 +174,7 @@ class Estimator:
         return float(np.median(self.answers.mass.sum(axis=-1)))
 
     def _samples(self, metric: Metric) -> dict[str, float]:
-        """Return the numbers of responses per image behind a metric whose value depends on them."""
+        """Return the median numbers of responses per image; empty if the metric does not depend on these numbers."""
         if not metric.by_size:
             return {}
         sizes = {"samples": self.samples()}
@@ -219,7 +219,7 @@ class Estimator:
         return used
 
     def _why_fewer(self, metric: Metric, enters: BoolArray) -> str | None:
-        """Return why the value uses fewer images than the group has. Each image counts for its first reason only."""
+        """Return why the value uses fewer images than the group has. Each image counts for one reason only."""
         narrowed = not self._used(metric).all()
         compares = self.answers.reference is not None and (narrowed or "reference" in metric.needs)
         causes = [

@@ -141,7 +141,7 @@ class Scoring:
         return sorted(kept)
 
     def _shared(self, groups: Iterable[Group], *, by_reference: bool = True) -> set[int]:
-        """Return the images that the reference, and every group with answers in the image's sport, answered."""
+        """Return the images answered by the reference and by every group that answered any image of the same sport."""
         sports = self.arrays.sports
         with_reference = by_reference and self.policy.reference is not None
         shared = set(self.reference) if with_reference else set(range(len(sports)))
@@ -169,7 +169,7 @@ class Scoring:
         return warnings
 
     def _left_out_in_turn(self, groups: list[Group]) -> Iterator[tuple[str, set[int], str]]:
-        """Yield the reference's or a group's name, the images that are shared without it, and advice to the user."""
+        """Yield the name of the reference or of a group, the images that the others share, and advice to the user."""
         reference = self.policy.reference
         scored = [group for group in groups if reference is None or group.respondent != reference]
         if reference is not None and scored:

@@ -88,12 +88,12 @@ def groups_named(scoring: Scoring, name: str) -> list[Group]:
 
 
 def answers(scoring: Scoring, rows: pl.DataFrame, scenes: Sequence[int]) -> tuple[FloatArray, FloatArray]:
-    """Return the mass (n_images, n_cells) and the unparsed answers (n_images,) in rows of the scoring's table."""
+    """Return the mass, shape (n_images, n_cells), and the unparsed answers, shape (n_images,), of these scenes."""
     return dense(rows, scoring.places(rows, scenes), len(scenes), scoring.counts.n_cells)
 
 
 def people(scoring: Scoring, rows: pl.DataFrame, scenes: Sequence[int]) -> People | None:
-    """Return the answers in rows of the scoring's table, separately for each participant.
+    """Return the answers to these scenes in rows of `scoring.table`, separately for each participant.
 
     Return None if fewer than two participants answered, or some answers lack a participant.
     """

@@ -16,7 +16,7 @@ _BLOCK = 2_000_000
 """Maximum number of values in memory at once."""
 
 _CACHED = 1_000_000
-"""Maximum number of values in a cached array of random ways, which has 8 bytes per value."""
+"""Maximum number of values in a cached array of random label swaps, which has 8 bytes per value."""
 
 ROUNDING = 1e-12
 """Differences a - b that are equal up to this share of |a| + |b| count as ties, because rounding separates them."""
@@ -31,7 +31,7 @@ class Swaps:
     Attributes:
         n: number of images, at least 1.
         permutations: maximum number of ways, at least 1.
-        seed: seed of the random ways.
+        seed: seed of the random ways to swap.
 
     Examples:
         >>> swaps = Swaps(2, 10)
@@ -63,7 +63,7 @@ class Swaps:
         """Yield arrays of shape (n_ways, n): 1 where an image's labels are swapped, else 0.
 
         Args:
-            width: number of values computed per way. A larger width gives smaller blocks; the ways are the same.
+            width: number of values that the caller computes per way to swap. A larger width gives smaller blocks.
         """
         block = max(1, _BLOCK // max(self.n, width))
         starts = range(0, len(self), block)
@@ -95,7 +95,7 @@ class Swaps:
 
 @lru_cache(maxsize=4)
 def _cached_ways(n: int, permutations: int, seed: int) -> FloatArray:
-    """Return all random ways as a read-only array, because each metric of each respondent is tested with them."""
+    """Return all random label swaps as a read-only array, which is cached because every metric is tested with them."""
     ways = _random_ways(permutations, n, generator_for(seed, "swaps", str(n)))
     ways.flags.writeable = False
     return ways

@@ -1,5 +1,7 @@
-"""Find or create the example in the instructions: an image with and without its ball that participants do not see
-otherwise."""
+"""Find or create the example in the instructions: an image with and without its ball.
+
+Participants see this image only in the instructions.
+"""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _WHITE, _BLACK = "#fefefe", "#000000"  # colors on the surface, whose colors do 
 
 @dataclass(frozen=True)
 class SurfaceChart:
-    """Chart with one panel: tau on x, theta on y, objective as color, with an outline around the near-largest values.
+    """Chart with one panel: tau on x, theta on y, objective as color, and an outline around values near the maximum.
 
     Attributes:
         surface: the threshold fit.

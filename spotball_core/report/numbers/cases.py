@@ -94,7 +94,7 @@ class Case:
 def cases(scoring: Scoring, groups: Sequence[Group]) -> list[Case]:
     """Return a case for each of these groups and each image that it answered, in the order of the groups.
 
-    The reference's own answers are excluded, and images on which the distance to the reference is not defined.
+    Answers of the reference have no case, and neither have images on which the distance to the reference is undefined.
     """
     arrays = scoring.arrays
     uniform = uniform_distances(scoring)

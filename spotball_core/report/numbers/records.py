@@ -19,7 +19,7 @@ MEAN_OVER_PROMPTS = (
     *("center_ratio", "symmetric_center_bias", "normalized_entropy", "normalized_entropy_matched"),
     *("image_entropy", "image_entropy_matched"),
 )
-"""Metrics with a mean over a respondent's prompts in Table 3 of the paper, and similar metrics."""
+"""Metrics for which Spot the Ball (Table 3) averages over a respondent's prompts, and similar metrics."""
 
 HEADLINE = ("accuracy", "euclidean_error", "wasserstein_matched")
 """Main metrics of a report, for which it has differences from the reference, ranks, and means over sports."""
@@ -115,7 +115,7 @@ class GroupAnswers(Record):
 
 
 class PromptMeans(Record):
-    """A respondent's means over its prompts, as in Table 3 of the paper; None if a prompt has no value."""
+    """Means of a respondent's metrics over its prompts (Spot the Ball, Table 3); None if a prompt has no value."""
 
     sport: str | None
     respondent: str | None

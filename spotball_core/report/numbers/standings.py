@@ -23,7 +23,7 @@ PERMUTATIONS = 10_000
 
 @dataclass(frozen=True)
 class ScoredGroup:
-    """A group with its scores, and each metric's resampled values by the metric's key."""
+    """A group with its scores, and the bootstrap resamples of each metric, by the metric's key."""
 
     group: Group
     score: GroupScore
@@ -96,8 +96,8 @@ def overall_differences(
 ) -> Iterator[PairedDifference]:
     """Yield the differences between respondents' means over all sports and the reference's means.
 
-    A reference with several prompts, or without means, gives none. A difference has an interval only if both means
-    use the same number of images.
+    If the reference has several prompts, or no means, there are no differences. A difference has an interval only if
+    both means use the same number of images.
     """
     references = [score for score in means if score.respondent == reference]
     if len(references) != 1:

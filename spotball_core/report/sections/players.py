@@ -18,7 +18,7 @@ KEYS = ("near_player_rate", "overlap_rate")
 
 
 def proximity(view: PageView) -> Section:
-    """Return the section on near-player rate against overlap rate, with a point for the ball's cells (Figure 5)."""
+    """Return the section on near-player and overlap rates of guesses and of the ball (Spot the Ball, Figure 5)."""
     title = "How close to players are the guesses?"
     if not view.has_players:
         return Section("players", title, missing=NO_PLAYERS)
@@ -58,7 +58,7 @@ def proximity(view: PageView) -> Section:
 
 
 def truth_point(view: PageView, sport: str) -> tuple[float, float] | None:
-    """Return the shares of the ball's cells that are near a player and that overlap a player; None if not known."""
+    """Return the shares of the ball's cells near a player and overlapping a player; None if they are not known."""
     near, overlap = view.by_sport[sport].ball_near_player, view.by_sport[sport].ball_on_player
     return None if near is None or overlap is None else (near, overlap)
 
@@ -92,7 +92,7 @@ def _words(view: PageView, sport: str, truth: tuple[float, float] | None) -> str
 
 
 def density(view: PageView) -> Section:
-    """Return the section on the number of players and the share of the image that they cover (Figure 3)."""
+    """Return the section on the number of players and the share of the image they cover (Spot the Ball, Figure 3)."""
     title = "Appendix: how crowded are the images?"
     if not view.has_players:
         return Section("density", title, missing=NO_PLAYERS)
@@ -139,7 +139,7 @@ def _strip(name: str, values: Sequence[float], mean: MetricValue) -> Strip:
 
 
 def thresholds(view: PageView) -> Section:
-    """Return the section on the threshold fit (Figure 10)."""
+    """Return the section on the fit of the thresholds tau and theta (Spot the Ball, Figure 10)."""
     title = "Appendix: how were the thresholds chosen?"
     fit = view.page.thresholds
     if fit is None:

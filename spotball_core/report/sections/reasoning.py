@@ -1,4 +1,4 @@
-"""Write the section on the categories of rationales (Figure 7)."""
+"""Write the section on the categories of rationales (Spot the Ball, Figure 7)."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _names(group: ReasoningGroup) -> tuple[TableCell, TableCell]:
 
 
 def _by_sport(report: ReasoningReport, cells: dict[int, tuple[TableCell, ...]]) -> tuple[TableRows, ...]:
-    """Return a table's rows by sport; `cells` holds the row of each group, by the group's index."""
+    """Return a table's rows, grouped by sport; `cells` holds the row of each group of responses, by its index."""
     sports = dict.fromkeys(group.sport or "" for group in report.groups)
     return tuple(
         TableRows(sport, tuple(cells[place] for place, group in enumerate(report.groups) if group.sport == sport))

@@ -14,7 +14,7 @@ from spotball_core.schema.report import GroupScore
 from spotball_core.text.numbers import listed, number, quantity, span, told, unit_of, within
 
 OFF_SCALE = 2.0
-"""If the oracle's accuracy is more than this many times the best other one, the chart states it without a dot."""
+"""If the oracle's accuracy exceeds this multiple of the best other accuracy, it has a note instead of a dot."""
 
 NO_REFERENCE = "No reference respondent was named. Name one, for example with `--reference human`."
 
@@ -22,11 +22,11 @@ UNIFORM = "uniform guessing"
 LIKE_THE_BALL = "like the ball"
 
 Chance = dict[str, float | None]
-"""By sport, the score of uniform guessing, or another value to compare with."""
+"""The score of uniform guessing in each sport, or another value that scores are compared with, by sport."""
 
 
 def accuracy(view: PageView) -> Section:
-    """Return the section on how often the ball is found (Figure 4)."""
+    """Return the section on how often the ball is found (Spot the Ball, Figure 4)."""
     chance = {sport: numbers.uniform.accuracy for sport, numbers in view.by_sport.items()}
     lead = "Accuracy is the share of responses that name a cell with the ball. A response that names no cell is wrong."
     return dots_section(view, "accuracy", "accuracy", "How often is the ball found?", lead, chance, "highest")
@@ -43,7 +43,7 @@ def error(view: PageView) -> Section:
 
 
 def alignment(view: PageView) -> Section:
-    """Return the section on the distance of respondents' guesses to the reference's guesses (Figures 6 and 9)."""
+    """Return the section on the distance of guesses to the reference's guesses (Spot the Ball, Figures 6 and 9)."""
     title = f"How close are guesses to {view.reference_words or 'people'}?"
     if not view.reference:
         return Section("alignment", title, missing=NO_REFERENCE)
@@ -73,7 +73,7 @@ def no_ceiling(view: PageView) -> str:
 
 
 def center(view: PageView) -> Section:
-    """Return the section on where in the image guesses gather, and how widely they spread (Table 3)."""
+    """Return the section on where in the image guesses gather, and how widely they spread (Spot the Ball, Table 3)."""
     lead = (
         "The center ratio is the share of guesses in the center window, divided by the share of the ball's cells in "
         "it. A value above 1 means center bias. The window (rows 2–4 and columns 3–7 of the paper's grid) is not quite "

@@ -31,7 +31,7 @@ def everything(view: PageView) -> Section:
 
 
 def by_sport(view: PageView, cells: Callable[[GroupScore], tuple[TableCell, ...]]) -> tuple[TableRows, ...]:
-    """Return a table's rows by sport; `cells` returns the row of a group."""
+    """Return a table's rows, grouped by sport; `cells` converts the scores of a group of responses to its row."""
     return tuple(TableRows(sport, tuple(map(cells, view.of_sport(sport)))) for sport in view.sports)
 
 

@@ -136,6 +136,7 @@ def test_with_and_without_the_ball(tmp_path: Path, browser: Any) -> None:
         press(page, "s")
         assert parts(page) == ["without ball"]
         # Every picture is there, and at its own shape.
+        page.wait_for_function("[...document.images].every(image => image.complete && image.naturalWidth > 0)")
         for width, height in page.locator("img").evaluate_all(
             "all => all.map(i => [i.naturalWidth, i.width / i.height])"
         ):

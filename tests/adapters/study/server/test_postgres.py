@@ -150,7 +150,7 @@ def test_pilots_are_apart_and_deleted(tmp_path: Path, server: str) -> None:
         Person(client).whole()
     with pytest.raises(OptionError, match="no answers are stored in postgresql:"):
         command("status", folder)
-    assert "1 took part" in command("export", folder, "--pilot", "--keep-all", "--out", tmp_path / "out")
+    assert "1 participant took part" in command("export", folder, "--pilot", "--keep-all", "--out", tmp_path / "out")
     assert delete_pilots(folder) == 1
     assert not (folder / "pilot-1").exists()
 

@@ -19,7 +19,7 @@ from spotball_core.service.files import remove_leftovers
 from spotball_core.service.json_file import parse_json
 from spotball_core.service.progress import OnProgress, ignore_progress
 from spotball_core.service.sqlite_file import StoreError
-from spotball_core.text.numbers import plural
+from spotball_core.text.words import plural
 from spotball_gen.dataset.finish import CARD
 from spotball_gen.dataset.output import Written, write_dataset
 from spotball_gen.demo.config import write_demo_config

@@ -14,7 +14,7 @@ from spotball_core.cli.options import Debug, Quiet, Seed, TableFormat
 from spotball_core.errors import InputError, MissingExtraError, OptionError, Problem
 from spotball_core.service.digests import file_digest
 from spotball_core.service.safe_text import show
-from spotball_core.text.numbers import plural
+from spotball_core.text.words import plural
 
 if TYPE_CHECKING:
     from spotball_adapters.gaze.training.experiment import TrainingSource

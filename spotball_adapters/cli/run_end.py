@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from spotball_adapters.cli.asking import sent
 from spotball_core.text.first_screen import first_screen
-from spotball_core.text.numbers import number, plural
+from spotball_core.text.numbers import number
+from spotball_core.text.words import plural
 
 if TYPE_CHECKING:
     from spotball_adapters.gaze.matching import MatchedReplies

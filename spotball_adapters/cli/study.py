@@ -14,7 +14,7 @@ from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Host, Port, Quiet
 from spotball_core.errors import OptionError
 from spotball_core.service.safe_text import show
-from spotball_core.text.numbers import plural
+from spotball_core.text.words import plural
 
 study = typer.Typer(
     no_args_is_help=True,

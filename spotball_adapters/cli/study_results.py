@@ -13,7 +13,7 @@ from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError
 from spotball_core.service.safe_text import show
-from spotball_core.text.numbers import plural
+from spotball_core.text.words import plural
 
 if TYPE_CHECKING:
     from spotball_adapters.study.results.exclusion import Exclusion

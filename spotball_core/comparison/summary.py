@@ -6,8 +6,9 @@ from spotball_core.comparison.record import Comparison, Difference
 from spotball_core.comparison.tables import in_the_paper, signed
 from spotball_core.metrics.registry import METRICS
 from spotball_core.text.first_screen import first_screen
-from spotball_core.text.numbers import interval, number, plural, unit_of
+from spotball_core.text.numbers import interval, number, unit_of
 from spotball_core.text.p_values import ALPHA, say_p
+from spotball_core.text.words import plural
 
 MORE = "Add --full to see every metric of every sport. Add --format json, csv, markdown or latex to choose the format."
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from spotball_core.cues.explanation_record import CueDifference, CueExplanation, CueReport
 from spotball_core.schema.report import Interval, MetricValue, group_name
-from spotball_core.text.numbers import listed, plural
 from spotball_core.text.p_values import say_p
 from spotball_core.text.tables import Titled, tables_as_text
+from spotball_core.text.words import listed, plural
 
 _LEADING = 0.15
 """A headline names the groups of cues that account for at least this share of the gain."""

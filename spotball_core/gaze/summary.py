@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from spotball_core.gaze.analysis import GazeReport, RespondentResult
 from spotball_core.text.first_screen import first_screen
-from spotball_core.text.numbers import listed, number, plural, shortened
+from spotball_core.text.numbers import number
+from spotball_core.text.words import listed, plural, shortened
 
 MORE = (
     "Add --full to see accuracy by number of objects, every test and every parameter. Add --out DIR to write a report "

@@ -9,7 +9,8 @@ from spotball_core.leaderboard.columns import MetricColumn
 from spotball_core.leaderboard.rankings import Leaderboard, RankTable
 from spotball_core.leaderboard.text import columns_of
 from spotball_core.service.safe_text import printable
-from spotball_core.text.numbers import plural, quantity, shortened, within
+from spotball_core.text.numbers import quantity
+from spotball_core.text.words import plural, shortened, within
 
 LABEL = "Spot the Ball"
 

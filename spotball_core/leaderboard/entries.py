@@ -13,7 +13,7 @@ from spotball_core.leaderboard.reports import SourceReport
 from spotball_core.schema.policy import ScorePolicy
 from spotball_core.schema.report import GroupScore, ImageSet, MetricValue, ScoreReport
 from spotball_core.schema.response import Kind
-from spotball_core.text.numbers import plural
+from spotball_core.text.words import plural
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from spotball_core.leaderboard.text import Line, Score, columns_of, head, lines,
 from spotball_core.pages.page import Page, render_page
 from spotball_core.pages.parts import PageTable, Section, TableCell, TableRows
 from spotball_core.service.safe_text import printable
-from spotball_core.text.numbers import listed, plural
+from spotball_core.text.words import listed, plural
 from spotball_core.version import version
 
 GENERATOR = "spotball leaderboard"

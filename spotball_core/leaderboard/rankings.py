@@ -15,7 +15,7 @@ from spotball_core.metrics.registry import METRICS
 from spotball_core.schema.policy import ScorePolicy
 from spotball_core.schema.report import Interval, MetricValue, Signature, short_form
 from spotball_core.schema.response import Kind
-from spotball_core.text.numbers import listed, plural
+from spotball_core.text.words import listed, plural
 
 
 @dataclass(frozen=True)

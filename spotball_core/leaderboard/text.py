@@ -10,7 +10,8 @@ from spotball_core.leaderboard.entries import Entry
 from spotball_core.leaderboard.rankings import RankTable, has_value, value_of
 from spotball_core.leaderboard.ranks import Rank
 from spotball_core.service.safe_text import printable
-from spotball_core.text.numbers import interval, listed, number, shortened
+from spotball_core.text.numbers import interval, number
+from spotball_core.text.words import listed, shortened
 
 UNIFORM = "uniform guessing"
 

@@ -9,7 +9,7 @@ from spotball_core.errors import OptionError
 from spotball_core.plots.canvas import FigureFrame, columns, plain_style
 from spotball_core.plots.dots import NAME_ROOM, PROMPT_ROOM, Dot, DotChart, DotPanel
 from spotball_core.plots.theme import group_marker, look_of, markers
-from spotball_core.text.numbers import shortened, span
+from spotball_core.text.words import shortened, span
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from spotball_core.errors import MissingExtraError
 from spotball_core.plots.theme import FAINT, INK, PAPER, RULE
-from spotball_core.text.numbers import shortened
+from spotball_core.text.words import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

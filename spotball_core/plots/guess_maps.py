@@ -15,7 +15,7 @@ from spotball_core.metrics.strategy import PAPER_WINDOW
 from spotball_core.plots.canvas import FigureFrame, columns, plain_style
 from spotball_core.plots.heat_maps import HeatMap, HeatMapChart, SportMaps
 from spotball_core.schema.response import Kind
-from spotball_core.text.numbers import plural
+from spotball_core.text.words import plural
 from spotball_core.typing import FloatArray
 
 if TYPE_CHECKING:

@@ -18,8 +18,9 @@ from spotball_core.reasoning.records import (
 )
 from spotball_core.schema.report import Interval, MetricValue
 from spotball_core.service.safe_text import csv_cells
-from spotball_core.text.numbers import interval, number, plural
+from spotball_core.text.numbers import interval, number
 from spotball_core.text.tables import Titled, tables_as_latex, tables_as_markdown, tables_as_text
+from spotball_core.text.words import plural
 
 UNITS = {"accuracy": "share", "euclidean_error": "px", "distance_to_people": "px"}
 OUTCOMES = {

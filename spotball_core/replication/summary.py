@@ -10,7 +10,7 @@ from spotball_core.replication.published import published
 from spotball_core.replication.record import ReplicatedFigure, Replication
 from spotball_core.replication.text import foot
 from spotball_core.text.first_screen import first_screen
-from spotball_core.text.numbers import plural
+from spotball_core.text.words import plural
 
 MORE = "Add --full to see every value with its note. Add --format markdown or json to choose the format."
 

@@ -19,7 +19,8 @@ from spotball_core.report.view import PageView
 from spotball_core.schema.scene import Scene
 from spotball_core.service.parallel import THIS_PROCESS, Workers
 from spotball_core.service.paths import find_file
-from spotball_core.text.numbers import number, plural, quantity
+from spotball_core.text.numbers import number, quantity
+from spotball_core.text.words import plural
 from spotball_core.typing import BoolArray, FloatArray
 
 _DENSEST = 0.75

@@ -9,7 +9,8 @@ import numpy as np
 from spotball_core.grid import Grid
 from spotball_core.plots.heat_maps import HeatMap, SportMaps
 from spotball_core.report.numbers.records import CellMap
-from spotball_core.text.numbers import listed, plural, quantity
+from spotball_core.text.numbers import quantity
+from spotball_core.text.words import listed, plural
 from spotball_core.typing import FloatArray
 
 N_NAMED = 3

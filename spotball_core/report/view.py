@@ -13,7 +13,7 @@ from spotball_core.report.numbers.records import GroupAnswers, PageNumbers, Page
 from spotball_core.schema.mixture import Mixture
 from spotball_core.schema.policy import ScorePolicy
 from spotball_core.schema.report import Ceiling, GroupScore
-from spotball_core.text.numbers import shortened
+from spotball_core.text.words import shortened
 
 
 class OfGroup(Protocol):

@@ -24,7 +24,7 @@ from spotball_core.report.sections import (
 )
 from spotball_core.report.view import PageView
 from spotball_core.service.parallel import THIS_PROCESS, Workers
-from spotball_core.text.numbers import listed, plural
+from spotball_core.text.words import listed, plural
 
 TITLE = "Spot the Ball: report"
 GENERATOR = "spotball report"

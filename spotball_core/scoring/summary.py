@@ -10,7 +10,8 @@ from functools import partial
 from spotball_core.metrics.registry import METRICS
 from spotball_core.schema.report import GroupScore, MetricValue, ScoreReport
 from spotball_core.text.first_screen import first_screen
-from spotball_core.text.numbers import interval, number, plural, told, unit_of
+from spotball_core.text.numbers import interval, number, told, unit_of
+from spotball_core.text.words import plural
 
 COLUMNS = {"accuracy": "accuracy", "euclidean_error": "error", "wasserstein_matched": "Wasserstein"}
 """The table's metrics and column heads. Matched Wasserstein distances do not depend on numbers of responses."""

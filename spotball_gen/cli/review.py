@@ -76,7 +76,7 @@ def apply_review(
     One reviewer's rejection is enough. Images marked for inpainting are excluded until they are inpainted and accepted.
     The original scenes stay in scenes.before-review.jsonl, and the next `apply-review` starts from them.
     """
-    from spotball_core.text.numbers import plural
+    from spotball_core.text.words import plural
     from spotball_gen.review.apply import apply_review
 
     _check(dataset)

@@ -10,7 +10,7 @@ from spotball_core.leaderboard.model_index import model_index
 from spotball_core.leaderboard.rankings import Leaderboard
 from spotball_core.leaderboard.readme import ranking_sections
 from spotball_core.service.safe_text import markdown_row, markdown_text, printable
-from spotball_core.text.numbers import plural
+from spotball_core.text.words import plural
 from spotball_gen.dataset.exports.columns import Column
 from spotball_gen.dataset.exports.readme import TAGS, citation, column_table, front_matter, size_category, source_table
 from spotball_gen.dataset.exports.rows import PARTS, SceneRow

@@ -25,7 +25,7 @@ from spotball_core.io.dataset import SCENES
 from spotball_core.io.scenes import read_scenes
 from spotball_core.schema.scene import Scene
 from spotball_core.service.paths import data_file, find_file
-from spotball_core.text.numbers import plural
+from spotball_core.text.words import plural
 from spotball_gen.items.pictures import decoded
 from spotball_gen.pipeline.folder import with_ball
 from spotball_gen.quality.cells import FEATURES, cell_features

@@ -9,8 +9,8 @@ from dataclasses import asdict
 from spotball_adapters.study.results.attrition import ALL, Attrition, Times
 from spotball_adapters.study.results.exclusion import RULES, Exclusion
 from spotball_core.text.first_screen import first_screen
-from spotball_core.text.numbers import plural
 from spotball_core.text.tables import Titled, tables_as_markdown, tables_as_text
+from spotball_core.text.words import plural
 
 AGREES = "The stored data agree with study.toml and its dataset."
 

@@ -14,7 +14,7 @@ from spotball_core.release.tables import GRID, SPORTS
 from spotball_core.schema.scene import Scene
 from spotball_core.service.files import replacing
 from spotball_core.service.safe_text import csv_cells
-from spotball_core.text.numbers import plural
+from spotball_core.text.words import plural
 
 CLICK_HEADS = ("id", "order", "image", "click", "row", "col")
 EXPLANATION_HEADS = ("id", "order", "image", "response")

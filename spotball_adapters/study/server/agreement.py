@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from spotball_adapters.study.setup.design import StudyDesign
 from spotball_adapters.study.store import StudyReader
-from spotball_core.text.numbers import plural
+from spotball_core.text.words import plural
 
 
 def disagreements(reader: StudyReader, design: StudyDesign) -> Iterator[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from spotball_adapters.study.setup.config import CONFIG, ListConfig
 from spotball_adapters.study.setup.design import StudyDesign, load
 from spotball_core.errors import InputError, listed_values
-from spotball_core.text.numbers import plural
+from spotball_core.text.words import plural
 
 FEWEST_IMAGES = 10
 """Minimum number of images per list. With fewer images, a participant's accuracy is too imprecise."""

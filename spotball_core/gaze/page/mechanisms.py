@@ -9,7 +9,7 @@ from spotball_core.gaze.page.charts import TrendChart, TrendLine, TrendPanel, Tr
 from spotball_core.gaze.weights import mechanism_table
 from spotball_core.pages.parts import PagePicture, PageTable, Section, TableCell, TableRows
 from spotball_core.plots.theme import THEME
-from spotball_core.text.numbers import shortened
+from spotball_core.text.words import shortened
 
 _ROOM: Final = 24
 _LOOKS: Final = {"2": ("model-2", "^"), "3": ("model-1", "o"), "4": ("people", "s")}

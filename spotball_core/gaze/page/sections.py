@@ -20,8 +20,9 @@ from spotball_core.gaze.tables import CHANCE_NAME, PUBLISHED_NAME, ends, mark, p
 from spotball_core.pages.parts import PagePicture, PageTable, Section, TableCell, TableRows
 from spotball_core.plots.dots import Dot, DotChart, DotPanel, ReferenceLine
 from spotball_core.plots.theme import FAINT, THEME, Look, look_of
-from spotball_core.text.numbers import interval, number, plural, quantity, shortened
+from spotball_core.text.numbers import interval, number, quantity
 from spotball_core.text.p_values import say_p
+from spotball_core.text.words import plural, shortened
 
 _ROOM = 24
 _VIEW_LOOKS = {"front": ("model-1", "o"), "left": ("model-2", "^"), "right": ("model-3", "s")}

@@ -11,7 +11,7 @@ import numpy as np
 from spotball_core.plots.canvas import COLUMN, LINE, SMALL, FigureFrame, PanelBox, headline, panels
 from spotball_core.plots.theme import FAINT, INK
 from spotball_core.report.numbers.records import ThresholdFit
-from spotball_core.text.numbers import plural
+from spotball_core.text.words import plural
 from spotball_core.typing import FloatArray
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from spotball_core.report.sections.tables import names
 from spotball_core.report.view import PageView
 from spotball_core.schema.report import MetricValue
 from spotball_core.service.paths import find_file
-from spotball_core.text.numbers import plural
+from spotball_core.text.words import plural
 
 _SHOWN = ("feet", "head", "torso", "view")
 """Cues whose maps are shown; each depends on one scene only."""

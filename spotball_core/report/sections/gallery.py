@@ -11,7 +11,7 @@ from spotball_core.report.numbers.records import GalleryNumbers
 from spotball_core.report.sections.tables import names
 from spotball_core.report.view import PageView, same_group
 from spotball_core.service.parallel import THIS_PROCESS, Workers
-from spotball_core.text.numbers import listed, plural
+from spotball_core.text.words import listed, plural
 
 
 def images(view: PageView, folders: Sequence[Path], workers: Workers = THIS_PROCESS) -> Section:

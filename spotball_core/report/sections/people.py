@@ -15,7 +15,8 @@ from spotball_core.report.sections.tables import names
 from spotball_core.report.view import PageView
 from spotball_core.schema.mixture import Mixture
 from spotball_core.schema.report import Ceiling
-from spotball_core.text.numbers import interval, listed, number, plural, quantity, span, told, unit_of
+from spotball_core.text.numbers import interval, number, quantity, told, unit_of
+from spotball_core.text.words import listed, plural, span
 
 MAPS = "guess-maps"
 

@@ -11,7 +11,8 @@ from spotball_core.report.charts.thresholds import SurfaceChart
 from spotball_core.report.sections.tables import by_sport, cell, head, names
 from spotball_core.report.view import PageView
 from spotball_core.schema.report import GroupScore, MetricValue
-from spotball_core.text.numbers import listed, plural, quantity, told
+from spotball_core.text.numbers import quantity, told
+from spotball_core.text.words import listed, plural
 
 NO_PLAYERS = "None of the scored images has player boxes."
 KEYS = ("near_player_rate", "overlap_rate")

@@ -8,7 +8,8 @@ from spotball_core.pages.parts import PageTable, Section, TableCell, TableRows
 from spotball_core.reasoning.figure import name_of, picture
 from spotball_core.reasoning.records import CategoryContrast, Offset, ReasoningGroup, ReasoningReport
 from spotball_core.reasoning.tables import OUTCOMES, UNITS, counted, least, say_p
-from spotball_core.text.numbers import interval, listed, number, plural, quantity, told
+from spotball_core.text.numbers import interval, number, quantity, told
+from spotball_core.text.words import listed, plural
 
 
 def words(report: ReasoningReport) -> Section:

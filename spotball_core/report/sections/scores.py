@@ -11,7 +11,8 @@ from spotball_core.report.numbers.records import MEAN_OVER_PROMPTS
 from spotball_core.report.sections.tables import caption, cell, has_values, head, names
 from spotball_core.report.view import PageView
 from spotball_core.schema.report import GroupScore
-from spotball_core.text.numbers import listed, number, quantity, span, told, unit_of, within
+from spotball_core.text.numbers import number, quantity, told, unit_of
+from spotball_core.text.words import listed, span, within
 
 OFF_SCALE = 2.0
 """If the oracle's accuracy exceeds this multiple of the best other accuracy, it has a note instead of a dot."""

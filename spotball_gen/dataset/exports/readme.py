@@ -8,7 +8,7 @@ from typing import Any
 
 from spotball_core.service.safe_text import markdown_row, markdown_text
 from spotball_core.text.citation import BIBTEX
-from spotball_core.text.numbers import plural
+from spotball_core.text.words import plural
 from spotball_core.text.yaml import yaml_text
 from spotball_gen.dataset.exports.columns import SCENE_COLUMNS, Column
 from spotball_gen.dataset.exports.rows import PARTS, Row

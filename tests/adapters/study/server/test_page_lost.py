@@ -375,5 +375,7 @@ def test_another_participants_clicks_in_the_same_browser_are_left_alone(tmp_path
     back.where("Image 1 of 6")
     back.ready()
     assert back.chosen() == ["A1", "A2"]
+    back.saved()
     (_, of_first), (_, of_second) = stored(folder)
+    assert clicks_of(of_first, 0) == [(1, 1), (1, 2)]
     assert clicks_of(of_second, 0) == [(5, 5)]

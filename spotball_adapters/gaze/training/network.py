@@ -28,7 +28,7 @@ _WHOLE: Final[Box] = (0.0, 0.0, 1.0, 1.0)
 
 
 class TwoPaths(nn.Module):
-    """The network with two paths. It starts with random weights.
+    """A network with one path for the head and one for the whole picture. It starts with random weights.
 
     Args:
         side: side length of the input pictures in pixels.
@@ -61,7 +61,7 @@ class TwoPaths(nn.Module):
 
 
 def cut_out(images: Tensor, boxes: Tensor, side: int) -> Tensor:
-    """Crop boxes from pictures, and resize them to the same size.
+    """Crop one box from each picture, and resize the crops to squares of the same size.
 
     Args:
         images: shape (batch, channels, height, width).

@@ -47,8 +47,8 @@ class Predicted:
 def nearest(point: Point, points: Sequence[Point]) -> int | None:
     """Return the index of the point nearest to `point`, or None if several points are equally near.
 
-    Distances are computed from fractions of width and height, as if the image were square. The photos of
-    the gaze paper are square.
+    Distances are computed from fractions of width and height, as if the image were square. The photos of the gaze paper
+    are square.
 
     Examples:
         >>> nearest((0.3, 0.5), [(0.1, 0.5), (0.4, 0.5), (0.9, 0.5)])

@@ -25,9 +25,9 @@ def write_release(people: Sequence[Participation], design: StudyDesign, folder: 
     """Write the clicks, explanations and ground truth of each sport to files below FOLDER/data.
 
     As in the release, clicks on attention checks are excluded, but attention checks count toward the position in the
-    column `order`. `id` is the participant's label. In the ground truth, images with a visible ball (controls) are named
-    `NUMBER_wball.jpg`, by which the import recognizes them. gt_x and gt_y are the ball's center in every sport; in the
-    published files, they are the center only for soccer.
+    column `order`. `id` is the participant's label. In the ground truth, images with a visible ball (controls) are
+    named `NUMBER_wball.jpg`, by which the import recognizes them. gt_x and gt_y are the ball's center in every sport;
+    in the published files, they are the center only for soccer.
 
     Returns:
         For each sport whose exported ground truth lacks images, a sentence that states their number. An image is

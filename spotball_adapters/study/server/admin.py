@@ -105,7 +105,7 @@ def admin_page(
 def _counted(lines: Iterable[Line], name: str, silent_since: str) -> tuple[int, int, int, int, int]:
     """Return five numbers of participants of the list `name`: finished, active, silent, screened out, and all.
 
-    Active and silent participants have not finished. Silent ones have no events after `silent_since`.
+    Active and silent participants have not finished. Silent participants have no events after `silent_since`.
     """
     of_list = [line for line in lines if line.person.list == name]
     finished, screened = (sum(line.person.stage == stage for line in of_list) for stage in ("finished", "screened"))

@@ -26,8 +26,7 @@ deleted first.
 
 
 class Limit:
-    """Limit the number of requests per minute of each client. A client may send all requests of a
-    minute at once.
+    """Limit the number of requests per minute of each client. A client may send all requests of a minute at once.
 
     Examples:
         >>> times = iter([0, 0, 0, 30.5])
@@ -69,7 +68,7 @@ def address(request: Request) -> str:
 
 
 def is_admin(headers: Headers, password: str) -> bool:
-    """Return whether the HTTP Basic credentials are the user `admin` and `password`. The comparison takes constant time."""
+    """Return whether the HTTP Basic credentials are the user `admin` and `password`, compared in constant time."""
     credentials = b""
     scheme, _, encoded = headers.get("authorization", "").partition(" ")
     if scheme.lower() == "basic":

@@ -153,7 +153,7 @@ class Sessions:
 
         Raises:
             TakenPartError: if the person has already taken part in another session.
-            NoParticipationError: if `start` only allows to resume a participation, but there is none.
+            NoParticipationError: if `start.resume` is true, but there is no participation to resume.
             FullError: if no new participant can begin, because every list has reached its quota.
         """
 

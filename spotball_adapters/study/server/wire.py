@@ -78,13 +78,13 @@ class Nothing(Record):
 
 
 class StageOver(Record):
-    """The value of an event `stage`: the stage that ended."""
+    """The value of a `stage` event: the stage that ended."""
 
     stage: Literal["instructions", "practice"]
 
 
 class Clicked(Record):
-    """The value of an event `click`: the cell, the position and the input device."""
+    """The value of a `click` event: the cell, the position and the input device."""
 
     row: Whole
     col: Whole
@@ -94,19 +94,19 @@ class Clicked(Record):
 
 
 class Confirmed(Record):
-    """The value of an event `answer`: row and column of each cell that the participant confirmed."""
+    """The value of an `answer` event: row and column of each cell that the participant confirmed."""
 
     cells: Annotated[tuple[tuple[Whole, Whole], ...], Field(max_length=100)]
 
 
 class Chosen(Record):
-    """The value of an event `choice`: the index of the chosen option in the order shown, from 0."""
+    """The value of a `choice` event: the index of the chosen option in the order shown, from 0."""
 
     option: Whole
 
 
 class Explained(Record):
-    """The value of an event `explanation`: the participant's text."""
+    """The value of an `explanation` event: the participant's text."""
 
     text: Text
 
@@ -127,20 +127,20 @@ SurveyAnswers = Annotated[dict[Id, SurveyAnswer], Field(max_length=100)]
 
 
 class FilledIn(Record):
-    """The value of an event `questionnaire`: the questionnaire's name, and the answers by question name."""
+    """The value of a `questionnaire` event: the questionnaire's name, and the answers by question name."""
 
     name: Id
     answers: SurveyAnswers
 
 
 class QuizAnswers(Record):
-    """The value of an event `quiz`: the answers by question name."""
+    """The value of a `quiz` event: the answers by question name."""
 
     answers: SurveyAnswers
 
 
 class Fullscreen(Record):
-    """The value of an event `fullscreen`: whether the page now fills the screen."""
+    """The value of a `fullscreen` event: whether the page now fills the screen."""
 
     on: Annotated[bool, Field(strict=True)]
 
@@ -149,7 +149,7 @@ Thousandths = Annotated[int, Field(strict=True, ge=-1000, le=2000)]
 
 
 class MousePath(Record):
-    """The value of an event `mouse`: points of the mouse path.
+    """The value of a `mouse` event: points of the mouse path.
 
     Each point consists of the milliseconds since the trial was shown, and of x and y in thousandths of the image's
     width and height.
@@ -159,7 +159,7 @@ class MousePath(Record):
 
 
 class Away(Record):
-    """The value of an event `away`: the milliseconds for which the page was hidden or without focus."""
+    """The value of an `away` event: the milliseconds for which the page was hidden or without focus."""
 
     ms: Milliseconds
 

@@ -178,8 +178,7 @@ class ExclusionConfig(Record):
             With `any` and `all`, a wrong choice excludes, too.
         min_seconds_per_image: minimum time per image in seconds: of the median by the browser's clock, and of the mean
             by the server's clock; 0 for no minimum.
-        same_cell: whether to exclude participants who gave the same answer to all test images, such as always the same
-            cell.
+        same_cell: whether to exclude participants who chose a single cell (or object) on all test images.
         also: names of additional rules; see `results.exclusion.RULES`.
     """
 

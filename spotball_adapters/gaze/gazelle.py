@@ -1,4 +1,4 @@
-"""GazeLLE: a gaze-target decoder on a frozen image encoder, implemented from the paper (arXiv 2412.09586).
+"""Implement GazeLLE, a gaze-target decoder on a frozen image encoder, from its paper (arXiv 2412.09586).
 
 The patch features of a DINOv2 encoder are projected to the decoder's width. Position encodings are added to all
 patches, and a learned vector is added to the patches of the head. A few transformer blocks process the patches, and the
@@ -131,7 +131,7 @@ class GazeLLE(nn.Module):
 
         Args:
             images: images from `prepared`, shape (batch, 3, height, width).
-            faces: the box of each person's head, or None if unknown.
+            faces: the box of each person's head, or None for an unknown box.
 
         Returns:
             Heatmaps with values from 0 to 1, shape (batch, 64, 64).
@@ -201,7 +201,8 @@ def load_gazelle(checkpoint: Path, backbone: str) -> GazeLLE:
         backbone: folder of a DINOv2 model of the transformers library, or its name on the Hugging Face Hub.
 
     Raises:
-        InputError: if the checkpoint or the encoder is invalid, or if the checkpoint requires another encoder.
+        InputError: if the checkpoint is not a GazeLLE decoder, if the encoder cannot be loaded, or if the checkpoint
+            requires another encoder.
     """
     from transformers import AutoModel
 

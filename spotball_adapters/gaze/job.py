@@ -1,4 +1,4 @@
-"""The job of `spotball gaze ask`: ask with each prompt where the person in each photo looks."""
+"""Define the job of `spotball gaze ask`: ask a model, with each prompt, where the person in each photo looks."""
 
 from __future__ import annotations
 

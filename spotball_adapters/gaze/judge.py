@@ -1,4 +1,5 @@
-"""Let a model, the judge, decide which option a reply chooses if templates cannot. The judge does not see the photo.
+"""Let a model, the judge, decide which option a reply chooses if templates do not recognize one. The judge does not see
+the photo.
 
 The runner queries the judge in a second run, whose folder is inside the folder of the gaze run. The judge's answers are
 stored there and not requested again.
@@ -72,7 +73,7 @@ class JudgeJob(RunJob[Unresolved]):
         return 0, 0
 
     def about(self) -> Mapping[str, Any]:
-        """Return an empty mapping, because the set of replies to judge changes as other replies are matched."""
+        """Return an empty mapping, because the set of replies to judge changes when the gaze run gets new replies."""
         return {}
 
     def keep(self, out: Path) -> None:

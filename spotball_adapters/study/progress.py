@@ -75,9 +75,9 @@ class ParticipantProgress:
     Attributes:
         stage: the current stage.
         seq: number of the last event.
-        answered: answered trials by number, including practice, in the order of the answers.
+        answered: answered trials by trial number, including practice, in the order of the answers.
         pending: unconfirmed clicks on the current trial.
-        over: times at which stages ended, by stage, ISO 8601 in UTC.
+        over: time at which each past stage ended, by stage, ISO 8601 in UTC.
         ended_at: time at which the participation ended (finished or screened out), or None if it has not ended.
         survey: answers to questionnaires, by question name.
         quiz: attempts at the comprehension quiz.

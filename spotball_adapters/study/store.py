@@ -243,8 +243,8 @@ def has_data(folder: Path) -> bool:
 
 
 def insert_identity(connection: Connection, identity: Identity) -> None:
-    """Store a participant's platform IDs within the caller's transaction, and delete earlier rows of the participant or
-    of the same person on the platform.
+    """Store a participant's platform IDs within the caller's transaction. Replace earlier platform IDs of the
+    participant, and of the same person on the platform.
     """
     connection.execute(
         "DELETE FROM identities WHERE participant = ? OR (platform = ? AND person = ?)",

@@ -1,4 +1,4 @@
-r"""Training loop: train a heatmap model to predict the gaze target from a picture and the head's box.
+r"""Train a heatmap model to predict the gaze target from a picture and the head's box.
 
 Let $p_i$ be the share of cell $i$ in a heatmap's sum, $d_i$ the distance of the cell's center from the gaze target as a
 fraction of the picture's side, and $q_i \propto \exp(-d_i^2 / 2 \sigma^2)$ with $\sum_i q_i = 1$. Training minimizes
@@ -55,7 +55,7 @@ class GazeModel(Protocol):
 
 @dataclass(frozen=True)
 class PictureTensors:
-    """Pictures in memory, as model inputs.
+    """A set of pictures in memory, as tensors for a model.
 
     Attributes:
         stimuli: the stimulus of each picture.
@@ -74,7 +74,7 @@ def in_memory(pictures: PictureSet, size: tuple[int, int]) -> PictureTensors:
     """Read the pictures of a set, and return them as model inputs.
 
     Args:
-        pictures: the set.
+        pictures: the set of pictures.
         size: height and width after resizing, in pixels.
 
     Raises:

@@ -63,7 +63,7 @@ class PhotoPlan:
 
 
 def training_plans(n: int, seed: int) -> dict[str, list[PhotoPlan]]:
-    """Return the pictures of the two training sets, by name of the set.
+    """Return the pictures to draw for the two training sets, by name of the set.
 
     `disagree` contains random stimuli of the main study's design, so in about half of them, head and eyes point to
     different objects (incongruent), and in about a quarter, the head has no target (natural). `agree` contains the same
@@ -83,12 +83,12 @@ def training_plans(n: int, seed: int) -> dict[str, list[PhotoPlan]]:
 
 
 def validation_plans(n: int, seed: int) -> list[PhotoPlan]:
-    """Return the validation pictures: random stimuli of the main study's design."""
+    """Return the validation pictures to draw: random stimuli of the main study's design."""
     return _picked(n, VALIDATION, seed)
 
 
 def design_plans() -> list[PhotoPlan]:
-    """Return the test pictures: all stimuli of the main study's design.
+    """Return the test pictures to draw: all stimuli of the main study's design.
 
     As in the gaze paper, pictures with the same scene and head target differ only in the eyes.
     """
@@ -104,7 +104,7 @@ def draw_set(plans: Sequence[PhotoPlan], folder: Path, *, size: int, seed: int, 
     """Draw pictures into a folder, and write their stimuli.csv and faces.csv.
 
     Args:
-        plans: the pictures.
+        plans: the pictures to draw.
         folder: the folder to create. Existing files may be replaced.
         size: side length in pixels.
         seed: seed of everything that the stimuli do not determine.
@@ -144,7 +144,7 @@ def split_photos(
         seed: seed of the split.
 
     Returns:
-        The stimuli by name of the set.
+        The stimuli of each set, by name of the set.
 
     Raises:
         OptionError: if the position of an object is missing, or if there are too few photos.

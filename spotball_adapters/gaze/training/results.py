@@ -1,4 +1,4 @@
-"""Summarize an experiment's accuracy by condition over seeds, as a report, a table and a figure."""
+"""Summarize an experiment's accuracy by condition over its seeds, as a report, a table and a figure."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SAID: Final = {
 
 
 class Over(Record):
-    """Summary of a share, or of a difference of two shares, over seeds.
+    """Summary of a share (or of a difference of two shares) over runs with different seeds.
 
     Attributes:
         mean: mean over seeds.

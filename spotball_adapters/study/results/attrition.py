@@ -45,8 +45,8 @@ class Attrition:
     """Attrition of a study: how many participants reached each stage, how many are excluded, and completion times.
 
     Attributes:
-        rows: counts by row label, then by list; the last list is `all lists`. A participant who is excluded for several
-            reasons is counted in several rows.
+        rows: numbers of participants by row label, then by list; the last list is `all lists`. A participant who is
+            excluded for several reasons is counted in several rows.
         finished: completion times of all participants who finished, by list.
         kept: completion times of participants who finished and are not excluded, by list.
     """

@@ -38,7 +38,7 @@ def headline(attrition: Attrition) -> str:
 
 
 def to_summary(attrition: Attrition, exclusion: Exclusion, faults: Sequence[str], *, to_terminal: bool = False) -> str:
-    """Return a short text: headline, a table with a row per list, reasons for exclusion, and how to see all tables.
+    """Return a short text: the headline, a table with a row per list, reasons for exclusion, and how to see all tables.
 
     Args:
         attrition: the study's attrition.

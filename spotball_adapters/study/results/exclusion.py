@@ -30,7 +30,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Exclusion:
-    """The exclusion rules of an analysis.
+    """The rules by which an analysis excludes participants.
 
     Attributes:
         rules: names of the rules, which are keys of `RULES`.

@@ -191,8 +191,10 @@ def write_folder(
     form: Form,
     respondent: str = RESPONDENT,
 ) -> None:
-    """Write a dataset folder with responses, clicks, participants and scenes; for a study of choices, write trials and
-    participants.
+    """Write a folder of tables: responses, clicks, scenes and participants for a study of clicks; trials and participants
+    for a study of choices.
+
+    The tables of questionnaires, the quiz and mouse paths are added if the study has them.
 
     Args:
         everybody: all participants, for the table of participants.

@@ -23,7 +23,7 @@ faster, and the number of seconds that requests may take."""
 
 @dataclass(frozen=True, slots=True)
 class GivenAnswer:
-    """A participant's answer to an image.
+    """A participant's answer to one image.
 
     Attributes:
         order: position of the image among the images that the participant saw, from 1. Attention checks are counted,
@@ -91,7 +91,8 @@ class Quality:
         seconds_away: total seconds that the page was hidden or without focus.
         viewport: size of the browser's window at the answer to the first image; see `Viewport`.
         device: type of device, browser, system and language, under the keys of `devices.device_of`.
-        left_fullscreen: number of exits from full screen before the end, or None if the study does not require it.
+        left_fullscreen: number of exits from full screen before the end, or None if the study does not require full
+            screen.
         small_windows: number of images for which the window was smaller than required.
     """
 

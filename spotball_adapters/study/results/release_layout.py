@@ -34,8 +34,8 @@ def write_release(people: Sequence[Participation], design: StudyDesign, folder: 
         missing if its `ball_box` is unknown.
 
     Raises:
-        OptionError: if the study is one of choices; if the layout does not support a sport, an image's id or a grid; or
-            if FOLDER/data contains files that this export does not write.
+        OptionError: if participants of the study choose objects instead of cells; if the layout does not support a
+            sport, an image's id or a grid; or if FOLDER/data contains files that this export does not write.
     """
     scenes = list(design.scenes.values())
     _check(design, scenes)

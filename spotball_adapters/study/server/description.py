@@ -18,7 +18,7 @@ def description(design: StudyDesign, images: Images, *, pilot: bool) -> dict[str
 
     Args:
         design: the study's design.
-        images: the study's images, which give the addresses of the example images.
+        images: the study's images, from which the addresses of the example images are taken.
         pilot: whether the study runs as a pilot.
     """
     config = design.config

@@ -262,7 +262,9 @@ class Sessions:
             raise NotAllowedError(f"an explanation must have at least {least} letters and digits")
 
     def feedback(self, progress: ParticipantProgress, trial: int | None) -> dict[str, Any] | None:
-        """Return the feedback on a practice item as JSON values; None for unanswered items and for other trials."""
+        """Return the feedback on a practice item as JSON values, or None if it is unanswered or if the trial is not
+        practice.
+        """
         answered = progress.answered.get(trial) if trial is not None and trial < 0 else None
         return self._design.item_type.feedback(answered.trial, answered.answer) if answered else None
 

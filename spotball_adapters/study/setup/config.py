@@ -101,7 +101,7 @@ class ListConfig(Record):
 
 
 class ExampleConfig(Record):
-    """The example in the instructions: an image with and without its ball.
+    """The example in the instructions: the same image with and without its ball.
 
     Paths are relative to the study's folder or to the dataset's folder.
 
@@ -117,7 +117,7 @@ class ExampleConfig(Record):
 
 
 class TextsConfig(Record):
-    """Texts that participants read, in Markdown: consent, instructions, debriefing, and the request to explain."""
+    """Texts for participants, in Markdown: consent, instructions, debriefing, and the request to explain answers."""
 
     consent: Text
     instructions: Text

@@ -63,7 +63,7 @@ class Action:
         kind: kind of the event.
         trial: number of the trial, or None.
         value: details of the action.
-        after: seconds since the previous action.
+        after: seconds between the previous action and this action.
     """
 
     kind: Kind
@@ -182,7 +182,7 @@ class Behavior:
 
 
 def clicks_on(trial: int, cells: Sequence[tuple[int, int]], grid: Any, seconds: float) -> Iterator[Action]:
-    """Yield the actions on an image: a click in the center of each cell, then the confirmation.
+    """Yield the actions on an image: a click in the center of each of the given cells, then the confirmation.
 
     `seconds` is the total time for the clicks.
     """

@@ -191,8 +191,8 @@ def write_folder(
     form: Form,
     respondent: str = RESPONDENT,
 ) -> None:
-    """Write a folder of tables: responses, clicks, scenes and participants for a study of clicks; trials and participants
-    for a study of choices.
+    """Write a folder of tables: responses, clicks, scenes and participants for a study of clicks; trials and
+    participants for a study of choices.
 
     The tables of questionnaires, the quiz and mouse paths are added if the study has them.
 

@@ -1,4 +1,4 @@
-"""GazeLLE: a gaze-target decoder on a frozen image encoder, implemented from the paper (arXiv 2412.09586).
+"""Implement GazeLLE, a gaze-target decoder on a frozen image encoder, from its paper (arXiv 2412.09586).
 
 The patch features of a DINOv2 encoder are projected to the decoder's width. Position encodings are added to all
 patches, and a learned vector is added to the patches of the head. A few transformer blocks process the patches, and the
@@ -20,7 +20,7 @@ from torch.nn import functional
 from spotball_core.errors import InputError, Problem
 
 Box = tuple[float, float, float, float]
-"""A box x1, y1, x2, y2 as fractions of the image."""
+"""A box (x1, y1, x2, y2) as fractions of the image's width and height."""
 
 HEADS = 8
 OUT = 64
@@ -131,7 +131,7 @@ class GazeLLE(nn.Module):
 
         Args:
             images: images from `prepared`, shape (batch, 3, height, width).
-            faces: the box of each person's head, or None if unknown.
+            faces: the box of each person's head, or None for an unknown box.
 
         Returns:
             Heatmaps with values from 0 to 1, shape (batch, 64, 64).
@@ -164,7 +164,7 @@ def positions(dim: int, rows: int, columns: int) -> Tensor:
     """Return sine and cosine position encodings of the patches, shape (dim, rows, columns).
 
     The first half of the channels encodes the column, the second half the row. In each half, sine and cosine alternate,
-    with wavelengths that increase up to 10,000.
+    with wavelengths that increase from one channel pair to the next.
     """
     rates = torch.exp(torch.arange(0, dim // 2, 2) * (-math.log(10_000) / (dim // 2)))
 
@@ -187,7 +187,7 @@ def prepared(image: Any, size: tuple[int, int]) -> Tensor:
 
 
 def peak(heatmap: Tensor) -> tuple[float, float]:
-    """Return the center of a heatmap's highest cell, as fractions of width and height."""
+    """Return the center of the cell with the highest value in a heatmap: x and y as fractions of width and height."""
     rows, columns = heatmap.shape
     row, column = divmod(int(heatmap.argmax()), columns)
     return (column + 0.5) / columns, (row + 0.5) / rows
@@ -201,7 +201,8 @@ def load_gazelle(checkpoint: Path, backbone: str) -> GazeLLE:
         backbone: folder of a DINOv2 model of the transformers library, or its name on the Hugging Face Hub.
 
     Raises:
-        InputError: if the checkpoint or the encoder is invalid, or if they do not match.
+        InputError: if the checkpoint is not a GazeLLE decoder, if the encoder cannot be loaded, or if the checkpoint
+            requires another encoder.
     """
     from transformers import AutoModel
 
@@ -221,10 +222,11 @@ def load_gazelle(checkpoint: Path, backbone: str) -> GazeLLE:
 
 
 def assembled(weights: Mapping[str, Tensor], encoder: Any, name: str) -> GazeLLE:
-    """Build a model from the decoder's weights, whose shapes determine its size.
+    """Build a GazeLLE model from an encoder and the decoder's weights, whose shapes determine the decoder's size.
 
     Raises:
-        InputError: if the weights are not those of a GazeLLE decoder, or if they require another encoder.
+        InputError: if the weights are not those of a GazeLLE decoder, or if `encoder` is not a DINOv2 model of the
+            width that they require.
     """
     needed = ("linear.weight", "pos_embed", "head_token.weight")
     if not isinstance(weights, Mapping) or any(key not in weights for key in needed):

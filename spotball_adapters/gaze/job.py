@@ -1,4 +1,4 @@
-"""The job of `spotball gaze ask`: ask with each prompt where the person in each photo looks."""
+"""Define the job of `spotball gaze ask`: ask a model, with each prompt, where the person in each photo looks."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from spotball_core.errors import OptionError
 from spotball_core.gaze.data.stimuli import Stimulus, write_stimuli
 
 STIMULI = "stimuli.csv"
-"""The file with all stimuli of a run."""
+"""Name of the file in a run's folder that contains all stimuli of the run."""
 
 ORDER_SEED, ORDER = "order_seed", "order"
-"""Keys in a run's identity: the seed of the option orders, and the version of the method that derives the orders."""
+"""Keys in a run's stored settings: the seed of the option orders, and the version of the method that derives the
+orders.
+"""
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class GazeJob(RunJob[Photo]):
     """A run of gaze prompts about photos.
 
     Attributes:
-        stimuli: all stimuli, including those that are not asked about.
+        stimuli: all stimuli in the stimuli file, including those about which the run sends no prompt.
         images: the folder with the photos, or None if the provider does not use images.
         side: maximum side length of a photo in pixels.
         order_seed: seed of the orders in which options are listed; the same as the prompts' seed.
@@ -61,7 +63,9 @@ class GazeJob(RunJob[Photo]):
         return self._photos(None).size(item)
 
     def about(self) -> Mapping[str, Any]:
-        """Return what identifies the trials: the stimuli's digest, the photos' size, and how options are ordered."""
+        """Return the settings that must be equal if the run is resumed: the stimuli's digest, the photos' size, and the
+        seed and version of the option orders.
+        """
         stimuli = sorted(stimulus.model_dump_json() for stimulus in self.stimuli)
         return {
             "stimuli": hashlib.sha256("\n".join(stimuli).encode()).hexdigest(),

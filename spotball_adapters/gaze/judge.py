@@ -1,7 +1,8 @@
-"""Let a model, the judge, decide which option a reply chooses if templates cannot. The judge does not see the photo.
+"""Let a model, the judge, decide which option a reply chooses if templates do not recognize one. The judge does not see
+the photo.
 
-The runner queries the judge in a nested run inside the run's folder. Its answers are stored there and not requested
-again.
+The runner queries the judge in a second run, whose folder is inside the folder of the gaze run. The judge's answers are
+stored there and not requested again.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class JudgePrompt(Wording):
 
 @dataclass(frozen=True)
 class JudgeJob(RunJob[Unresolved]):
-    """A nested run in which the judge decides about replies."""
+    """A run inside a gaze run, in which the judge decides which options the gaze run's replies choose."""
 
     kept_file: ClassVar[str] = STORE
     without_pictures: ClassVar[tuple[str, ...]] = ()
@@ -68,11 +69,11 @@ class JudgeJob(RunJob[Unresolved]):
         """Return None, because the judge sees no images."""
 
     def size(self, item: Unresolved) -> tuple[int, int]:
-        """Return zeros, because the judge sees no images."""
+        """Return (0, 0), because the judge sees no images."""
         return 0, 0
 
     def about(self) -> Mapping[str, Any]:
-        """Return an empty mapping, because the set of replies to judge changes as other replies are matched."""
+        """Return an empty mapping, because the set of replies to judge changes when the gaze run gets new replies."""
         return {}
 
     def keep(self, out: Path) -> None:
@@ -105,7 +106,9 @@ def judge_job(
 
 
 def read_judged(run: Path, replies: Sequence[GazeReply]) -> dict[TrialKey, str | None]:
-    """Return the judge's choice for each reply that it judged: an option, or None if it chose none."""
+    """Return the judge's choice for each reply that the judge answered about: an option, or None if it chose no
+    option.
+    """
     if not (run / JUDGE / STORE).exists():
         return {}
     with ReplyStore(run / JUDGE) as store:

@@ -1,4 +1,4 @@
-"""Manual matching: a CSV file of the unmatched replies, to fill in and read back.
+"""Write the unmatched replies to a CSV file in which a person enters the choices, and read the choices from it.
 
 The file is in the run's folder. Rows whose `choice` is filled in are kept, and every later matching uses them.
 """
@@ -39,8 +39,9 @@ def read_decisions(path: Path, replies: Mapping[TrialKey, GazeReply]) -> dict[Tr
         replies: the replies of the run.
 
     Raises:
-        InputError: if the file is invalid, a trial is unknown or repeated, or a choice is not an option. The error
-            names the file, the line, the field, the value found and the value expected.
+        InputError: if the file cannot be read, a column is missing, a trial is not in the run or has two rows, or a
+            choice is not an option. The error names the file, the line, the field, the value found and the value
+            expected.
     """
     rows = Rows(path)
     rows.need(("stimulus_id", "prompt_id", "sample", "choice"))
@@ -75,10 +76,10 @@ def read_decisions(path: Path, replies: Mapping[TrialKey, GazeReply]) -> dict[Tr
 
 
 def write_queue(resolved: Sequence[tuple[GazeReply, Match]], decided: Decisions, path: Path) -> int:
-    """Write the unmatched and the manually matched replies, or delete the file if there are none.
+    """Write the unmatched and the manually matched replies to a CSV file, or delete the file if there are none.
 
     Returns:
-        The number of replies without a choice.
+        The number of replies in the file whose choice is still empty.
     """
     rows = [*_rows(resolved, decided)]
     if not rows:

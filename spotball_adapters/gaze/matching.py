@@ -19,7 +19,7 @@ from spotball_core.gaze.data.stimuli import Stimulus
 from spotball_core.gaze.data.trials import Trial, make_trials, write_trials
 
 TRIALS = "trials.csv"
-"""The file with a run's trials."""
+"""Name of the file in a run's folder that contains the run's trials."""
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ class MatchedReplies:
 
     Attributes:
         replies: number of replies.
-        how: number of matched replies per method.
-        problems: number of unmatched replies per reason.
+        how: number of matched replies by method: `letter`, `name`, `judge` or `manual`.
+        problems: number of unmatched replies by reason; see `templates.PROBLEMS`.
         queued: number of replies that remain for manual matching.
-        trials: the file of trials, or None if the run has no replies.
+        trials: path of the file of trials, or None if the run has no replies.
     """
 
     replies: int
@@ -42,7 +42,7 @@ class MatchedReplies:
 
 
 def unresolved(replies: Sequence[GazeReply]) -> list[GazeReply]:
-    """Return the replies that contain text but in which templates recognize no choice."""
+    """Return the replies that contain text, but whose choice the templates cannot recognize."""
     return [
         reply
         for reply in replies

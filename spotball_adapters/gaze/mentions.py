@@ -92,7 +92,9 @@ _JOINED = re.compile(
     re.I,
 )
 _BEFORE = 120
-"""Number of characters to search: before a mention for a cue, and after the mention for the end of the sentence."""
+"""Number of characters before a mention that are searched for words such as "the answer is" or "not", and number of
+characters after the mention that are searched for the end of the sentence.
+"""
 
 
 def _letters(text: str, options: tuple[str, ...]) -> list[OptionMention]:
@@ -125,7 +127,7 @@ def _letters(text: str, options: tuple[str, ...]) -> list[OptionMention]:
 
 
 def _is_meant(letter: str, before: str, rest: str, *, starts: bool) -> bool:
-    """Return whether a capital letter stands for an option, and is not an article, a pronoun or an initial."""
+    """Return whether a capital letter stands for an option, and not for an article, a pronoun or a person's initial."""
     if letter in "AI" and _WORD.match(rest) and not _NAMED_LETTER.search(before):
         return False
     if _AFTER_LETTER.match(rest) or _BEFORE_LETTER.search(before) or _leads(before):
@@ -148,7 +150,9 @@ def _names(text: str, options: tuple[str, ...]) -> Iterator[OptionMention]:
 
 
 def _together(text: str, mentioned: list[OptionMention]) -> list[OptionMention]:
-    """Mark options enumerated after an answer as answers, too: "at the keys or the bottle" chooses neither."""
+    """Mark an option that is joined to an answer by "or", "and" or a comma as an answer, too, so that "at the keys or
+    the bottle" contains two answers and chooses neither.
+    """
     for number, (mention, next_) in enumerate(pairwise(mentioned)):
         joined = mention.option != next_.option and _JOINED.fullmatch(text, mention.end, next_.start)
         if joined and mentioned[number].answers and not next_.denied:
@@ -190,9 +194,9 @@ def _names_all(rest: str, options: tuple[str, ...]) -> bool:
 
 @lru_cache(maxsize=1024)
 def _known_names(options: tuple[str, ...]) -> tuple[dict[str, int], re.Pattern[str] | None]:
-    """Return each folded name's index, and a pattern that finds the names, longest first, or None if there are none.
+    """Return the index of each option by folded name (see `_folded`), and a pattern that finds the names in a text.
 
-    Names that several options share are excluded.
+    Names that several options share are excluded. The pattern is None if there are no names.
     """
     folded = [_folded(plain(option)) for option in options]
     numbers = {name: number for number, name in enumerate(folded) if folded.count(name) == 1 and name.strip()}

@@ -15,14 +15,15 @@ from spotball_core.errors import OptionError
 from spotball_core.gaze.power.observers import CUES, Observer, simulate
 
 DRAWS = 256
-"""Number of simulated choices per photo. A hash of the question and the sample's number selects the choice of a trial.
+"""Number of simulated choices per photo. A hash of the prompt's text and the sample's number selects the choice of a
+trial.
 """
 
 _OPTION = re.compile(r"^([A-Z])\. (.+)$", re.M)
 
 
 class ObserverProvider(DrawingProvider):
-    """Answer requests as one simulated observer, with the letter of the chosen object.
+    """Answer each request with the letter of the object that a simulated observer chooses.
 
     Raises:
         OptionError: if the model is not an observer's name, if a base URL is given, or if the run has no stimuli.
@@ -74,5 +75,5 @@ class ObserverProvider(DrawingProvider):
 
 
 def provider(access: Access) -> Provider:
-    """Create the provider. The entry point `observer` refers to this function."""
+    """Create the provider `observer`. The entry point `observer` refers to this function."""
     return ObserverProvider(access)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from string import ascii_uppercase
 
 ORDER_VERSION = 1
-"""Version of the method that derives orders from the seed. Letters in stored replies can be mapped to objects only with
-the version that listed the options.
+"""Version of the method that derives the orders of options from the seed. Letters in stored replies can be mapped to
+objects only with the version that listed the options.
 """
 
 
@@ -24,8 +24,8 @@ def letters(options: Sequence[str]) -> str:
 
 
 def shuffled(objects: Sequence[str], *, seed: int, stimulus_id: str, prompt: str, sample: int) -> tuple[str, ...]:
-    """Return the objects in the order in which a trial lists them. All orders are equally likely, and independent
-    between trials.
+    """Return the objects in the order in which a trial lists them. All orders are equally likely, and the orders of two
+    trials are independent.
 
     Objects are sorted by a hash of the seed, the trial and their name, which does not depend on any library's version.
 

@@ -1,4 +1,4 @@
-"""Prepare photos for models as in the study: square, padded with black, and limited in size."""
+"""Prepare photos for models as in the gaze paper: square, padded with black, and limited in size."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 TASK = "gaze"
-"""The value that a gaze run stores instead of a sport."""
+"""The value that a gaze run stores in place of the sport of a Spot the Ball run."""
 
 SIZE = 448
-"""Side length in pixels of the photos that people and models saw in the study."""
+"""Side length in pixels of the photos that people and models saw in the gaze paper."""
 
 STYLE = 1
-"""Version of the method that fits photos into the square."""
+"""Version of the method that pads photos to squares and downscales them. It is part of the cache's keys."""
 
 _SENT_AS_THEY_ARE = {"JPEG": "image/jpeg", "PNG": "image/png"}
 _ORIENTATION = 0x0112
@@ -39,7 +39,7 @@ class Photo:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Return the task's name and the stimulus' ID."""
+        """Return (`gaze`, ID of the stimulus)."""
         return TASK, self.stimulus.stimulus_id
 
 
@@ -59,12 +59,13 @@ class _Header:
 
 
 class Photos:
-    """Photos in a folder. Square photos that are small enough are sent unchanged; no photo is enlarged.
+    """Convert a folder's photos to the images that are sent to models. Square photos that are small enough are sent
+    unchanged; no photo is enlarged.
 
     Args:
         folder: the folder that the stimuli's paths are relative to. Paths must stay inside it.
         side: maximum side length in pixels.
-        cache: folder that stores the fitted photos, or None to keep them in memory only.
+        cache: folder that stores the padded or downscaled photos, or None to keep them in memory only.
     """
 
     def __init__(self, folder: Path, side: int, cache: Path | None) -> None:

@@ -1,4 +1,4 @@
-"""Convert gaze points that a method such as GazeLLE or Moondream predicts to trials, and read and write points.
+"""Convert predicted gaze points, such as those of GazeLLE or Moondream, to trials, and read and write the points.
 
 The choice in a trial is the object nearest to the predicted point.
 """
@@ -21,7 +21,7 @@ from spotball_core.service.json_file import parse_json
 from spotball_core.service.safe_text import csv_cells
 
 PROMPT = "point"
-"""The prompt's name in trials of methods that predict points. These methods do not use a prompt."""
+"""Value of `prompt_id` in trials of methods that predict points, which use no prompt."""
 
 COLUMNS = ("stimulus_id", "x", "y", "sample")
 
@@ -47,8 +47,8 @@ class Predicted:
 def nearest(point: Point, points: Sequence[Point]) -> int | None:
     """Return the index of the point nearest to `point`, or None if several points are equally near.
 
-    Distances are computed from fractions of width and height, as if the image were square. The study's photos are
-    square.
+    Distances are computed from fractions of width and height, as if the image were square. The photos of the gaze paper
+    are square.
 
     Examples:
         >>> nearest((0.3, 0.5), [(0.1, 0.5), (0.4, 0.5), (0.9, 0.5)])
@@ -67,7 +67,8 @@ def point_trials(predicted: Iterable[Predicted], stimuli: Sequence[Stimulus], re
     The choice in a trial is the object nearest to the point, or None if there is no point or no single nearest object.
 
     Raises:
-        OptionError: if `stimuli` lacks a stimulus with a prediction, or if the position of an object is missing.
+        OptionError: if a predicted point belongs to a stimulus that is not in `stimuli`, or if the position of an
+            object is missing.
     """
     by_id = {stimulus.stimulus_id: stimulus for stimulus in stimuli}
     trials = []
@@ -93,7 +94,9 @@ def point_trials(predicted: Iterable[Predicted], stimuli: Sequence[Stimulus], re
 
 
 def points_of(stimulus: Stimulus) -> list[Point]:
-    """Return the position of each object in the image. Raise OptionError if a position is missing."""
+    """Return the position of each object: x and y as fractions of the image's width and height. Raise OptionError if a
+    position is missing.
+    """
     points = stimulus.points or (None,) * len(stimulus.objects)
     known_points = [point for point in points if point is not None]
     if len(known_points) < len(stimulus.objects):
@@ -109,11 +112,11 @@ def read_points(path: Path) -> list[Predicted]:
     """Read predicted points from a CSV file, or from a JSON Lines file with the extension `.jsonl`.
 
     The columns are `stimulus_id`, `x`, `y` and optionally `sample`. `x` and `y` are fractions of the image from 0 to 1,
-    from its upper left corner. Leave both empty if nothing was predicted.
+    from its upper left corner. Both are empty if nothing was predicted.
 
     Raises:
-        InputError: if the file is invalid. The error lists all problems with line, field, value found and value
-            expected.
+        InputError: if the file cannot be read, a value is missing or invalid, or a stimulus has two points for the same
+            sample. The error lists all problems with line, field, value found and value expected.
     """
     problems: list[Problem] = []
     predictions: list[Predicted] = []

@@ -1,4 +1,4 @@
-"""Gaze prompts: the pilot prompts of the paper, 16 prompts for the main study, and your own prompts.
+"""Load gaze prompts: the pilot prompts of the gaze paper, 16 prompts for its main study, and your own prompts.
 
 A prompt has a text and a version. A run records the version and the hash of the text.
 """
@@ -63,9 +63,9 @@ class GazePrompt(Wording):
     """A prompt about a photo.
 
     Attributes:
-        text: `{options}` stands for the options, one per line with its letter; `{letters}` for the letters;
-            `{in_order}` for the objects in their order along the table.
-        hints: names of the hints in the text, for comparisons of prompts with and without them.
+        text: the text, in which `{options}` stands for the options, one per line with its letter; `{letters}` for the
+            letters; and `{in_order}` for the names of the objects in their order along the table.
+        hints: names of the hints in the text, for comparisons of prompts with and without these hints.
         seed: seed of the orders in which options are listed.
 
     Raises:
@@ -138,7 +138,7 @@ def load_prompts(named: str, *, seed: int = 0) -> tuple[GazePrompt, ...]:
 
 @cache
 def built_in(name: str) -> tuple[GazePrompt, ...]:
-    """Return the prompts of a built-in set."""
+    """Return the prompts of a built-in set, given its name in `SETS`."""
     text = files("spotball_adapters").joinpath("gaze", "prompt_texts", f"{name}.toml").read_text(encoding="utf-8")
     fields = tomllib.loads(text)
     return tuple(
@@ -173,11 +173,11 @@ def _from_file(path: Path) -> GazePrompt:
 
 
 Fault = tuple[str, str, str]
-"""A field, the value found and the value expected."""
+"""A problem of a prompt: the field, the value found and the value expected."""
 
 
 def _problems(fields: dict[str, Any]) -> list[Fault]:
-    """Return the problems with a file's fields."""
+    """Return the problems with the fields of a prompt file."""
     faults = [
         (name, "an unknown field", f"only the fields {', '.join(_FIELDS)}") for name in fields if name not in _FIELDS
     ]
@@ -197,7 +197,7 @@ def _problems(fields: dict[str, Any]) -> list[Fault]:
 
 
 def _faults(name: str, version: str, text: str) -> list[Fault]:
-    """Return the problems with a prompt."""
+    """Return the problems with the name, version and text of a prompt."""
     faults = [
         (field, repr(value), "a non-empty text without spaces at its start or end")
         for field, value in (("name", name), ("version", version))

@@ -19,7 +19,7 @@ from spotball_core.gaze.data.stimuli import Stimulus, read_stimuli
 from spotball_core.service.files import replacing
 
 REPLIES = "replies.jsonl"
-"""The file with a run's replies and their matches."""
+"""Name of the file in a run's folder that contains the replies and the options matched to them."""
 
 TrialKey = tuple[str, str, int]
 """Identifies a trial: stimulus, prompt and sample."""
@@ -32,7 +32,7 @@ class GazeReply:
     Attributes:
         options: the objects in the order in which the trial listed them, from A.
         text: the reply's unchanged text.
-        finish: why the reply ended.
+        finish: why the reply ended, for example `stop` or `length`.
     """
 
     stimulus_id: str
@@ -49,10 +49,11 @@ class GazeReply:
 
 
 def read_replies(store: ReplyStore) -> tuple[tuple[Stimulus, ...], list[GazeReply]]:
-    """Return a run's stimuli, and all its replies: prompt after prompt, sorted by stimulus.
+    """Return a run's stimuli, and all its replies, sorted by prompt (in the run's order), then by stimulus.
 
     Raises:
-        OptionError: if the run is a Spot the Ball run, or if another version of the method ordered its options.
+        OptionError: if the run is a Spot the Ball run, or if its options were ordered by another version of the method;
+            see `options.ORDER_VERSION`.
     """
     identity = store.identity()
     if ORDER not in identity:

@@ -49,7 +49,7 @@ _FINISHED_EARLY: dict[Finish, Problem] = {"length": "cut off", "filtered": "filt
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The option that a reply chooses.
+    """The option that a reply chooses, or the reason why the reply is unmatched.
 
     Attributes:
         choice: the option, or None if the reply is unmatched.
@@ -68,7 +68,7 @@ def match(text: str, options: Sequence[str], *, finish: Finish = "stop") -> Matc
     Args:
         text: the unchanged text. Reasoning in `<think>` or similar tags is ignored.
         options: the options in the order in which they were listed, from A.
-        finish: why the reply ended.
+        finish: why the reply ended, for example `stop` or `length`.
 
     Examples:
         >>> match("B", ["keys", "bottle"])

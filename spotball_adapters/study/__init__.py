@@ -1,1 +1,1 @@
-"""The human study: people answer the benchmark's items in a browser."""
+"""Run human studies, in which people answer the benchmark's items in a browser."""

@@ -1,4 +1,4 @@
-"""Database interface of a study, and PostgreSQL as an alternative to SQLite files."""
+"""Define how a study accesses its database, and implement this for PostgreSQL, an alternative to SQLite files."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ T = TypeVar("T")
 
 
 class Connection(Protocol):
-    """Interface of a database connection. Statements contain `?` as the placeholder of each value."""
+    """Interface of a database connection. SQL statements contain `?` as the placeholder of each value."""
 
     @property
     def in_transaction(self) -> bool:
         """Return whether a transaction is open."""
 
     def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> Any:
-        """Run a statement, and return a cursor over the resulting rows."""
+        """Execute a statement, and return a cursor over the resulting rows."""
 
     def executemany(self, sql: str, parameters: Iterable[Sequence[Any]], /) -> Any:
-        """Run a statement once per sequence of values."""
+        """Execute a statement once for each sequence of values in `parameters`."""
 
 
 class Store(Protocol):
@@ -61,8 +61,8 @@ class DatabaseConfig(Record):
 
     Attributes:
         url: address such as postgresql://study@db.example.org/studies, without a password.
-        schema_name: name of the schema with the study's tables. Platform IDs are stored in a second schema, whose name
-            ends in _identities.
+        schema_name: name of the schema with the study's tables. Participants' platform IDs are stored in a second
+            schema, whose name ends in _identities.
     """
 
     url: Annotated[str, StringConstraints(pattern=r"^postgres(ql)?://[^\s]*$")]
@@ -81,7 +81,9 @@ class DatabaseConfig(Record):
 
 
 def database_of(folder: Path) -> DatabaseConfig | None:
-    """Return the PostgreSQL database of a study's or pilot's folder, as set in study.toml, or None for SQLite.
+    """Return the PostgreSQL database that stores the data of a study's or pilot's folder, or None for SQLite files.
+
+    The table [database] of study.toml names this database.
 
     Raises:
         InputError: if study.toml cannot be read, or if its table [database] is invalid.
@@ -102,7 +104,7 @@ def database_of(folder: Path) -> DatabaseConfig | None:
 
 
 class PostgresConnection:
-    """A PostgreSQL connection for statements in SQLite's syntax. Errors are raised as StoreError."""
+    """A PostgreSQL connection that accepts statements in SQLite's syntax. Database errors are raised as StoreError."""
 
     def __init__(self, raw: Any, place: str) -> None:
         self.raw, self._place = raw, place
@@ -141,10 +143,12 @@ class PostgresStore:
         config: the database.
         schema: definitions of the tables, which are created if they are missing.
         name: name of the PostgreSQL schema that contains the tables.
-        read: only read, without waiting for other transactions. The tables must exist.
+        read: whether to open the store for reading only, without waiting for other transactions. The tables must then
+            exist.
 
     Raises:
-        StoreError: if the connection fails, if the tables are missing, or if a later version of the package made them.
+        StoreError: if the connection fails, if `read` is true and the tables are missing, or if a later version of the
+            package made them.
         MissingExtraError: if psycopg is not installed.
     """
 
@@ -205,7 +209,9 @@ class PostgresStore:
             connection.execute(f"DROP SCHEMA {self._name} CASCADE")
 
     def scrub(self) -> None:
-        """Rewrite the tables without deleted data. The database's log and backups may still contain these data."""
+        """Rewrite the tables, so that they no longer contain the bytes of deleted rows. The database's log and backups
+        may still contain these data.
+        """
         with self._turn:
             for table in self._schema.tables:
                 self._alive().execute(f"VACUUM (FULL) {table}")

@@ -1,4 +1,4 @@
-"""Records of a study: trials (what a participant is shown) and events (what they do)."""
+"""Define the records of a study: trials (what a participant is shown) and events (what a participant does)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class StudyTrial:
 
     Attributes:
         trial: number of the trial: 0, 1, 2, ... in the order in which trials are shown; -1, -2, ... for practice.
-        sport: sport of the image. `sport` and `image` identify the image together.
+        sport: sport of the image. An image is identified by `sport` and `image` together.
         check: whether the trial is an attention check.
         explain: whether the participant is asked to explain the answer.
         options: options of a choice, in the order in which they are shown; empty for other items.
@@ -75,7 +75,7 @@ class Event:
 
 
 def trials_to_json(trials: tuple[StudyTrial, ...]) -> str:
-    """Return trials as JSON text, as the store contains them.
+    """Return trials as JSON text, in the format of the study's store.
 
     Examples:
         >>> trials_to_json((StudyTrial(0, "soccer", "163"),))

@@ -61,18 +61,20 @@ class ItemAnswer:
 
 @dataclass(frozen=True, slots=True)
 class TrialState:
-    """The state of a trial: the clicks that are not confirmed yet, and the answer, or None before the answer."""
+    """The state of a trial: the clicks that are not confirmed yet, and the answer (None before the participant
+    answers).
+    """
 
     pending: tuple[Click, ...] = ()
     answer: ItemAnswer | None = None
 
 
 class ItemType(Protocol):
-    """Interface of an item type. Trials must show images that were given to the item type."""
+    """Interface of an item type. An item type handles only trials whose images were passed to its constructor."""
 
     @property
     def name(self) -> str:
-        """Return the name of the item type that is sent to the browser."""
+        """Return the name of the item type, `clicks` or `choice`, which is sent to the browser."""
 
     def public(self, trial: StudyTrial) -> dict[str, Any]:
         """Return the fields of an item that the browser receives in addition to its number, image address and size."""
@@ -80,18 +82,18 @@ class ItemType(Protocol):
     def step(self, trial: StudyTrial, pending: tuple[Click, ...], event: Event) -> TrialState:
         """Return the state of the current trial after an event. Raise NotAllowedError if the event is not allowed.
 
-        `pending` are the clicks that are not confirmed yet.
+        `pending` contains the clicks that the participant has not confirmed yet.
         """
 
     def passes(self, trial: StudyTrial, answer: ItemAnswer) -> bool:
-        """Return whether an answer is fully correct and thus passes an attention check."""
+        """Return whether an answer is fully correct, as attention checks require."""
 
     def feedback(self, trial: StudyTrial, answer: ItemAnswer) -> dict[str, Any]:
         """Return the feedback on an answered practice item as JSON values."""
 
 
 class Clicks:
-    """The item type of an image with a grid, in which the participant clicks a fixed number of cells, then confirms.
+    """The item type for images with a grid: the participant clicks a fixed number of cells, and then confirms.
 
     A cell may be clicked repeatedly.
 
@@ -155,9 +157,9 @@ class Clicks:
 
 
 class ObjectChoice:
-    """The item type of a photo with a question, which the participant answers by choosing an object in the photo.
+    """The item type for photos with a question: the participant answers by choosing an object in the photo.
 
-    Each participant sees the objects in a different random order.
+    Objects are listed in a random order, drawn anew for each participant and photo.
 
     Args:
         stimuli: stimuli by (sport, image).

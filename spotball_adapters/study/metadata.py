@@ -74,7 +74,7 @@ def _jpeg(data: bytes, orientation: int) -> Iterator[bytes]:
 
 
 def _end_of_scan(data: bytes, at: int) -> int:
-    """Return the offset of the first JPEG marker after a scan's compressed pixels, which begin at offset `at`."""
+    """Return the offset of the first JPEG marker after the compressed pixels that begin at offset `at`."""
     while True:
         at = data.index(b"\xff", at)
         if data[at + 1] != 0 and not 0xD0 <= data[at + 1] <= 0xD7:

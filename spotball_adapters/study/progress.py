@@ -18,8 +18,8 @@ from spotball_adapters.study.surveys import NO_SURVEYS, Questionnaire, Surveys, 
 Stage = Literal["consent", "before", "instructions", "quiz", "screened", "practice", "trials", "after", "finished"]
 
 STAGES: tuple[Stage, ...] = get_args(Stage)
-"""The stages of a participation, in their order. `before` and `after` are the questionnaires before the instructions
-and after the images. `screened` ends the participation after a failed quiz."""
+"""The stages of a participation, in the order in which participants pass through them. `before` and `after` are the
+questionnaires before the instructions and after the images. `screened` ends the participation after a failed quiz."""
 
 ENDS: tuple[Stage, ...] = ("screened", "finished")
 """Final stages, in which a participant cannot do anything more."""
@@ -30,7 +30,7 @@ MOUSE_PATHS = 5
 
 @dataclass(frozen=True, slots=True)
 class AnsweredTrial:
-    """A trial with its answer.
+    """A trial with the participant's answer.
 
     Attributes:
         trial: the trial.
@@ -63,7 +63,7 @@ class AnsweredTrial:
 
 @dataclass(frozen=True, slots=True)
 class QuizAttempt:
-    """An attempt at the comprehension quiz: the answers, and the names of the questions with wrong answers."""
+    """An attempt at the comprehension quiz: the answers, and the names of the questions that were answered wrong."""
 
     answers: Answers
     wrong: tuple[str, ...]
@@ -75,9 +75,9 @@ class ParticipantProgress:
     Attributes:
         stage: the current stage.
         seq: number of the last event.
-        answered: answered trials by number, including practice, in the order of the answers.
+        answered: answered trials by trial number, including practice, in the order of the answers.
         pending: unconfirmed clicks on the current trial.
-        over: times at which stages ended, by stage, ISO 8601 in UTC.
+        over: time at which each past stage ended, by stage, ISO 8601 in UTC.
         ended_at: time at which the participation ended (finished or screened out), or None if it has not ended.
         survey: answers to questionnaires, by question name.
         quiz: attempts at the comprehension quiz.
@@ -105,7 +105,7 @@ class ParticipantProgress:
 
     @property
     def current(self) -> StudyTrial | None:
-        """Return the current trial, which may be answered but not explained yet; None outside practice and images."""
+        """Return the trial that waits for an answer or an explanation, or None in stages without images."""
         if self.stage == "practice":
             return next((trial for trial in self._practice if trial.trial not in self.answered), None)
         if self.stage == "trials":
@@ -166,7 +166,9 @@ class ParticipantProgress:
         self._go_on(event)
 
     def _go_on(self, event: Event) -> None:
-        """Enter the next stage that has content, for example at least one questionnaire."""
+        """Enter the next stage that is not empty. For example, `before` is empty if the study has no questionnaire
+        there.
+        """
         self.over[self.stage] = event.received_at
         quiz = self._surveys.quiz
         has_content: dict[Stage, bool] = {
@@ -261,11 +263,11 @@ class ParticipantProgress:
 def replay(
     trials: Sequence[StudyTrial], events: Iterable[Event], item_type: ItemType, surveys: Surveys = NO_SURVEYS
 ) -> ParticipantProgress:
-    """Return a participant's progress after these events, which are in the order of their numbers.
+    """Return a participant's progress after the given events, which must be sorted by number.
 
     Raises:
-        NotAllowedError: if the study's rules do not allow an event. Stored events of an unchanged study are always
-            allowed.
+        NotAllowedError: if the study's rules do not allow an event. This cannot happen with stored events, unless the
+            study was changed after they were stored.
     """
     progress = ParticipantProgress(trials, item_type, surveys)
     for event in events:

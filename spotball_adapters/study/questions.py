@@ -1,4 +1,4 @@
-"""Question types: their fields, when they are shown, and which answers are valid.
+"""Define the types of questions: their fields, when a question is shown, and which answers are valid.
 
 The page applies the same rules in `server/page/questions.js`. The server checks every answer that it receives.
 """
@@ -36,10 +36,12 @@ Value = Annotated[
 
 
 def worded(wording: str | Mapping[str, str], language: str) -> str:
-    """Return a text in the given language, or in the base language of a code such as de-AT.
+    """Return a text in the given language. If it is missing, use the language without region: `de` for `de-AT`.
+
+    A text without language codes is returned unchanged.
 
     Raises:
-        ValueError: if the text is missing in this language.
+        ValueError: if there is no text in this language.
 
     Examples:
         >>> worded({"en": "Age", "de": "Alter"}, "de-AT")
@@ -59,14 +61,14 @@ def as_list(value: Any) -> Any:
 
 
 class ShowIf(Record):
-    """A condition on the answer to an earlier question, without which a question is not shown.
+    """A condition for showing a question, which the answer to an earlier question must meet.
 
     Attributes:
         question: name of the earlier question.
         equals: values of options, at least one of which must be chosen.
         differs: values of options, none of which may be chosen.
-        at_least: minimum of an answer that is a number.
-        at_most: maximum of an answer that is a number.
+        at_least: smallest number that meets the condition, if the answer is a number.
+        at_most: largest number that meets the condition, if the answer is a number.
     """
 
     question: QuestionName
@@ -117,7 +119,7 @@ class _Question(Record):
     show_if: ShowIf | None = None
 
     def words(self) -> Iterator[str | dict[str, str]]:
-        """Yield every text of the question that participants read."""
+        """Yield every text of the question that is shown to participants."""
         yield self.text
 
     @abstractmethod
@@ -125,7 +127,7 @@ class _Question(Record):
         """Check an answer. If it is invalid, raise a ValueError that describes the expected answer."""
 
     def public(self, language: str) -> dict[str, Any]:
-        """Return the question as JSON values for the page."""
+        """Return the question as JSON values, with its texts in the given language, as the page needs them."""
         shown = self.model_dump(mode="json", include={"name", "type", "required", "show_if"})
         return {**shown, "text": worded(self.text, language)}
 

@@ -1,8 +1,8 @@
-"""The store of a study: participants and events in STUDY/study.sqlite, platform IDs separately in identities.sqlite.
+"""Store the data of a study: participants and events in STUDY/study.sqlite, and platform IDs in identities.sqlite.
 
-Events are never changed. Committed events survive a kill of the process and a power failure. Only one process at a time
-can write to a study; other processes may read it. If study.toml names a PostgreSQL database, two schemas replace the
-files, and several processes may serve the study.
+Events are never changed. Committed events are not lost if the process is killed or the power fails. Only one process at
+a time can write to a study; other processes may read it. If study.toml names a PostgreSQL database, two schemas replace
+the files, and several processes may serve the study.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _PART = "part "
 
 @dataclass(frozen=True, slots=True)
 class Participant:
-    """A participant's row in the store. Times are ISO 8601 in UTC.
+    """A participant, as stored in the table of participants. Times are ISO 8601 in UTC.
 
     Attributes:
         id: number of the participant within the store.
         participant: a random label, used in exports.
         seed: seed of the order of the participant's trials.
         seen_at: time of the participant's last event.
-        version: version of this package when the participant began.
+        version: version of spotball-core with which the participant began.
     """
 
     id: int
@@ -51,7 +51,9 @@ class Participant:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The IDs that a platform such as Prolific assigned to a participant, to the study and to the session."""
+    """The IDs that a platform such as Prolific assigned to a participant, to the study, and to the participant's
+    session.
+    """
 
     participant: str
     platform: str
@@ -65,10 +67,10 @@ _EVENT = "SELECT seq, event, kind, trial, value, elapsed_ms, viewport, received_
 
 
 class StudyReader:
-    """Read access to a study's two files, or to two schemas of a database.
+    """Read a study's store: two SQLite files, or two schemas of a PostgreSQL database.
 
     Attributes:
-        shared: whether other processes may store events at the same time.
+        shared: whether other processes may store events at the same time, as with PostgreSQL.
     """
 
     def __init__(self, folder: Path, study: Store, identities: Store) -> None:
@@ -104,7 +106,9 @@ class StudyReader:
         return next((_participant(row) for row in rows), None)
 
     def seen(self) -> dict[int, str]:
-        """Return the time of each participant's last event by id, in the order in which participants began."""
+        """Return the time of each participant's last event (ISO 8601 in UTC) by participant id, in the order in which
+        participants began.
+        """
         return dict(self.study.rows("SELECT id, seen_at FROM participants ORDER BY id"))
 
     def events(self, participant_id: int, *, after: int = 0) -> list[Event]:
@@ -113,7 +117,7 @@ class StudyReader:
         return [_event(row) for row in rows]
 
     def last_seq(self, participant_id: int) -> int:
-        """Return the number of a participant's last event."""
+        """Return the number of a participant's last event, or 0 if there are no events."""
         ((seq,),) = self.study.rows("SELECT coalesce(max(seq), 0) FROM events WHERE participant_id = ?", participant_id)
         return int(seq)
 
@@ -169,14 +173,14 @@ class StudyStore(StudyReader):
         self._opened.close()
 
     def claim(self, parts: Mapping[str, Any]) -> None:
-        """Store the fixed parts of the study. Once the first participant has begun, check that they are unchanged.
+        """Store the fixed parts of the study. If a participant has begun, first check that these parts are unchanged.
 
         Args:
             parts: the parts that may not change after the first participant began, as JSON values by name; see
                 `StudyDesign.parts`.
 
         Raises:
-            OptionError: if parts have changed. The message names the changed parts.
+            OptionError: if a participant has begun and parts have changed. The message names the changed parts.
         """
         if changed := self.changed(parts):
             raise OptionError(
@@ -188,7 +192,9 @@ class StudyStore(StudyReader):
             connection.executemany("INSERT INTO meta VALUES (?, ?)", _as_meta(parts).items())
 
     def drop(self) -> None:
-        """Delete the study's data from its PostgreSQL database. The caller must delete SQLite files."""
+        """Delete the study's data from its PostgreSQL database. This method does not delete SQLite files; the caller
+        must.
+        """
         for store in (self.identities_file, self.study):
             if isinstance(store, PostgresStore):
                 store.drop()
@@ -203,10 +209,10 @@ class StudyStore(StudyReader):
 
 @contextmanager
 def reading(folder: Path) -> Iterator[StudyReader]:
-    """Yield read access to a study's store. A server may use the store at the same time.
+    """Yield a `StudyReader` for a study's folder. A server may use the store at the same time.
 
     Raises:
-        OptionError: if nothing is stored yet.
+        OptionError: if no answers are stored for this folder.
         StoreError: if a file cannot be opened, if the database cannot be reached, or if a later version of the package
             wrote the data.
     """
@@ -237,8 +243,8 @@ def has_data(folder: Path) -> bool:
 
 
 def insert_identity(connection: Connection, identity: Identity) -> None:
-    """Store a participant's platform IDs within the caller's transaction, and delete earlier rows of the participant or
-    of the same person on the platform.
+    """Store a participant's platform IDs within the caller's transaction. Replace earlier platform IDs of the
+    participant, and of the same person on the platform.
     """
     connection.execute(
         "DELETE FROM identities WHERE participant = ? OR (platform = ? AND person = ?)",

@@ -28,7 +28,7 @@ PARTICIPANT = "participant"
 
 
 class Questionnaire(Record):
-    """A page of questions, before the instructions or after the images.
+    """A page of questions, which is shown before the instructions or after the images.
 
     Attributes:
         name: name of the questionnaire in stored events.
@@ -43,7 +43,7 @@ class Questionnaire(Record):
     questions: Annotated[tuple[Question, ...], Field(min_length=1, max_length=100)]
 
     def public(self, language: str) -> dict[str, Any]:
-        """Return the fields that are sent to the page, as JSON values."""
+        """Return the questionnaire as JSON values, with its texts in the given language, as the page needs them."""
         return {
             "name": self.name,
             "when": self.when,
@@ -69,12 +69,12 @@ QuizQuestion = Annotated[QuizChoice | QuizChoices, Field(discriminator="type")]
 
 
 class Quiz(Record):
-    """Questions about the instructions, all of which must be answered correctly before the images.
+    """Questions about the instructions, which a participant must answer correctly before the images are shown.
 
     Attributes:
-        attempts: number of attempts.
-        failure: what follows the last attempt if it fails: the instructions and new attempts (`instructions`), or the
-            end of the participation (`screened-out`).
+        attempts: number of attempts that a participant has.
+        failure: what happens after a wrong last attempt: the participant reads the instructions again and gets new
+            attempts (`instructions`), or the participation ends (`screened-out`).
         text: text above the questions, or None.
     """
 
@@ -108,7 +108,9 @@ class Quiz(Record):
         ]
 
     def public(self, language: str) -> dict[str, Any]:
-        """Return the quiz as JSON values for the page, without the correct answers."""
+        """Return the quiz as JSON values for the page, with its texts in the given language and without the correct
+        answers.
+        """
         return {
             "attempts": self.attempts,
             "failure": self.failure,
@@ -119,7 +121,7 @@ class Quiz(Record):
 
 @dataclass(frozen=True, slots=True)
 class Surveys:
-    """All questionnaires of a study, and its quiz, or None if it has no quiz."""
+    """The questionnaires and the quiz of a study. `quiz` is None if the study has no quiz."""
 
     questionnaires: tuple[Questionnaire, ...] = ()
     quiz: Quiz | None = None
@@ -133,7 +135,7 @@ NO_SURVEYS = Surveys()
 
 
 def check_answers(questions: Sequence[Question], answers: Answers, earlier: Answers) -> None:
-    """Check the answers to one page.
+    """Check the answers to the questions of one page.
 
     Args:
         questions: questions of the page.
@@ -141,7 +143,8 @@ def check_answers(questions: Sequence[Question], answers: Answers, earlier: Answ
         earlier: answers to earlier pages, by question name.
 
     Raises:
-        ValueError: if an answer is missing or invalid, or if its question is not shown. The message names the question.
+        ValueError: if an answer is missing or invalid, or belongs to a question that is unknown or not shown. The
+            message names the question.
     """
     known = dict(earlier)
     for question in questions:
@@ -162,7 +165,9 @@ def check_answers(questions: Sequence[Question], answers: Answers, earlier: Answ
 
 
 def faults(surveys: Surveys, language: str) -> Iterator[tuple[str, str, str]]:
-    """Yield each problem in the definitions of a study's questions as (field, value found, value expected)."""
+    """Yield each problem in the definitions of a study's questionnaires and quiz as (field, value found, value
+    expected).
+    """
     pages: list[tuple[str, Questionnaire | Quiz]] = [
         (f"questionnaires.{number}", questionnaire)
         for number, questionnaire in enumerate(surveys.questionnaires, start=1)

@@ -1,4 +1,4 @@
-"""Tables of a study's store, with descriptions of the columns."""
+"""Define the tables of a study's store, and describe their columns."""
 
 from __future__ import annotations
 

@@ -36,7 +36,9 @@ Color = tuple[int, int, int]
 Box = tuple[float, float, float, float]
 
 NOD: Final = 0.6
-"""The head's pitch as a fraction of the pitch to its target on the table. The eyes turn further down than the head."""
+"""The head's pitch as a fraction of the pitch at which the head would point exactly to its target on the table. The
+eyes point exactly to their target, so they turn further down than the head.
+"""
 
 WOBBLE: Final = {"natural": math.radians(4), "controlled": math.radians(1.5)}
 """Standard deviation of the head's yaw and pitch around the intended direction, in radians, for stimuli without a head
@@ -68,22 +70,22 @@ _WHITE: Final[Color] = (248, 248, 246)
 _DARK: Final[Color] = (20, 18, 18)
 
 _FINER: Final = 4
-"""Supersampling factor for smooth edges."""
+"""Factor by which pictures are drawn larger and then downscaled, so that edges are smooth."""
 
 # Coordinates in the head's own axes (right, up, forward), with the origin between the eyes.
 _SKULL, _SKULL_RADII = (0.0, -0.035, -0.17), (0.2, 0.26, 0.2)
 _HAIR_AT, _HAIR_RADII = (0.0, 0.03, -0.215), (0.22, 0.25, 0.22)
 _EYE, _BALL = 0.086, 0.075
-"""Horizontal distance of an eye from the middle of the head, and the radius of the eyeball."""
+"""Horizontal distance of an eye from the middle of the head, and the radius of the eyeball, in about meters."""
 _OPENING = (0.068, 0.043)
 _IRIS_RADIUS, _PUPIL_RADIUS = 0.034, 0.016
 _THING = (0.045, 0.12)
-"""Half the width, and the height, of an object."""
+"""Half the width of an object, and its height, in about meters."""
 
 
 @dataclass(frozen=True, slots=True)
 class PhotoLook:
-    """Everything in a picture that the stimulus does not determine.
+    """Properties of a picture that the stimulus does not determine, such as colors and the camera's position.
 
     Attributes:
         colors: colors of skin, hair, iris, shirt, wall and table.
@@ -91,7 +93,7 @@ class PhotoLook:
         elevation: offset of the camera's elevation, in radians.
         zoom: magnification; 1 is the default view.
         shift: shift of the view to the right and down, as fractions of the picture.
-        wobble: offset of the head's yaw and pitch, in standard deviations.
+        wobble: random offset of the head's yaw and pitch, in multiples of the standard deviation `WOBBLE`.
     """
 
     colors: tuple[Color, Color, Color, Color, Color, Color]
@@ -108,7 +110,7 @@ class DrawnPhoto:
 
     Attributes:
         image: a square image in RGB.
-        points: the lower end of each object. The person looks at this point of the target.
+        points: position of the lower end of each object. The person looks at the lower end of the gaze target.
         face: the bounding box of the head.
     """
 
@@ -118,7 +120,7 @@ class DrawnPhoto:
 
 
 def drawn_look(generator: np.random.Generator) -> PhotoLook:
-    """Return random values for everything that the stimulus does not determine."""
+    """Return random properties of a picture."""
     palettes = (_SKIN, _HAIR, _IRIS, _SHIRT, _WALL, _WOOD)
     skin, hair, iris, shirt, wall, wood = (palette[generator.integers(len(palette))] for palette in palettes)
     normal = generator.standard_normal(6)
@@ -142,7 +144,7 @@ def head_of(stimulus: Stimulus, wobble: tuple[float, float] = (0.0, 0.0)) -> Dir
 
     Args:
         stimulus: a stimulus with or without a head target.
-        wobble: offset of yaw and pitch, in standard deviations.
+        wobble: offset of yaw and pitch, in multiples of the standard deviation `WOBBLE`.
     """
     gaze = gaze_of(stimulus)
     if stimulus.head is None:
@@ -158,7 +160,7 @@ def draw(stimulus: Stimulus, look: PhotoLook, size: int) -> DrawnPhoto:
 
     Args:
         stimulus: a stimulus whose objects are in THINGS.
-        look: everything that the stimulus does not determine.
+        look: the properties that the stimulus does not determine.
         size: side length in pixels.
 
     Raises:
@@ -188,7 +190,7 @@ def draw(stimulus: Stimulus, look: PhotoLook, size: int) -> DrawnPhoto:
 
 
 class _Pen:
-    """Draw what a camera sees onto a supersampled picture."""
+    """Draw polygons onto a picture, as a camera sees them."""
 
     def __init__(self, image: Image, camera: Camera) -> None:
         from PIL import ImageDraw

@@ -50,7 +50,7 @@ RUN: Final = "run.json"
 MODEL: Final = "model.pt"
 TRIALS: Final = "trials.csv"
 BEFORE: Final = "before"
-"""The respondent name of a pretrained model that is tested before training."""
+"""Name of the run and of the respondent when a pretrained model is tested before training."""
 
 _TRAIN_AGAIN: Final = "Remove the run's folder to train it again"
 _ANOTHER_FOLDER: Final = "Restore the file, or name another folder with --out"
@@ -60,7 +60,7 @@ _PACKAGES: Final = ("spotball-core", "torch", "numpy", "pillow")
 
 @dataclass(frozen=True)
 class TrainingSource:
-    """Input files and stimuli of an experiment that its settings do not contain.
+    """Input files and stimuli of an experiment, in addition to its settings.
 
     Attributes:
         checkpoint: file with the weights of GazeLLE's decoder, or None for the small network.
@@ -77,7 +77,7 @@ class TrainingSource:
 
 @dataclass(frozen=True)
 class Task:
-    """One run of an experiment, with everything that the run needs.
+    """One run of an experiment, with its settings and input files.
 
     Attributes:
         name: name of the run and of its respondent.
@@ -104,8 +104,8 @@ def prepare(settings: TrainingSettings, source: TrainingSource, out: Path, *, jo
     """Create an experiment's folder with its pictures, or check that an existing folder holds the same experiment.
 
     Raises:
-        OptionError: if the folder contains an experiment with other settings or other files, or if there are too few
-            photos or an object in a photo has no position.
+        OptionError: if the folder holds an experiment with other settings, if it holds files but no experiment, if
+            there are too few photos, or if an object in a photo has no position.
         InputError: if the folder's experiment.json is invalid.
     """
     if (out / SETTINGS).exists():
@@ -128,7 +128,9 @@ def prepare(settings: TrainingSettings, source: TrainingSource, out: Path, *, jo
 
 
 def tasks(settings: TrainingSettings, source: TrainingSource, out: Path, device: str) -> list[Task]:
-    """Return all runs of an experiment: one per training set and seed, and for GazeLLE a test before training."""
+    """Return all runs of an experiment: one per training set and seed, and for GazeLLE a run that tests it before
+    training.
+    """
     sets = (AGREE, DISAGREE) if source.photos is None else (PHOTOS,)
     runs: list[tuple[str, str | None, int]] = [(BEFORE, None, settings.seed)] if settings.model == "gazelle" else []
     runs += [

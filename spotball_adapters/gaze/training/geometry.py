@@ -1,4 +1,5 @@
-r"""Geometry of the synthetic pictures: a head that turns, eyes that turn separately, a table, and the camera.
+r"""Compute the geometry of the synthetic pictures: a head that turns, eyes that turn separately, a table, and the
+camera.
 
 One unit is about one meter. The origin lies between the eyes. The axis x points to the right as the front camera sees
 it, y up, and z from the face to the table and on to the front camera. The table is the plane $y = -h$ with $h = 0.5$.
@@ -31,13 +32,13 @@ from spotball_core.gaze.data.stimuli import View
 from spotball_core.typing import FloatArray
 
 TABLE: Final = 0.5
-"""Distance of the table below the eyes."""
+"""Vertical distance of the table below the eyes, in about meters."""
 
 AWAY: Final = 0.8
-"""Horizontal distance of the row of objects from the face."""
+"""Horizontal distance of the row of objects from the face, in about meters."""
 
 SPACING: Final = {1: 0.24, 2: 0.18, 3: 0.12}
-"""Distance between neighboring objects, by proximity level."""
+"""Distance between neighboring objects in about meters, by proximity level."""
 
 AZIMUTH: Final[dict[View, float]] = {"front": 0.0, "left": math.radians(35), "right": math.radians(-35)}
 """Azimuth of the camera towards +x in radians, by view. From +x, the camera sees more of the person's left side."""
@@ -46,7 +47,7 @@ ELEVATION: Final = math.radians(15)
 """Elevation of the camera above the horizon, in radians."""
 
 ACROSS: Final = 1.35
-"""Width and height of the area that a picture shows."""
+"""Width and height of the area that a picture shows, in about meters."""
 
 MIDDLE: Final = (0.0, -0.17, 0.4)
 """The point (x, y, z) that appears in the center of a picture."""

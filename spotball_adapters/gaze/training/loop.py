@@ -1,10 +1,10 @@
-r"""Training loop: train a heatmap model to predict the gaze target from a picture and the head's box.
+r"""Train a heatmap model to predict the gaze target from a picture and the head's box.
 
 Let $p_i$ be the share of cell $i$ in a heatmap's sum, $d_i$ the distance of the cell's center from the gaze target as a
 fraction of the picture's side, and $q_i \propto \exp(-d_i^2 / 2 \sigma^2)$ with $\sum_i q_i = 1$. Training minimizes
-the cross-entropy $-\sum_i q_i \ln p_i$ with $\sigma = 3/64$, as in the training of GazeLLE. The paper's objective is
-the distance between predicted point and target. The point is a heatmap's peak, which has no gradient, so the distance
-is only reported.
+the cross-entropy $-\sum_i q_i \ln p_i$ with $\sigma = 3/64$, as in the training of GazeLLE. The gaze paper's
+objective is the distance between predicted point and target. Here, this distance is only reported, because the point is
+a heatmap's peak and has no gradient.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class GazeModel(Protocol):
         """Return a heatmap without negative cells for each picture, shape (batch, rows, columns)."""
 
     def parameters(self) -> Any:
-        """Return the module's parameters. Only those that require a gradient are trained."""
+        """Return the module's parameters. Only parameters with `requires_grad` are trained."""
 
     def train(self, mode: bool = True) -> Any:
         """Switch the module to training mode, or to evaluation mode if `mode` is False."""
@@ -55,7 +55,7 @@ class GazeModel(Protocol):
 
 @dataclass(frozen=True)
 class PictureTensors:
-    """Pictures in memory, as model inputs.
+    """A set of pictures in memory, as tensors for a model.
 
     Attributes:
         stimuli: the stimulus of each picture.
@@ -74,7 +74,7 @@ def in_memory(pictures: PictureSet, size: tuple[int, int]) -> PictureTensors:
     """Read the pictures of a set, and return them as model inputs.
 
     Args:
-        pictures: the set.
+        pictures: the set of pictures.
         size: height and width after resizing, in pixels.
 
     Raises:
@@ -93,7 +93,7 @@ def missed(heatmaps: Tensor, targets: Tensor) -> Tensor:
 
     Args:
         heatmaps: heatmaps without negative cells, shape (batch, rows, columns).
-        targets: x and y as fractions of width and height, shape (batch, 2).
+        targets: x and y of the gaze targets as fractions of width and height, shape (batch, 2).
 
     Returns:
         Cross-entropy in nats, shape (batch,).

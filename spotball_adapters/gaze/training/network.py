@@ -1,4 +1,4 @@
-"""A small network that predicts where a person looks, with one path for the head and one for the whole picture.
+"""Define a small network that predicts where a person looks, with one path for the head and one for the whole picture.
 
 It follows the two paths of Recasens et al., *Where are they looking?* (2015): one path sees the cropped head in detail,
 the other the whole picture at low resolution. Together they produce a heatmap.
@@ -28,7 +28,7 @@ _WHOLE: Final[Box] = (0.0, 0.0, 1.0, 1.0)
 
 
 class TwoPaths(nn.Module):
-    """The network with two paths. It starts with random weights.
+    """A network with one path for the head and one for the whole picture. It starts with random weights.
 
     Args:
         side: side length of the input pictures in pixels.
@@ -61,7 +61,7 @@ class TwoPaths(nn.Module):
 
 
 def cut_out(images: Tensor, boxes: Tensor, side: int) -> Tensor:
-    """Crop boxes from pictures, and resize them to the same size.
+    """Crop one box from each picture, and resize the crops to squares of the same size.
 
     Args:
         images: shape (batch, channels, height, width).
@@ -80,7 +80,9 @@ def cut_out(images: Tensor, boxes: Tensor, side: int) -> Tensor:
 
 
 def _path(side: int, width: int, out: int) -> nn.Sequential:
-    """Return three convolutions that each halve the picture's size, and a linear layer with `out` outputs."""
+    """Return a path: three convolutions, each of which halves the picture's width and height, and a linear layer with
+    `out` outputs.
+    """
     layers: list[nn.Module] = []
     channels = 3
     for wider in (width, 2 * width, 2 * width):

@@ -36,7 +36,7 @@ SHARES: Final = (0.7, 0.15, 0.15)
 """Shares of the photos for training, validation and testing."""
 
 _CHUNK: Final = 64
-"""Number of pictures that a process draws per task."""
+"""Number of pictures that a process draws before it gets new work."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class PictureSet:
     Attributes:
         stimuli: the stimulus of each picture, with the positions of its objects.
         images: folder that the pictures' paths are relative to.
-        faces: boxes of heads by stimulus ID; unknown boxes are missing.
+        faces: boxes of heads by stimulus ID; a stimulus with an unknown box has no entry.
     """
 
     stimuli: tuple[Stimulus, ...]
@@ -63,11 +63,12 @@ class PhotoPlan:
 
 
 def training_plans(n: int, seed: int) -> dict[str, list[PhotoPlan]]:
-    """Return the pictures of the two training sets, by name of the set.
+    """Return the pictures to draw for the two training sets, by name of the set.
 
-    `disagree` contains random stimuli of the main study's design, so half of them are incongruent and a quarter
-    natural. `agree` contains the same pictures except for the heads: each head points to the gaze target. A difference
-    between networks trained on the two sets is therefore caused by the heads.
+    `disagree` contains random stimuli of the main study's design, so in about half of them, head and eyes point to
+    different objects (incongruent), and in about a quarter, the head has no target (natural). `agree` contains the same
+    pictures except for the heads: each head points to the gaze target. A difference between networks trained on the two
+    sets is therefore caused by the heads.
 
     Args:
         n: number of pictures per set.
@@ -82,14 +83,14 @@ def training_plans(n: int, seed: int) -> dict[str, list[PhotoPlan]]:
 
 
 def validation_plans(n: int, seed: int) -> list[PhotoPlan]:
-    """Return the validation pictures: random stimuli of the main study's design."""
+    """Return the validation pictures to draw: random stimuli of the main study's design."""
     return _picked(n, VALIDATION, seed)
 
 
 def design_plans() -> list[PhotoPlan]:
-    """Return the test pictures: all stimuli of the main study's design.
+    """Return the test pictures to draw: all stimuli of the main study's design.
 
-    As in the study, pictures with the same scene and head target differ only in the eyes.
+    As in the gaze paper, pictures with the same scene and head target differ only in the eyes.
     """
     plans = []
     for stimulus in _design():
@@ -103,7 +104,7 @@ def draw_set(plans: Sequence[PhotoPlan], folder: Path, *, size: int, seed: int, 
     """Draw pictures into a folder, and write their stimuli.csv and faces.csv.
 
     Args:
-        plans: the pictures.
+        plans: the pictures to draw.
         folder: the folder to create. Existing files may be replaced.
         size: side length in pixels.
         seed: seed of everything that the stimuli do not determine.
@@ -124,7 +125,7 @@ def read_set(folder: Path, images: Path | None = None) -> PictureSet:
         images: folder that the pictures' paths are relative to; by default `folder`.
 
     Raises:
-        InputError: if a file is invalid.
+        InputError: if stimuli.csv or faces.csv is missing or invalid.
     """
     return PictureSet(read_stimuli(folder / STIMULI), images or folder, read_faces(folder / FACES))
 
@@ -143,7 +144,7 @@ def split_photos(
         seed: seed of the split.
 
     Returns:
-        The stimuli by name of the set.
+        The stimuli of each set, by name of the set.
 
     Raises:
         OptionError: if the position of an object is missing, or if there are too few photos.
@@ -174,7 +175,7 @@ def split_photos(
 
 
 def conditions_of(stimuli: Iterable[Stimulus]) -> list[Condition]:
-    """Return the conditions that occur among the stimuli, in the order of the paper's Table 3."""
+    """Return the conditions that occur among the stimuli, in the order of the gaze paper's Table 3."""
     present = {stimulus.condition for stimulus in stimuli}
     return [condition for condition in ("congruent", "incongruent", "natural") if condition in present]
 
@@ -188,7 +189,9 @@ class _DrawingTask:
 
 
 def _draw_some(task: _DrawingTask) -> list[tuple[Stimulus, Box]]:
-    """Draw the pictures of a task, and return their stimuli (with paths and object positions) and the heads' boxes."""
+    """Draw the pictures that a process got, and return their stimuli (with paths and object positions) and the heads'
+    boxes.
+    """
     results = []
     for plan in task.plans:
         look = drawn_look(generator_for(task.seed, *plan.key))

@@ -1,4 +1,4 @@
-"""Summarize an experiment's accuracy by condition over seeds, as a report, a table and a figure."""
+"""Summarize an experiment's accuracy by condition over its seeds, as a report, a table and a figure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from spotball_core.text.numbers import interval, number
 from spotball_core.text.tables import Titled, tables_as_markdown, tables_as_text
 
 ORDER: Final[tuple[Condition, ...]] = ("congruent", "incongruent", "natural")
-"""The conditions in the column order of the paper's Table 3."""
+"""The conditions, in the order of the columns of the gaze paper's Table 3."""
 
 FIGURE: Final = "gaze-training"
 
@@ -38,11 +38,11 @@ _SAID: Final = {
 
 
 class Over(Record):
-    """Summary of a share, or of a difference of two shares, over seeds.
+    """Summary of a share (or of a difference of two shares) over runs with different seeds.
 
     Attributes:
         mean: mean over seeds.
-        sd: standard deviation over seeds (with n - 1), or None for one seed.
+        sd: standard deviation over seeds (with divisor n - 1), or None for one seed.
         ci95: Student's 95% confidence interval of the mean, computed on the log-odds scale for shares, or None for one
             seed or if all values are equal.
         seeds: the value of each seed, in the order of the runs.
@@ -71,7 +71,7 @@ class Over(Record):
 
 
 class EpochOver(Record):
-    """An epoch, summarized over seeds.
+    """Results after one epoch, summarized over the runs with different seeds.
 
     Attributes:
         epoch: number of the epoch; 0 is the state before training.
@@ -128,7 +128,7 @@ class TrainingReport(Record):
 
 
 def report_of(settings: TrainingSettings, runs: Sequence[Run], trials: Trials) -> TrainingReport:
-    """Summarize an experiment over seeds.
+    """Summarize the results of an experiment's runs over their seeds.
 
     Args:
         settings: settings of the experiment.
@@ -178,7 +178,7 @@ def to_markdown(report: TrainingReport) -> str:
 
 
 def write_figure(report: TrainingReport, folder: Path) -> None:
-    """Draw accuracy by epoch, like the paper's Figure 6, as PNG and SVG.
+    """Write a figure of accuracy by epoch, like the gaze paper's Figure 6, as PNG and SVG.
 
     Raises:
         MissingExtraError: if matplotlib is not installed.

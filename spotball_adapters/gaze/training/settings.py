@@ -1,4 +1,4 @@
-"""Settings of a training experiment, and the record that each run writes."""
+"""Define the settings of a training experiment, and the record that each run writes."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Epoch(Record):
 
 
 class Run(Record):
-    """Record of one training run.
+    """The record of one training run: its settings, and its results after each epoch.
 
     Attributes:
         name: name of the run and of the respondent of its trials.

@@ -12,7 +12,7 @@ from spotball_adapters.study.results.exclusion import Exclusion
 from spotball_adapters.study.results.participations import Participation
 
 ALL = "all lists"
-"""Name of the column for all lists."""
+"""Name of the table's column that counts the participants of all lists."""
 
 _STEPS: Mapping[str, Stage] = MappingProxyType(
     {
@@ -22,7 +22,7 @@ _STEPS: Mapping[str, Stage] = MappingProxyType(
         "finished": "finished",
     }
 )
-"""Labels of the table's rows, each with a stage. A row counts the participants who reached this stage."""
+"""The stage for each of the table's first rows, by row label. A row counts the participants who reached its stage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,11 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class Attrition:
-    """Attrition of a study: how many participants reached each stage and are excluded, and completion times.
+    """Attrition of a study: how many participants reached each stage, how many are excluded, and completion times.
 
     Attributes:
-        rows: counts by row label, then by list; the last list is `all lists`. A participant who is excluded for several
-            reasons is counted in several rows.
+        rows: numbers of participants by row label, then by list; the last list is `all lists`. A participant who is
+            excluded for several reasons is counted in several rows.
         finished: completion times of all participants who finished, by list.
         kept: completion times of participants who finished and are not excluded, by list.
     """
@@ -61,7 +61,7 @@ def attrition(people: Sequence[Participation], lists: Sequence[str], exclusion: 
 
     Args:
         people: all participants.
-        lists: names of the study's lists. Participants with another list are counted only in `all lists`.
+        lists: names of the study's lists. Participants whose list is not among them are counted only in `all lists`.
         exclusion: the exclusion rules.
     """
     groups = {name: [person for person in people if person.list == name] for name in lists} | {ALL: list(people)}

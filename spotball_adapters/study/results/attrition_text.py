@@ -20,7 +20,9 @@ MORE = (
 
 
 def headline(attrition: Attrition) -> str:
-    """Return a sentence that states how many participants finished and how many of them are kept."""
+    """Return a sentence that states how many participants are kept (they finished and are not excluded), how many are
+    excluded, and how many have not finished.
+    """
     n = {label: numbers[ALL] for label, numbers in attrition.rows.items()}
     if not n["took part"]:
         return "No participant has taken part yet."
@@ -36,13 +38,13 @@ def headline(attrition: Attrition) -> str:
 
 
 def to_summary(attrition: Attrition, exclusion: Exclusion, faults: Sequence[str], *, to_terminal: bool = False) -> str:
-    """Return a short text: headline, a table with a row per list, reasons for exclusion, and how to see all tables.
+    """Return a short text: the headline, a table with a row per list, reasons for exclusion, and how to see all tables.
 
     Args:
         attrition: the study's attrition.
         exclusion: the exclusion rules that were applied.
-        faults: descriptions of stored data that do not agree with study.toml and its dataset.
-        to_terminal: whether the text is printed to a terminal, so that it may be as wide as the terminal.
+        faults: warnings about stored data that do not agree with study.toml and its dataset; see `agreement`.
+        to_terminal: whether the text is printed to a terminal, whose width then limits the table's width.
     """
     n = attrition.rows
     steps = ("took part", *(["screened out"] if "screened out" in n else []), "finished", "excluded in all", "kept")
@@ -77,7 +79,9 @@ def to_markdown(attrition: Attrition, exclusion: Exclusion, faults: Sequence[str
 
 
 def to_json(attrition: Attrition, exclusion: Exclusion, faults: Sequence[str]) -> str:
-    """Return a JSON text with `participants` and `minutes` by list, the exclusion rules, and the `faults`."""
+    """Return a JSON text with the numbers of participants and the completion times in minutes by list, the exclusion
+    rules, and the `faults`.
+    """
     content = {
         "participants": attrition.rows,
         "minutes": {

@@ -1,4 +1,4 @@
-"""Compute the bonus that participants earn by their accuracy."""
+"""Compute each participant's bonus, which depends on the participant's accuracy."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def bonuses(people: Sequence[Participation], persons: Mapping[str, str], most: D
 
     Args:
         people: participants who receive a bonus for accuracy.
-        persons: the person's ID on the platform, by participant label. Participants without an ID are excluded.
+        persons: platform IDs by participant label. Participants without an ID are excluded.
         most: the bonus for an accuracy of 1.
     """
     earned = {persons[person.participant]: amount(person, most) for person in people if person.participant in persons}
@@ -47,7 +47,9 @@ def bonuses(people: Sequence[Participation], persons: Mapping[str, str], most: D
 
 
 def write_bonuses(amounts: Mapping[str, Decimal], path: Path) -> None:
-    """Write a CSV file with the columns `HEADS`. Only the file's owner can read it, because it identifies people."""
+    """Write bonuses by platform ID as a CSV file with the columns `HEADS`. Only the file's owner can read it, because
+    platform IDs identify people.
+    """
     with replacing(path, mode=0o600) as beside, beside.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(HEADS)

@@ -1,4 +1,4 @@
-"""Columns of the exported tables, with the descriptions that appear in exported metadata and in the documentation."""
+"""Define the columns of the exported tables, with descriptions for exported metadata and the documentation."""
 
 from __future__ import annotations
 

@@ -34,12 +34,12 @@ def delete(folder: Path, *, participant: str | None = None, prolific: str | None
     """Delete one person's answers and platform IDs from a study permanently.
 
     Deleted data is overwritten (secure_delete), the files are rewritten without it (VACUUM), and the write-ahead logs
-    are emptied. Afterwards, none of the study's files contains the deleted bytes. This function cannot delete copies in
-    other places, disk blocks that a drive has retired, or the log and backups of a PostgreSQL database.
+    are emptied. Afterwards, none of the study's files contains the deleted bytes. This function cannot delete exported
+    files and other copies, disk blocks that a drive has retired, or the log and backups of a PostgreSQL database.
 
     Args:
         folder: the study's folder.
-        participant: the participant's label. Give either this or `prolific`.
+        participant: the participant's label. Give either `participant` or `prolific`.
         prolific: the participant's Prolific ID.
 
     Raises:

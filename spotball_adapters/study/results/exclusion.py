@@ -1,4 +1,4 @@
-"""Rules that exclude participants. Exclusions are computed anew from the stored data, and no data is deleted."""
+"""Define the rules that exclude participants. Exclusions are computed from the stored data, and no data is deleted."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ _FREQUENT, _FREQUENT_CHOICES = 0.5, 0.9
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A reason to exclude a participant.
+    """A rule that excludes participants for one reason.
 
     Attributes:
-        description: the participants whom the rule excludes, in words.
-        broken: returns whether the rule excludes a participant, given the minimum number of seconds per image.
+        description: a text that states which participants the rule excludes.
+        broken: function that returns whether the rule excludes a participant, given the minimum number of seconds per
+            image.
     """
 
     description: str
@@ -29,7 +30,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Exclusion:
-    """The exclusion rules of an analysis.
+    """The rules by which an analysis excludes participants.
 
     Attributes:
         rules: names of the rules, which are keys of `RULES`.
@@ -56,13 +57,13 @@ class Exclusion:
 
 
 def exclusion_of(config: ExclusionConfig, *, rules: str | None = None, min_seconds: float | None = None) -> Exclusion:
-    """Return the exclusion rules of study.toml, or those that the options `rules` and `min_seconds` set instead.
+    """Return the exclusion rules of study.toml, changed by the options `rules` and `min_seconds`.
 
     Args:
         config: the exclusion settings in study.toml.
         rules: comma-separated keys of `RULES` that replace the rules of study.toml; None to keep these.
-        min_seconds: minimum seconds per image, which replaces that of study.toml; None to keep it. Without `rules`, a
-            value above 0 adds the rule `fast`.
+        min_seconds: minimum seconds per image, which replaces the minimum in study.toml; None to keep that minimum. If
+            `rules` is None, a value above 0 adds the rule `fast`.
 
     Raises:
         OptionError: if a rule is unknown, if the rule `fast` is used but the minimum is 0, or if `min_seconds` is given
@@ -163,7 +164,10 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         ),
     }
 )
-"""All exclusion rules by name. Each is also a column of participants.csv. The paper used `checks` (section 4.4)."""
+"""All exclusion rules by name. Each is also a column of participants.csv. The Spot the Ball paper used `checks`
+(its section 4.4)."""
 
 TIMES = ("fast", "clock")
-"""Names of the rules about times. They indicate that a participant did not do the task, so no bonus is paid."""
+"""Names of the rules that check response times. A participant who breaks one probably did not do the task, so by
+default no bonus is paid.
+"""

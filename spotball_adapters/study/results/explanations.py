@@ -12,15 +12,15 @@ FEWEST_DISTINCT = 4
 """Minimum number of different letters in an explanation. For example, "asasasasas" has only two."""
 
 ALIKE = 0.9
-"""Minimum similarity (`difflib`'s ratio, 0 to 1) of two texts that count as the same."""
+"""Two texts whose similarity (the ratio of `difflib`, 0 to 1) is at least this number count as the same."""
 
 LONG = 20
-"""Minimum number of letters of a text that counts as a duplicate if two participants wrote it. Shorter texts may be
-equal by chance."""
+"""If two participants wrote the same text, it counts as a duplicate only if it has at least this number of characters.
+Shorter texts may be equal by chance."""
 
 _VOWELS = frozenset("aeiouy")
 _FEWEST_VOWELS = 0.2
-"""Minimum share of vowels among the letters. English has about 0.4."""
+"""Minimum share of vowels among an explanation's letters, from 0 to 1. In English, the share is about 0.4."""
 
 
 def normalized(text: str) -> str:
@@ -37,7 +37,8 @@ def is_low_quality(text: str, question: str = "") -> bool:
     """Return whether a text is too short, random or repetitive to be a meaningful explanation.
 
     A text is of low quality if it has fewer than ten letters or fewer than four different letters, repeats a few words,
-    or repeats the question. In unaccented Latin letters, so is a text that is one long word or has almost no vowels.
+    or repeats the question. A text in unaccented Latin letters is also of low quality if it is a single word or has
+    almost no vowels.
 
     Args:
         text: the explanation.
@@ -67,10 +68,10 @@ def duplicated(texts: Mapping[str, Sequence[str]]) -> dict[str, int]:
     """Return the number of duplicates among each participant's explanations.
 
     An explanation is a duplicate if the same participant wrote a nearly identical one, or if another participant wrote
-    the same text with at least twenty letters.
+    the same text and it has at least twenty characters.
 
     Args:
-        texts: each participant's explanations, by participant.
+        texts: the explanations of each participant, by participant label.
 
     Examples:
         >>> duplicated({"a": ["They look left, I think.", "they look left i think", "Her arm is up."], "b": ["Yes."]})

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 RESPONDENT, PUBLISHED = "our-people", "human"
-"""Default respondent name of a study's participants, and the name of the paper's participants. The names differ, so
-that the two groups are not merged."""
+"""Default respondent name of a study's participants, and the respondent name of the participants in the Spot the Ball
+paper. The names differ, so that the two groups are not merged."""
 
 Form = Literal["jsonl", "csv", "parquet"]
 FORMS: tuple[Form, ...] = ("jsonl", "csv", "parquet")
@@ -38,10 +38,11 @@ QUESTIONNAIRES, QUIZ, MOUSE = "questionnaires.csv", "quiz.csv", "mouse.csv"
 
 
 def responses(people: Iterable[Participation], design: StudyDesign, respondent: str = RESPONDENT) -> pl.DataFrame:
-    """Return a table of responses with one row per click. An answer's explanation is the reasoning of its first click.
+    """Return a table of responses with one row per click. The explanation of an answer is in the row of its first
+    click.
 
-    Attention checks whose image is not a control of the dataset (an image with a visible ball) are excluded, because
-    scoring would count them as test images.
+    Attention checks are included only if the dataset marks their image as a control (an image with a visible ball).
+    Scoring would count other attention checks as test images.
 
     Args:
         people: the participants to export.
@@ -49,7 +50,8 @@ def responses(people: Iterable[Participation], design: StudyDesign, respondent: 
         respondent: name of the participants as a group.
 
     Returns:
-        A table with the columns `spotball_core.io.frames.COLUMNS`, in the order of participants, images and clicks.
+        A table with the columns `spotball_core.io.frames.COLUMNS`. Its rows are in the order of `people`, then of
+        images, then of clicks.
     """
     import polars as pl
 
@@ -68,8 +70,8 @@ def responses(people: Iterable[Participation], design: StudyDesign, respondent: 
 
 
 def trials(people: Iterable[Participation], design: StudyDesign, respondent: str = PUBLISHED) -> pl.DataFrame:
-    """Return a table of trials of the gaze task, with one row per participant and photo. Attention checks are included
-    and marked.
+    """Return a table of the gaze task's trials, with one row per participant and photo. Attention checks are included;
+    a column marks them.
 
     Args:
         people: the participants to export.
@@ -108,7 +110,7 @@ def clicks(people: Iterable[Participation]) -> pl.DataFrame:
 def participants(people: Iterable[Participation], exclusion: Exclusion) -> pl.DataFrame:
     """Return a table of all participants: their progress, their results, and the rules that exclude them.
 
-    The table contains no times of day and no other data by which a platform could identify a person.
+    The table contains no times of day and no platform IDs, by which a platform could identify a person.
     """
     rows = [
         (
@@ -189,8 +191,10 @@ def write_folder(
     form: Form,
     respondent: str = RESPONDENT,
 ) -> None:
-    """Write a dataset folder with responses, clicks, participants and scenes; for a study of choices, write trials and
-    participants.
+    """Write a folder of tables: responses, clicks, scenes and participants for a study of clicks; trials and
+    participants for a study of choices.
+
+    The tables of questionnaires, the quiz and mouse paths are added if the study has them.
 
     Args:
         everybody: all participants, for the table of participants.
@@ -244,7 +248,7 @@ def _excluded(person: Participation, exclusion: Exclusion) -> str | None:
 
 
 def _cell(answer: Answer | None) -> str | float | None:
-    """Return an answer as the value of a table cell."""
+    """Return an answer as the value of a table cell; several chosen options are joined by `SEPARATOR`."""
     if answer is None or isinstance(answer, str | int | float):
         return answer
     return SEPARATOR.join(answer)

@@ -17,24 +17,25 @@ from spotball_adapters.study.store import Participant, StudyReader
 from spotball_core.service.sqlite_file import StoreError
 
 _CLOCKS, _DELAY = 1.05, 5.0
-"""Tolerances in the comparison of clocks: the factor by which a browser's clock may be faster than the server's, and
-the number of seconds that requests may take."""
+"""Tolerances when the browser's times are compared with the server's: the factor by which a browser's clock may be
+faster, and the number of seconds that requests may take."""
 
 
 @dataclass(frozen=True, slots=True)
 class GivenAnswer:
-    """A participant's answer to an image.
+    """A participant's answer to one image.
 
     Attributes:
-        order: position of the image among those that the participant saw, from 1. Attention checks are counted, but
-            practice is not.
+        order: position of the image among the images that the participant saw, from 1. Attention checks are counted,
+            but practice images are not.
         check: whether the image is an attention check.
         choices: labels of the clicked cells, in the order of the clicks; or the chosen option.
         hits: for each choice, whether it is correct; empty if the ground truth is unknown.
         clicks: the clicks with times and positions; empty for a choice.
-        seconds: seconds that the image was on the screen before the answer, by the browser's clock.
-        server_seconds: seconds between two requests that the server received: that the image was shown, and the answer.
-            The value is below `seconds` if both requests were delayed by a network failure and arrived at once.
+        seconds: seconds for which the image was on the screen before the answer, by the browser's clock.
+        server_seconds: seconds between the arrival of two requests at the server: the notice that the image was shown,
+            and the answer. The value is below `seconds` if a network failure delayed both requests and they arrived at
+            once.
         places: row and column of each click; for a choice, row 0 and the index of the option as shown.
         explanation: the participant's text, or None if no explanation was requested or given.
     """
@@ -62,7 +63,7 @@ class MousePath:
     """A participant's mouse path over an image.
 
     Attributes:
-        order: position of the image among those that the participant saw; see `GivenAnswer`.
+        order: position of the image among the images that the participant saw, from 1; see `GivenAnswer`.
         points: for each point, the milliseconds since the image was shown, and x and y as fractions of the image's
             width and height. Values below 0 or above 1 are outside the image.
     """
@@ -78,18 +79,20 @@ class Quality:
     """Indicators of how reliable a participant's answers are. A value is None if it is unknown or was not recorded.
 
     Attributes:
-        server_seconds: mean seconds per image by the server's clock. The clock starts at consent, or at the end of the
-            questionnaires and quiz before the images, and stops at the last answer.
+        server_seconds: mean seconds per image by the server's clock, from consent (or the end of the questionnaires and
+            quiz before the images) to the last answer.
         impossible_times: whether the browser reports more time on images than passed on the server's clock.
-        repeated: share of nearly identical answers to test images; see `patterns.repeated_share`.
-        patterned: share of answers to test images that follow a simple pattern; see `patterns.pattern_share`.
+        repeated: share of test images with nearly identical answers, from 0 to 1; see `patterns.repeated_share`.
+        patterned: share of test images whose answers follow a simple pattern, from 0 to 1; see
+            `patterns.pattern_share`.
         poor_explanations: number of explanations of low quality; see `explanations.is_low_quality`.
         duplicated_explanations: number of duplicate explanations; see `explanations.duplicated`.
         times_away: number of times the page was hidden or lost focus.
         seconds_away: total seconds that the page was hidden or without focus.
         viewport: size of the browser's window at the answer to the first image; see `Viewport`.
         device: type of device, browser, system and language, under the keys of `devices.device_of`.
-        left_fullscreen: number of exits from full screen before the end, or None if the study does not require it.
+        left_fullscreen: number of exits from full screen before the end, or None if the study does not require full
+            screen.
         small_windows: number of images for which the window was smaller than required.
     """
 
@@ -145,8 +148,8 @@ class Participation:
 
     @property
     def test_hits(self) -> Sequence[bool]:
-        """Return whether each click on a test image (or each choice) is correct. Attention checks and images without
-        ground truth are excluded.
+        """Return one value per click on a test image (or per choice): whether it is correct. Attention checks and
+        images without ground truth are excluded.
         """
         return [hit for answer in self.answers if not answer.check for hit in answer.hits]
 
@@ -163,7 +166,8 @@ def participations(reader: StudyReader, design: StudyDesign) -> list[Participati
 
 
 def participation(row: Participant, reader: StudyReader, design: StudyDesign) -> Participation:
-    """Return the data of one participant. Duplicated explanations are searched only within the participant's own texts.
+    """Return the data of one participant. Explanations are compared only with the participant's own explanations to
+    count duplicates.
 
     Raises:
         StoreError: if stored events violate the study's rules, because the study was changed.
@@ -197,11 +201,11 @@ def participation_of(
     Args:
         row: the participant's row in the store.
         progress: the participant's progress after all events.
-        events: the participant's events. Events that belong to a trial may be missing; without `mouse` events, the
-            result has no mouse paths.
+        events: the participant's events. Events of trials may be omitted, because `progress` contains their effects;
+            but without `mouse` events, the result has no mouse paths.
         design: the study's design.
-        n_duplicated: number of the participant's explanations that are duplicates. If it is None, the participant's
-            explanations are compared with each other.
+        n_duplicated: number of the participant's explanations that are duplicates; None to count them by comparing the
+            participant's explanations with each other.
     """
     over = progress.over
     finished = progress.stage == "finished"

@@ -9,10 +9,14 @@ from itertools import pairwise
 import numpy as np
 
 Places = tuple[tuple[int, int], ...]
-"""Positions of an answer's clicks as (row, column). A choice is one click in row 0, at the option's index."""
+"""Positions of an answer's clicks as (row, column). A choice is represented as one click in row 0, whose column is the
+option's index.
+"""
 
 FEWEST = 8
-"""Minimum number of images for a result. With fewer images, some pattern always fits the answers."""
+"""Minimum number of images for which the functions of this module return a share. With fewer images, some pattern
+always fits the answers.
+"""
 
 _NEAR = 0.5
 """Maximum mean distance between the clicks of two near-identical answers, in cells."""
@@ -21,7 +25,7 @@ _LONGEST_PERIOD = 6
 
 
 def repeated_share(answers: Sequence[Places]) -> float | None:
-    """Return the largest share of a participant's answers that are near-identical to one of the answers.
+    """Return the share of a participant's answers that are in the largest group of near-identical answers.
 
     Two answers are near-identical if their clicks, in reading order, are at most half a cell apart on average.
 
@@ -46,8 +50,9 @@ def repeated_share(answers: Sequence[Places]) -> float | None:
 def pattern_share(answers: Sequence[Places]) -> float | None:
     """Return the largest share of images whose answer follows from earlier answers by a simple rule.
 
-    There are two kinds of rules: the answer equals the answer a fixed number of images before (2 to 6), but not the
-    previous answer; or the first click is a fixed step away from the previous first click, as in A1, A2, A3, and so on.
+    There are two kinds of rules. Either the answer equals the answer that the participant gave 2, 3, 4, 5 or 6 images
+    earlier, but not the previous answer. Or the first click is a fixed number of rows and columns away from the first
+    click on the previous image, as in A1, A2, A3, and so on.
 
     Args:
         answers: answers of one participant, in the order of the images.

@@ -35,7 +35,7 @@ _VALUES = {"text": "string", "whole number": "integer", "number": "number", "tru
 
 @dataclass(frozen=True)
 class _File:
-    """A table to write, with its description and its columns."""
+    """A table of the dataset, with its name, its description and the descriptions of its columns."""
 
     name: str
     about: str
@@ -53,7 +53,8 @@ def write_psych_ds(
 ) -> None:
     """Write a study's answers as a Psych-DS dataset.
 
-    If the folder already contains dataset_description.json, properties such as author and license are kept.
+    If the folder already contains dataset_description.json, the properties that this export does not set, such as
+    author and license, are kept.
 
     Args:
         everybody: all participants, for the tables of participants, questionnaires and quiz.
@@ -65,7 +66,7 @@ def write_psych_ds(
 
     Raises:
         OptionError: if FOLDER/data contains data files that this export does not write.
-        InputError: if an existing dataset_description.json cannot be read.
+        InputError: if the folder contains a dataset_description.json that cannot be read.
     """
     study = re.sub(r"[^A-Za-z0-9]", "", design.config.title.title()) or "Study"
     files = list(_files(everybody, people, design, exclusion, respondent))

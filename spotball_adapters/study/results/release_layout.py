@@ -24,17 +24,18 @@ TRUTH_HEADS = ("image", "x", "y", "width", "height", "gt_x", "gt_y", "cell")
 def write_release(people: Sequence[Participation], design: StudyDesign, folder: Path) -> list[str]:
     """Write the clicks, explanations and ground truth of each sport to files below FOLDER/data.
 
-    As in the release, clicks on attention checks are excluded, but the column `order` counts these images. `id` is the
-    participant's label. In the ground truth, images with a visible ball (controls) are named `NUMBER_wball.jpg`, by
-    which the import recognizes them. gt_x and gt_y are the ball's center in every sport; in the published files, they
-    are the center only for soccer.
+    As in the release, clicks on attention checks are excluded, but attention checks count toward the position in the
+    column `order`. `id` is the participant's label. In the ground truth, images with a visible ball (controls) are
+    named `NUMBER_wball.jpg`, by which the import recognizes them. gt_x and gt_y are the ball's center in every sport;
+    in the published files, they are the center only for soccer.
 
     Returns:
-        One sentence per sport with images that the exported ground truth lacks, because their `ball_box` is unknown.
+        For each sport whose exported ground truth lacks images, a sentence that states their number. An image is
+        missing if its `ball_box` is unknown.
 
     Raises:
-        OptionError: if the study is one of choices; if the layout does not support a sport, an image's id or a grid; or
-            if FOLDER/data contains files that this export does not write.
+        OptionError: if participants of the study choose objects instead of cells; if the layout does not support a
+            sport, an image's id or a grid; or if FOLDER/data contains files that this export does not write.
     """
     scenes = list(design.scenes.values())
     _check(design, scenes)

@@ -1,1 +1,1 @@
-"""Web server of a study."""
+"""Run the web server of a study."""

@@ -48,7 +48,7 @@ _STAGES: dict[Stage, str] = {
 
 @dataclass(frozen=True)
 class Line:
-    """One participant on the page.
+    """One participant on the admin page.
 
     Attributes:
         person: the participant's data.
@@ -73,8 +73,8 @@ def admin_page(
     Args:
         design: the study's design.
         exclusion: the exclusion rules of the study.
-        lines: all participants.
-        failures: number of failed requests since the server started, by kind.
+        lines: one line per participant.
+        failures: number of rejected or failed requests since the server started, by response, such as `422`.
         at: time at which the data were read.
     """
     config = design.config
@@ -103,9 +103,9 @@ def admin_page(
 
 
 def _counted(lines: Iterable[Line], name: str, silent_since: str) -> tuple[int, int, int, int, int]:
-    """Return the numbers of a list's participants who finished, are active, are silent, were screened out, and began.
+    """Return five numbers of participants of the list `name`: finished, active, silent, screened out, and all.
 
-    `name` is the list's name. Silent participants have not finished and have no events after `silent_since`.
+    Active and silent participants have not finished. Silent participants have no events after `silent_since`.
     """
     of_list = [line for line in lines if line.person.list == name]
     finished, screened = (sum(line.person.stage == stage for line in of_list) for stage in ("finished", "screened"))

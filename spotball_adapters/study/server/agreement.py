@@ -12,9 +12,9 @@ from spotball_core.text.words import plural
 def disagreements(reader: StudyReader, design: StudyDesign) -> Iterator[str]:
     """Yield a description of each disagreement between the stored data and the current study.toml and dataset.
 
-    The fixed parts of the study (see `StudyDesign.parts`) must be unchanged since the first participant began. Every
-    participant's list must be in the study. A participant's images, their order and the images to explain must follow
-    from the recorded seed.
+    The fixed parts of the study (see `StudyDesign.parts`) must be unchanged since the first participant began. The list
+    of every participant must exist in study.toml. A participant's images, their order and the images to explain must
+    follow from the recorded seed.
     """
     if changed := reader.changed(design.parts):
         parts = ", ".join(changed)

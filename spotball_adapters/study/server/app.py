@@ -51,7 +51,7 @@ UNKNOWN_COOKIE = "the cookie does not belong to a participant"
 COOKIE_DAYS = 30
 IMAGE_SECONDS = 24 * 60 * 60
 MISMATCHES = 20
-"""Maximum number of different wrong host names to report on the terminal."""
+"""Maximum number of wrong host names from proxies that are reported on the terminal. Each one is reported once."""
 
 WRONG_PASSWORDS = 10
 """Maximum number of wrong passwords per minute and network address."""
@@ -62,7 +62,7 @@ class StudyServer:
     """A study's web application, with the resources that `close` releases.
 
     Attributes:
-        app: the ASGI application, which one process must serve.
+        app: the ASGI application. It must run in a single process.
         design: the study's design.
         sessions: the participants' sessions.
         handlers: the request handlers.
@@ -97,10 +97,11 @@ def study_server(
         store: the study's store, locked by this process.
         reader: a second connection to the store, to read while the first one writes.
         password: password of the admin page. Without a password, there is no admin page.
-        pilot: whether this is a pilot: labels and pages say so, and links may choose the list of images.
+        pilot: whether the server runs a pilot. In a pilot, labels and pages say so, and links may choose the list of
+            images.
         public: public address of a proxy in front of the server; None without a proxy.
-        new_label: returns the label of a new participant at each call; None for random labels.
-        clock: returns the current time.
+        new_label: function that returns the label of a new participant; None for random labels.
+        clock: function that returns the current time.
     """
     sessions = Sessions(design, store, reader, new_label=new_label or random_labels(MARK if pilot else ""), clock=clock)
     try:
@@ -134,7 +135,7 @@ def study_server(
 
 
 class _StudyHandlers:
-    """Request handlers."""
+    """Answer the requests to each address of the web application."""
 
     def __init__(
         self,
@@ -167,7 +168,7 @@ class _StudyHandlers:
     # Pages and files -----------------------------------------------------------------------------------------
 
     async def index(self, request: Request) -> Response:
-        """Return the HTML page, which is the same for all participants."""
+        """Return the study's HTML page, which is the same for all participants."""
         return self._file(request, "index.html")
 
     async def static(self, request: Request) -> Response:
@@ -300,7 +301,7 @@ class _StudyHandlers:
     # The admin page ------------------------------------------------------------------------------------------
 
     async def admin(self, request: Request) -> Response:
-        """Return the admin page if the password is correct."""
+        """Return the admin page if the request contains the correct password."""
         self._by_address.check(address(request))
         if not self._password or not self._dashboard:
             raise HTTPException(404)
@@ -345,15 +346,17 @@ class _StudyHandlers:
         return self._failed(error.status_code, error.detail, headers=error.headers)
 
     async def not_stored(self, request: Request, error: Exception) -> Response:
-        """Return the response if events could not be stored. The browser must send them again."""
+        """Return the response to a request whose events could not be stored. The browser must send them again."""
         show(f"error: {error}", err=True)
         return self._failed(503, "the data could not be stored. Try again", headers={"retry-after": "5"})
 
     async def unreadable(self, request: Request, error: OSError) -> Response:
-        """Return the response if an image file cannot be read."""
+        """Return the response to a request for an image whose file cannot be read."""
         show(f"error: {error}", err=True)
         return await self.fault(request, error)
 
     async def fault(self, request: Request, error: Exception) -> Response:
-        """Return the response to an internal error. The traceback goes to the log, not to the browser."""
+        """Return the response to a request that caused an internal error. The traceback goes to the log, not to the
+        browser.
+        """
         return self._failed(500, "the server failed. Try again")

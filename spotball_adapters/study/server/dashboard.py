@@ -26,7 +26,7 @@ from spotball_adapters.study.store import Participant, reading
 from spotball_core.service.sqlite_file import StoreError
 
 FRESH_SECONDS = 5.0
-"""Maximum age of the page in seconds. The browser reloads the page at this interval."""
+"""Age of the page in seconds after which a request starts an update. The browser reloads the page at this interval."""
 
 SHARE = 0.1
 """Maximum share of the server's time that updates of the page may take, so that participants do not notice them."""
@@ -35,11 +35,11 @@ PATIENCE = 0.05
 """Seconds that a request waits for an updated page before it gets the previous version."""
 
 _RECENT = timedelta(seconds=10)
-"""Participants with events in the last ten seconds are always read again. The time of the last event does not reveal
-all new events, because two events may have the same millisecond."""
+"""The events of participants who were active within this time are read at each update. The time of the last event does
+not reveal all new events, because two events may have the same millisecond."""
 
 _OF_TRIALS = ("shown", "click", "undo", "answer", "choice", "explanation", "mouse")
-"""Events that are not kept in memory, because the progress contains their content."""
+"""Kinds of events that are not kept in memory, because `ParticipantProgress` contains their effects."""
 
 
 @dataclass
@@ -85,7 +85,7 @@ class Dashboard:
         """Return the page as HTML: an updated version if it is available quickly, otherwise the previous version.
 
         Args:
-            failures: number of failed requests since the server started, by kind.
+            failures: number of rejected or failed requests since the server started, by response, such as `422`.
         """
         if self._task is None and time.monotonic() - self._looked_at > max(FRESH_SECONDS, self._took / SHARE):
             self._task = asyncio.create_task(self._renew(dict(failures)))

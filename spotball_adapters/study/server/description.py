@@ -10,15 +10,15 @@ from spotball_adapters.study.setup.design import StudyDesign
 from spotball_adapters.study.setup.texts import to_html
 
 SECONDS_PER_IMAGE = 20
-"""Average time per image of the paper's participants: 17.3 minutes for 52 images (section 4.4)."""
+"""Average time per image of the participants in the Spot the Ball paper: 17.3 minutes for 52 images (section 4.4)."""
 
 
 def description(design: StudyDesign, images: Images, *, pilot: bool) -> dict[str, Any]:
-    """Return the public description of a study as JSON values.
+    """Return what participants read about a study before they begin, as JSON values.
 
     Args:
         design: the study's design.
-        images: the study's images, which give the addresses of the example images.
+        images: the study's images, from which the addresses of the example images are taken.
         pilot: whether the study runs as a pilot.
     """
     config = design.config

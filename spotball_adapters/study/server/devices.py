@@ -17,8 +17,8 @@ _BROWSERS: Mapping[str, str] = MappingProxyType(
         "Safari": r"\bVersion/(\d+)\S* .*Safari/",
     }
 )
-"""Regular expressions for browsers and their major versions in a User-Agent header, by name. The first match counts,
-because the headers of most browsers also name other browsers."""
+"""A regular expression by browser name, which finds the browser's major version in a User-Agent header. The first match
+counts, because the headers of most browsers also name other browsers."""
 
 _SYSTEMS: Mapping[str, str] = MappingProxyType(
     {

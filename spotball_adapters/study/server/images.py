@@ -1,4 +1,4 @@
-"""Serve a study's images under addresses that reveal neither the file name nor whether an image is a check."""
+"""Serve a study's images under addresses that do not reveal file names, or which images are attention checks."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ HELD = 64 * 1024 * 1024
 """Maximum total size of the images kept in memory, in bytes."""
 
 Role = Literal["trial", "practice", "example"]
-"""The use of an image. An attention check that is also shown as practice has a different address for each use, so that
+"""How an image is used. An attention check that is also shown as practice has a different address for each use, so that
 participants cannot recognize it by its address."""
 
 
 class Images:
-    """Map addresses to the study's images. Addresses are derived from the study's secret key.
+    """Find a study's images by address. The addresses are derived from the study's secret key.
 
     Args:
         pictures: images by (sport, image).
@@ -43,11 +43,11 @@ class Images:
         self._lock = threading.Lock()
 
     def name(self, key: Key, role: Role) -> str:
-        """Return the last part of an image's address."""
+        """Return the last part of the address of an image in the given use."""
         return hmac.new(self._secret, json.dumps([role, *key]).encode(), hashlib.sha256).hexdigest()[:32]
 
     def address(self, key: Key, role: Role) -> str:
-        """Return an image's address relative to the page."""
+        """Return the address of an image in the given use, relative to the address of the page."""
         return f"images/{self.name(key, role)}"
 
     def find(self, name: str) -> StudyImage | None:

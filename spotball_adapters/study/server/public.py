@@ -21,7 +21,7 @@ class PublicAddress:
     Attributes:
         scheme: http or https.
         host: the host name, with the port if the address contains one.
-        prefix: prefix of the paths, which begins and ends with a slash.
+        prefix: the address's path, which begins and ends with a slash, such as /ball/.
     """
 
     scheme: str
@@ -33,7 +33,7 @@ class PublicAddress:
 
 
 def read_public_address(url: str) -> PublicAddress:
-    """Return the parts of the address given by --public-url.
+    """Return the parts of the address in the option --public-url.
 
     Raises:
         OptionError: if the address is not a valid http or https address without query and fragment.

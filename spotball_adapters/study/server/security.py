@@ -1,4 +1,7 @@
-"""Rate limits and the admin password of a study's server. `spotball_core.service.web` handles the other checks."""
+"""Limit the rate of requests to a study's server, and check the admin password.
+
+Other checks of requests are in `spotball_core.service.web`.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,13 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 MANY = 20_000
-"""Maximum number of clients whose requests are counted. Clients without recent requests are forgotten first."""
+"""Maximum number of clients whose requests are counted at a time. The counts of clients without recent requests are
+deleted first.
+"""
 
 
 class Limit:
-    """Limit the number of requests per minute of each client. The requests of a minute may arrive all at once.
+    """Limit the number of requests per minute of each client. A client may send all requests of a minute at once.
 
     Examples:
         >>> times = iter([0, 0, 0, 30.5])
@@ -35,10 +40,11 @@ class Limit:
         self._left: OrderedDict[object, tuple[float, float]] = OrderedDict()
 
     def wait(self, client: object, *, count: bool = True) -> int:
-        """Return 0 if a request is within the limit, otherwise the seconds until the next request is allowed.
+        """Return 0 if a request of this client is within the limit, otherwise the seconds until the next request is
+        allowed.
 
         Args:
-            client: what identifies the sender, such as its network address.
+            client: a value that identifies the sender of the request, such as the network address.
             count: whether the request counts toward the limit.
         """
         at = self._clock()
@@ -57,12 +63,12 @@ class Limit:
 
 
 def address(request: Request) -> str:
-    """Return the network address from which a request comes, or "unknown"."""
+    """Return the network address of the sender of a request, or "unknown" if the server does not know it."""
     return request.client.host if request.client else "unknown"
 
 
 def is_admin(headers: Headers, password: str) -> bool:
-    """Return whether the HTTP Basic credentials are the user `admin` and this password, compared in constant time."""
+    """Return whether the HTTP Basic credentials are the user `admin` and `password`, compared in constant time."""
     credentials = b""
     scheme, _, encoded = headers.get("authorization", "").partition(" ")
     if scheme.lower() == "basic":

@@ -1,4 +1,4 @@
-"""Serve a study until the process is stopped: one process per study folder."""
+"""Run the server of a study in this process, until the process is stopped."""
 
 from __future__ import annotations
 
@@ -28,25 +28,30 @@ PASSWORD = "SPOTBALL_STUDY_PASSWORD"
 """Name of the environment variable with the password of the admin page."""
 
 KEEP_ALIVE = 75
-"""Seconds that an idle connection stays open. Servers' usual defaults are shorter than people look at an image."""
+"""Seconds for which an idle connection stays open. The usual defaults of servers are shorter than the time for which
+participants look at an image.
+"""
 
 
 @contextmanager
 def opened(
     folder: Path, *, password: str | None = None, pilot: bool = False, public: PublicAddress | None = None
 ) -> Iterator[StudyServer]:
-    """Yield a study's server, which does not listen yet. The study is locked until the end of the block, when all
-    waiting events are stored.
+    """Yield a study's server, which does not accept requests yet. At the end of the block, all waiting events are
+    stored.
+
+    Until then, no other process can write to the study, unless the study uses PostgreSQL.
 
     Args:
         folder: the study's folder.
         password: password of the admin page. Without a password, there is no admin page.
-        pilot: run a pilot, whose data are stored separately from the study's; see `setup.pilot`.
+        pilot: whether to run a pilot, whose data are stored separately from the study's data; see `setup.pilot`.
         public: public address of a proxy in front of the server, or None without a proxy.
 
     Raises:
         InputError: if study.toml, the dataset or an image is missing or invalid.
-        OptionError: if another process uses the study, or if the study was changed after the first participant began.
+        OptionError: if another process writes to the study, or if the study was changed after the first participant
+            began.
         MissingExtraError: if the extra `study` is not installed.
     """
     _import_server()
@@ -58,7 +63,7 @@ def opened(
 
 @contextmanager
 def opened_data(design: StudyDesign, data: Path, **options: Any) -> Iterator[StudyServer]:
-    """Yield the server of a loaded study that stores its data in the folder `data`. Otherwise, it works like `opened`.
+    """Yield a server for a loaded study, which stores its data in the folder `data`. For its behavior, see `opened`.
 
     Args:
         design: the study's design.
@@ -148,14 +153,14 @@ def serve(
         folder: the study's folder.
         host: the host to listen on.
         port: the port to listen on; 0 for any free port.
-        tell: called with each line to print, including the address of the page.
-        pilot: run a pilot, whose data are stored separately from the study's.
+        tell: function that prints a line; the lines include the address of the page.
+        pilot: whether to run a pilot, whose data are stored separately from the study's data.
         public_url: public address of a proxy in front of the server, or None without a proxy.
         proxies: IP addresses and networks of trusted proxies; see `configuration`.
 
     Raises:
         SpotballError: if the study cannot be opened; see `opened`.
-        OptionError: if the host and port are in use, or if `public_url` or an entry of `proxies` is invalid.
+        OptionError: if host and port are in use or invalid, or if `public_url` or an entry of `proxies` is invalid.
     """
     password = os.environ.get(PASSWORD)
     public, trusted = read_public_address(public_url) if public_url else None, check_proxies(proxies)

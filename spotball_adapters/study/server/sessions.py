@@ -1,4 +1,4 @@
-"""Map tokens to participants, and store each participant's events in the order of their numbers and only once."""
+"""Find participants by token, and store each of their events exactly once, in the order of the events' numbers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ KEPT = 1000
 """Maximum number of participants kept in memory. Others are read from the store when their next request arrives."""
 
 LABEL = "23456789abcdefghjkmnpqrstuvwxyz"
-"""Characters of participants' labels. Characters that look like others, such as 1 and l, are not among them."""
+"""Characters of which participants' labels consist. Characters that look alike, such as 1 and l, are excluded."""
 
 PROLIFIC = "prolific"
 
@@ -50,16 +50,16 @@ def utc_now() -> datetime:
 
 
 def random_labels(prefix: str) -> Callable[[], str]:
-    """Return a function that returns a new random label with this prefix at each call."""
+    """Return a function that returns a random label with the given prefix each time it is called."""
     return lambda: prefix + "".join(secrets.choice(LABEL) for _ in range(8))
 
 
 class TakenPartError(Exception):
-    """The person has already taken part in another session."""
+    """A person who tries to begin has already taken part in another session."""
 
 
 class FullError(Exception):
-    """Every list has as many participants as its quota."""
+    """No new participant can begin, because every list has reached its quota of participants."""
 
 
 class NoParticipationError(Exception):
@@ -67,11 +67,12 @@ class NoParticipationError(Exception):
 
 
 class ConflictError(Exception):
-    """An event's number or id conflicts with the stored events."""
+    """An event's number or UUID conflicts with the stored events."""
 
 
 class Session:
-    """One participant in memory. Requests hold `lock` while they change it; at other times, it equals the stored state.
+    """The progress of one participant, in memory. A request holds `lock` while it changes the session; at other times,
+    the session equals the stored state.
 
     Attributes:
         participant: the participant's row in the store.
@@ -90,12 +91,14 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """The result of a request with events.
+    """The result of storing the events of a request.
 
     Attributes:
         seq: number of the last stored event.
-        feedback: feedback on the last practice item that these events answer, or None if they answer none.
-        refused: the error for which an event and all later ones were rejected, or None if all events were stored.
+        feedback: feedback on the last practice item that these events answer, or None if they do not answer a practice
+            item.
+        refused: the error because of which an event was rejected, together with all later events of the request; None
+            if all events were stored.
     """
 
     seq: int
@@ -104,11 +107,11 @@ class Appended:
 
 
 class Sessions:
-    """All participants of a study.
+    """Manage the sessions of a study's participants: start or resume them, and store their events.
 
     Args:
         design: the study's design.
-        store: the study's store. This class starts a thread that does all writing.
+        store: the study's store. All writing takes place in a thread that this class starts.
         reader: a second connection to the store, for reading.
         new_label: function that returns the label of a new participant at each call; None for random labels.
         clock: function that returns the current time.
@@ -150,8 +153,8 @@ class Sessions:
 
         Raises:
             TakenPartError: if the person has already taken part in another session.
-            NoParticipationError: if `start` only asks to resume, and there is no participation to resume.
-            FullError: if every list has as many participants as its quota.
+            NoParticipationError: if `start.resume` is true, but there is no participation to resume.
+            FullError: if no new participant can begin, because every list has reached its quota.
         """
 
         def job(connection: Connection) -> str:
@@ -169,7 +172,9 @@ class Sessions:
 
     @asynccontextmanager
     async def held(self, token: str | None) -> AsyncIterator[Session | None]:
-        """Yield the session of the participant with this token, with its lock held; None if the token is unknown."""
+        """Yield the session of the participant with this token, and hold its lock until the end of the block. Yield
+        None if the token is unknown.
+        """
         while (session := self._of(token)) is not None:
             async with session.lock:
                 if self._reader.shared and self._reader.last_seq(session.participant.id) != len(session.ids):
@@ -206,7 +211,7 @@ class Sessions:
         return identity
 
     async def append(self, session: Session, contents: Sequence[Any]) -> Appended:
-        """Store events up to the first event that is rejected. The events are on disk when this method returns.
+        """Store a participant's events until one is rejected. The stored events are on disk when this method returns.
 
         Args:
             session: the participant's session, with its lock held.
@@ -257,7 +262,9 @@ class Sessions:
             raise NotAllowedError(f"an explanation must have at least {least} letters and digits")
 
     def feedback(self, progress: ParticipantProgress, trial: int | None) -> dict[str, Any] | None:
-        """Return the feedback on a practice item as JSON values; None for unanswered items and for other trials."""
+        """Return the feedback on a practice item as JSON values, or None if it is unanswered or if the trial is not
+        practice.
+        """
         answered = progress.answered.get(trial) if trial is not None and trial < 0 else None
         return self._design.item_type.feedback(answered.trial, answered.answer) if answered else None
 
@@ -324,7 +331,9 @@ class Sessions:
                 return label
 
     def _places(self, connection: Connection) -> dict[str, int]:
-        """Return the number of active participants and of kept ones who finished, by list. Full lists are omitted."""
+        """Return, by list, the number of participants who are active, or who finished and are not excluded. Lists that
+        have reached their quota are omitted.
+        """
         config = self._design.config
         silent_since = self._clock() - timedelta(minutes=config.serve.silent_minutes)
         rows = connection.execute(
@@ -339,8 +348,8 @@ class Sessions:
         return {name: n for name, n in places.items() if not most or n < most}
 
     def _is_kept(self, participant_id: int) -> bool:
-        """Return whether a participant finished and no exclusion rule applies. The rule that compares explanations with
-        those of other participants is not used here."""
+        """Return whether a participant finished and no exclusion rule applies. The rule `duplicates` compares
+        explanations only with the participant's own explanations here."""
         if participant_id not in self._kept:
             # Read in the writer's transaction, because the participant may have finished in the same one.
             person = participation(self._store.participant(participant_id), self._store, self._design)

@@ -1,4 +1,4 @@
-"""Describe the state of a participant for the page: stage, items, progress and completion."""
+"""Describe the state of a participant for the page: stage, items, progress, and completion code or address."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spotball_adapters.study.setup.texts import to_html
 
 
 class States:
-    """Create the states of participants as JSON values.
+    """Describe the states of participants as JSON values for the page.
 
     Args:
         design: the study's design.
@@ -27,7 +27,7 @@ class States:
         self._debriefing = to_html(design.config.texts.debriefing)
 
     def of(self, session: Session) -> dict[str, Any]:
-        """Return a participant's state as JSON values. The caller must hold the session's lock."""
+        """Return the state of a session's participant as JSON values. The caller must hold the session's lock."""
         progress = session.progress
         current, answered = progress.current, progress.answers
         clicks = progress.pending

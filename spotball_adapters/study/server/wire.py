@@ -1,4 +1,4 @@
-"""Check the format of browsers' requests. `progress` checks whether the study's rules allow the events."""
+"""Check the format of browsers' requests. The module `progress` checks whether the study's rules allow the events."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ class Start(Record):
         consent: always true: the participant consents.
         prolific: the IDs in the link from Prolific, or None for another link.
         viewport: size of the browser's window; see `Viewport`.
-        resume: whether to resume an earlier participation only, without starting a new one.
+        resume: whether the request may only resume an earlier participation, not start a new one.
         language: the browser's language, such as de-AT.
         touch: whether the device has a touch screen.
-        list: name of the list to show; only in a pilot.
+        list: name of the list to show, which only the links of a pilot may contain; None to assign a list.
     """
 
     consent: Literal[True]
@@ -78,13 +78,13 @@ class Nothing(Record):
 
 
 class StageOver(Record):
-    """The value of `stage`: the stage that ended."""
+    """The value of a `stage` event: the stage that ended."""
 
     stage: Literal["instructions", "practice"]
 
 
 class Clicked(Record):
-    """The value of `click`: the cell, the position and the input device."""
+    """The value of a `click` event: the cell, the position and the input device."""
 
     row: Whole
     col: Whole
@@ -94,19 +94,19 @@ class Clicked(Record):
 
 
 class Confirmed(Record):
-    """The value of `answer`: row and column of each cell that the participant confirmed."""
+    """The value of an `answer` event: row and column of each cell that the participant confirmed."""
 
     cells: Annotated[tuple[tuple[Whole, Whole], ...], Field(max_length=100)]
 
 
 class Chosen(Record):
-    """The value of `choice`: the index of the chosen option as shown, from 0."""
+    """The value of a `choice` event: the index of the chosen option in the order shown, from 0."""
 
     option: Whole
 
 
 class Explained(Record):
-    """The value of `explanation`: the participant's text."""
+    """The value of an `explanation` event: the participant's text."""
 
     text: Text
 
@@ -127,20 +127,20 @@ SurveyAnswers = Annotated[dict[Id, SurveyAnswer], Field(max_length=100)]
 
 
 class FilledIn(Record):
-    """The value of `questionnaire`: the questionnaire's name, and the answers by question name."""
+    """The value of a `questionnaire` event: the questionnaire's name, and the answers by question name."""
 
     name: Id
     answers: SurveyAnswers
 
 
 class QuizAnswers(Record):
-    """The value of `quiz`: the answers by question name."""
+    """The value of a `quiz` event: the answers by question name."""
 
     answers: SurveyAnswers
 
 
 class Fullscreen(Record):
-    """The value of `fullscreen`: whether the page now fills the screen."""
+    """The value of a `fullscreen` event: whether the page now fills the screen."""
 
     on: Annotated[bool, Field(strict=True)]
 
@@ -149,7 +149,7 @@ Thousandths = Annotated[int, Field(strict=True, ge=-1000, le=2000)]
 
 
 class MousePath(Record):
-    """The value of `mouse`: points of the mouse path.
+    """The value of a `mouse` event: points of the mouse path.
 
     Each point consists of the milliseconds since the trial was shown, and of x and y in thousandths of the image's
     width and height.
@@ -159,7 +159,7 @@ class MousePath(Record):
 
 
 class Away(Record):
-    """The value of `away`: the milliseconds for which the page was hidden or without focus."""
+    """The value of an `away` event: the milliseconds for which the page was hidden or without focus."""
 
     ms: Milliseconds
 
@@ -184,7 +184,7 @@ VALUES: Mapping[Kind, type[Record]] = MappingProxyType(
 
 
 class SentEvent(Record):
-    """An event as a browser sends it; see `Event`."""
+    """An event in a browser's request; for the fields, see `Event`."""
 
     seq: Annotated[int, Field(strict=True, ge=1, le=10**6)]
     event: Annotated[
@@ -218,8 +218,8 @@ def read_start(content: Any) -> Start:
 
 
 def read_events(content: Any) -> list[Any]:
-    """Return the events of a request, without checking each. Raise MalformedRequestError unless there are 1 to
-    `MAX_EVENTS` events.
+    """Return the events in the body of a request, without checking each event. Raise MalformedRequestError unless there
+    are 1 to `MAX_EVENTS` events.
     """
     events = content.get("events") if isinstance(content, dict) and set(content) == {"events"} else None
     if not isinstance(events, list) or not events or len(events) > MAX_EVENTS:

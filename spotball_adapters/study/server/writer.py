@@ -1,4 +1,4 @@
-"""Write to the store in one thread. Waiting jobs share a transaction, and get their results after it is on disk."""
+"""Write to the store in one thread. Waiting jobs share a transaction, and get their results once it is on disk."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Prepare a study: configuration, lists, design and checks."""
+"""Prepare a study: write its configuration, create its lists of images, load its design, and check it."""

@@ -1,4 +1,4 @@
-"""Assign lists and trial orders to participants, from recorded seeds."""
+"""Assign a list and an order of trials to each participant at random, from recorded seeds."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from spotball_core.random import generator_for
 
 
 def seed_of(study_seed: int, participant: str) -> int:
-    """Return a participant's seed, an integer from 0 to 2**63 - 1 that follows from the study's seed and the label."""
+    """Return a participant's seed: an integer from 0 to 2**63 - 1, determined by the study's seed and the participant's
+    label.
+    """
     return int(generator_for(study_seed, "participant", participant).integers(2**63))
 
 
 def choose_list(holding: Mapping[str, int], seed: int) -> str:
-    """Return the list with the fewest participants; a random one if several are tied.
+    """Return the name of the list with the fewest participants, or of a random one of these if several lists are tied.
 
     Args:
-        holding: for each list, the number of participants who finished or are active. It must name at least one list.
+        holding: number of participants by list name, for at least one list.
         seed: the participant's seed.
 
     Examples:
@@ -39,7 +41,7 @@ def draw_trials(
     explanations: int,
     options: Callable[[tuple[str, str]], Sequence[str]] = lambda key: (),
 ) -> tuple[StudyTrial, ...]:
-    """Return a participant's trials: practice in the listed order, then images and checks in random order.
+    """Return a participant's trials: practice in the listed order, then images and attention checks in random order.
 
     An attention check is neither the first image nor next to another check. All orders that meet this condition are
     equally likely.
@@ -47,8 +49,10 @@ def draw_trials(
     Args:
         study_list: the list, with at most as many checks as images.
         seed: the participant's seed.
-        explanations: number of random images to explain; all images if there are fewer.
-        options: returns the options of the image (sport, image). They are shown in random order.
+        explanations: number of images, chosen at random, that the participant is asked to explain; all images if the
+            list has fewer.
+        options: function that returns the options of an image, given (sport, image). The trials list them in random
+            order.
 
     Examples:
         >>> few = ListConfig(name="soccer", sport="soccer", images=("1", "2", "3"), checks=("9",))

@@ -16,7 +16,8 @@ RIGHT_TO_LEFT = ("ar", "arc", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "
 """Codes of languages that are written from right to left."""
 
 _NUMBERS = 200
-"""The page receives the plural form of each integer below this number. Larger integers repeat these forms."""
+"""The page receives the plural form of each integer below this number. For larger integers, the forms repeat every 100.
+"""
 
 
 def direction(language: str) -> str:
@@ -30,7 +31,7 @@ def direction(language: str) -> str:
 
 
 def catalog(language: str, file: Path | None = None) -> gettext.NullTranslations:
-    """Return the translations of the page's texts into a language; without a file, empty translations for English.
+    """Return the translations of the page's texts into a language. For English, they are empty unless `file` is given.
 
     Args:
         language: a language code such as de or de-AT.
@@ -58,7 +59,8 @@ def catalog(language: str, file: Path | None = None) -> gettext.NullTranslations
 def script(translations: gettext.NullTranslations) -> bytes:
     """Return the page's JavaScript module messages.js.
 
-    It contains the texts by English text, the plural forms by English singular, and the index of each number's form.
+    It contains each translated text by its English text, the plural forms by the English singular, and the index of the
+    plural form for each number.
     """
     # gettext has no public method to list a catalog.
     entries: Mapping[Any, str] = getattr(translations, "_catalog", {})

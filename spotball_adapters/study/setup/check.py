@@ -1,4 +1,4 @@
-"""Check a study before it starts, and list what is missing."""
+"""Check a study before it starts, and list its problems."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def check(folder: Path) -> list[str]:
 
 
 def problems(design: StudyDesign) -> Iterator[str]:
-    """Yield a message for each problem of a study that could be loaded: the field, what is wrong, and what to do."""
+    """Yield a message for each problem of a loaded study: the field, what is wrong, and what to do."""
     config = design.config
     fields = {f"texts.{name}": text for name, text in config.texts.model_dump().items()}
     fields |= {"title": config.title, "pay.base": config.pay.base, "completion.url": config.completion.url or ""}

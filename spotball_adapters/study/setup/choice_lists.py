@@ -1,4 +1,4 @@
-"""Create the lists of a study of choices. Each photo is in exactly one list, so all photos are shown equally often."""
+"""Create the lists of a study of choices. No photo is in two lists, so all photos are shown about equally often."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ from spotball_core.gaze.data.stimuli import Stimulus
 from spotball_core.random import generator_for
 
 PER_LIST = 45
-"""Default number of photos per list, as in the gaze study."""
+"""Default maximum number of photos per list, as in the gaze paper."""
 
 PRACTICE = 3
-"""Number of practice items, as in the gaze study. They are attention checks, which appear again later."""
+"""Number of practice items, as in the gaze paper. The practice items are attention checks, which appear again later."""
 
 
 def lists_of_stimuli(stimuli: Sequence[Stimulus], *, per_list: int | None = None, seed: int = 0) -> list[ListConfig]:
-    """Return the lists of photos. Each contains all attention checks, and the first three of these are also practice.
+    """Return the lists of photos. Each list contains all attention checks, and the first three of them also as
+    practice.
 
     Args:
         stimuli: stimuli, including attention checks if there are any.
-        per_list: maximum number of photos per list. If it is None, the lists that the stimuli name are used; without
-            these, the maximum is 45.
-        seed: seed for dealing photos to lists.
+        per_list: maximum number of photos per list. If it is None, the `list_id` of the stimuli is used, and photos
+            without a `list_id` are excluded; if no photo has a `list_id`, the maximum is 45.
+        seed: seed for distributing photos to lists.
     """
     checks = tuple(stimulus.stimulus_id for stimulus in stimuli if stimulus.attention_check)
     photos = [stimulus for stimulus in stimuli if not stimulus.attention_check]
@@ -43,8 +44,8 @@ def lists_of_stimuli(stimuli: Sequence[Stimulus], *, per_list: int | None = None
 
 
 def dealt(photos: Sequence[Stimulus], per_list: int, seed: int = 0) -> list[list[str]]:
-    """Deal photos to as few lists as possible, like cards: sorted by kind, shuffled within each kind, to each list in
-    turn.
+    """Distribute photos to as few lists as possible, like cards: photos are sorted by kind, shuffled within each kind,
+    and dealt to one list after the other.
 
     The sizes of two lists therefore differ by at most one, in total and for each kind. Photos are of the same kind if
     they have the same condition, number of objects, proximity and view.

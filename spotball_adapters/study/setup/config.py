@@ -32,7 +32,9 @@ Words = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 
 
 def _from_file(value: Any, info: ValidationInfo) -> Any:
-    """Return the content of the file if the value names one, as in `{ file = "consent.md" }`, otherwise the value."""
+    """Return the content of a text file if the value names a file, as in `{ file = "consent.md" }`, otherwise the
+    value.
+    """
     if not isinstance(value, dict):
         return value
     if set(value) != {"file"} or not isinstance(value["file"], str):
@@ -45,8 +47,8 @@ def _from_file(value: Any, info: ValidationInfo) -> Any:
 
 
 def _questionnaires(value: Any, info: ValidationInfo) -> Any:
-    """Return the questionnaires in the file if the value names one, as in `{ file = "questionnaires.toml" }`, otherwise
-    the value."""
+    """Return the questionnaires in a file if the value names a file, as in `{ file = "questionnaires.toml" }`,
+    otherwise the value."""
     if not isinstance(value, dict):
         return value
     if set(value) != {"file"} or not isinstance(value["file"], str):
@@ -80,12 +82,12 @@ class ChoiceConfig(Record):
 
 
 class ListConfig(Record):
-    """A list of images that a participant sees. Each participant sees one list of the study.
+    """A list of images. Each participant sees the images of one list.
 
     Attributes:
         name: name of the list.
         sport: sport of all images in the list.
-        images: ids of the scored images.
+        images: ids of the test images, which are scored.
         checks: ids of the attention checks.
         practice: ids of the practice images, which are shown first, with feedback. They may also be among `images` or
             `checks`.
@@ -99,14 +101,14 @@ class ListConfig(Record):
 
 
 class ExampleConfig(Record):
-    """The example in the instructions: an image with and without its ball.
+    """The example in the instructions: the same image with and without its ball.
 
     Paths are relative to the study's folder or to the dataset's folder.
 
     Attributes:
         with_ball: path of the image with the ball.
         without_ball: path of the image without the ball.
-        synthetic: whether the image is synthetic. If so, the page states this.
+        synthetic: whether the image is synthetic, which the page then states.
     """
 
     with_ball: Words
@@ -115,7 +117,7 @@ class ExampleConfig(Record):
 
 
 class TextsConfig(Record):
-    """Texts that participants read, in Markdown: consent, instructions, debriefing, and the request to explain."""
+    """Texts for participants, in Markdown: consent, instructions, debriefing, and the request to explain answers."""
 
     consent: Text
     instructions: Text
@@ -160,7 +162,9 @@ class CompletionConfig(Record):
         return self
 
     def of(self, *, screened: bool) -> dict[str, str]:
-        """Return the `url` or `code` for screened-out participants or for those who finished; may be empty."""
+        """Return {"url": ...} or {"code": ...} for screened-out participants (`screened` is true) or for participants
+        who finished; empty if neither is set.
+        """
         url, code = (self.screened_url, self.screened_code) if screened else (self.url, self.code)
         return {name: value for name, value in (("url", url), ("code", code)) if value is not None}
 
@@ -169,10 +173,12 @@ class ExclusionConfig(Record):
     """Rules by which `spotball study export` excludes participants, unless its options set other rules.
 
     Attributes:
-        checks: the errors on attention checks that exclude a participant. `any`: at least one click outside the ball's
-            cells; `all`: all clicks on a check outside the ball's cells; `none`: no errors.
-        min_seconds_per_image: minimum median time per image in seconds.
-        same_cell: whether to exclude participants who chose the same cell in every image.
+        checks: the errors on an attention check that exclude a participant. `any`: at least one click outside the
+            ball's cells; `all`: all clicks outside the ball's cells; `none`: attention checks exclude no participant.
+            With `any` and `all`, a wrong choice excludes, too.
+        min_seconds_per_image: minimum time per image in seconds: of the median by the browser's clock, and of the mean
+            by the server's clock; 0 for no minimum.
+        same_cell: whether to exclude participants who chose a single cell (or object) on all test images.
         also: names of additional rules; see `results.exclusion.RULES`.
     """
 
@@ -185,7 +191,7 @@ class ExclusionConfig(Record):
 
 
 class QuotaConfig(Record):
-    """The number of participants to recruit.
+    """Limits on the number of participants to recruit.
 
     Attributes:
         per_list: number of participants per list who finish and are not excluded; 0 for no limit.
@@ -195,7 +201,8 @@ class QuotaConfig(Record):
 
 
 class RecordConfig(Record):
-    """Data about participants to store in addition to their answers. The researcher's consent text must announce it.
+    """Which data about participants to store in addition to their answers. The researcher's consent text must announce
+    these data.
 
     Attributes:
         device: whether to store the type of device, browser, operating system and language.
@@ -209,7 +216,8 @@ class RecordConfig(Record):
 
 
 class DisplayConfig(Record):
-    """Requirements for participants' windows. The consent page states them, and images are hidden until they are met.
+    """Requirements for participants' browser windows. The consent page states the requirements, and images are hidden
+    until the window meets them.
 
     Attributes:
         fullscreen: whether the page must fill the screen. Each exit from full screen is recorded.
@@ -223,7 +231,7 @@ class DisplayConfig(Record):
 
 
 class ServeConfig(Record):
-    """Server settings.
+    """Settings of the study's server: limits on requests, and who may take part.
 
     Attributes:
         silent_minutes: minutes without events after which an unfinished participant is no longer counted when a new
@@ -247,7 +255,7 @@ class StudyConfig(Record):
 
     Attributes:
         dataset: the dataset's folder, absolute or relative to the study's folder.
-        seed: seed for assigning lists, for the order of images, and for choosing the answers to explain.
+        seed: seed for assigning lists, for the order of images, and for choosing the images to explain.
         language: language of the page's texts: en, de, or another language if `messages` is set.
         messages: a compiled gettext catalog (.mo) of the page's texts, in the study's folder.
         explanations: number of random images for which a participant is asked to explain the answer.

@@ -17,8 +17,8 @@ from spotball_core.synthetic.scenes import synthetic_scenes
 
 N_SCENES, SHOWN, EXPLAINED = 60, 8, 2
 PHOTOS, PHOTO_CHECKS, SIDE = 16, 3, 448
-"""Size of the demo of choices: the number of photos in its two lists, the number of attention checks, and the width and
-height of a photo in pixels, as in the gaze study."""
+"""Size of the demo study of choices: the total number of photos in its two lists, the number of attention checks, and
+the side length of a photo in pixels, as in the gaze paper."""
 
 _TEXTS = {
     "consent": """\
@@ -54,7 +54,7 @@ def demo_study(folder: Path) -> Path:
 def demo_choices(folder: Path) -> Path:
     """Create a demo study of choices with synthetic pictures of people who look at objects.
 
-    Argument, return value and errors are those of `demo_study`.
+    For the argument, the return value and errors, see `demo_study`.
     """
     from spotball_adapters.gaze.training.pictures import design_plans, draw_set
 
@@ -71,7 +71,9 @@ def demo_choices(folder: Path) -> Path:
 
 
 def _adapt(study: Path, changes: Mapping[str, str]) -> None:
-    """Replace texts in a study.toml: the keys of `changes` by their values, and the title, completion code and pay."""
+    """Change a study.toml: replace each text in the keys of `changes` by its value, and set the title, completion code
+    and pay of the demo.
+    """
     text = (study / CONFIG).read_text(encoding="utf-8")
     for before, after in changes.items():
         text = text.replace(before, after)

@@ -25,7 +25,7 @@ from spotball_core.service.images import open_image
 from spotball_core.service.paths import data_file
 
 FORMATS = {"JPEG": "image/jpeg", "PNG": "image/png", "WEBP": "image/webp"}
-"""Media types of the image formats that every browser shows, by Pillow's name of the format."""
+"""Media types of the image formats that every browser can show, by the name of the format in Pillow."""
 
 ORIENTATION = 0x0112
 """Number of the EXIF field with an image's orientation."""
@@ -99,9 +99,9 @@ class StudyDesign:
 
     @property
     def parts(self) -> dict[str, Any]:
-        """Return the fixed parts of the study: settings that may not change after the first participant began.
+        """Return the fixed parts of the study: settings and data that may not change after the first participant began.
 
-        They are JSON values by name.
+        They are returned as JSON values by name.
         """
         config = self.config
         surveys: dict[str, Any] = {}
@@ -248,7 +248,9 @@ def _faults(
 
 
 def _stimuli(folder: Path, config: StudyConfig) -> dict[Key, Stimulus]:
-    """Return the stimuli of a study of choices by (sport, stimulus id), once for each sport that a list names."""
+    """Return the stimuli of a study of choices by (sport, stimulus id), or an empty dictionary for a study of clicks.
+    Each stimulus is returned for each sport that a list names.
+    """
     if config.choice is None:
         return {}
     sports = {study_list.sport for study_list in config.lists}

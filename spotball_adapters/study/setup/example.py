@@ -33,7 +33,7 @@ def find_example(dataset: Path) -> ExampleConfig | None:
 
 
 def has_originals(dataset: Path, scenes: Iterable[Scene], originals: Path | None) -> bool:
-    """Return whether at least one of the scenes has an original image, which shows the ball.
+    """Return whether at least one of the scenes has an original image, in which the ball is visible.
 
     For the arguments, see `copy_example`.
     """
@@ -41,7 +41,7 @@ def has_originals(dataset: Path, scenes: Iterable[Scene], originals: Path | None
 
 
 def copy_example(dataset: Path, scenes: Iterable[Scene], originals: Path | None, out: Path) -> ExampleConfig | None:
-    """Copy the first scene with an original image into a study's folder as the example.
+    """Copy the images of the first scene that has an original image into a study's folder, as the example.
 
     Args:
         dataset: the dataset's folder.

@@ -23,7 +23,7 @@ from spotball_core.schema.scene import Scene
 from spotball_core.service.files import replacing
 
 EXPLANATIONS = 10
-"""Number of images for which the paper's participants were asked to explain their answers."""
+"""Number of images for which participants in the Spot the Ball paper were asked to explain their answers."""
 
 TO_FILL_IN = "NAME, INSTITUTION, EMAIL"
 """Placeholders in the texts that the researcher must replace."""
@@ -43,8 +43,9 @@ def init_study(
     """Write OUT/study.toml for a dataset, and return the configuration.
 
     For clicks, there is one list per sport: the sport's images with a hidden ball, its images with a visible ball
-    (controls) as attention checks, and one more image with a hidden ball for practice. If `images` selects all images
-    with a hidden ball, the list has no practice. For choices, see `choice_lists.lists_of_stimuli`.
+    (controls) as attention checks (at most as many as test images), and one more image with a hidden ball for practice.
+    If `images` selects all images with a hidden ball, the list has no practice. For choices, see
+    `choice_lists.lists_of_stimuli`.
 
     Args:
         dataset: the dataset's folder. For choices, the folder with the file of stimuli, or the file itself.
@@ -52,9 +53,10 @@ def init_study(
         sports: the sports to include; all sports if empty. Applies only to clicks.
         images: number of random images per sport; None for all images except one for practice. For choices, the maximum
             number of photos per list.
-        seed: seed for selecting images, and the seed of the study.
+        seed: seed for selecting images, which is also written into study.toml as the study's seed.
         task: whether participants click cells or choose objects.
-        originals: a folder with images before the ball was removed, for the example; see `example.copy_example`.
+        originals: a folder with the images from before the ball was removed, for the example; see
+            `example.copy_example`.
         language: language of the texts for participants.
 
     Raises:
@@ -114,7 +116,7 @@ def _lists_of_scenes(
     *,
     needs_example: bool,
 ) -> tuple[list[ListConfig], list[Scene]]:
-    """Return the lists, and the scenes that are in no list.
+    """Return one list per sport, and the scenes that are in no list.
 
     If `images` is None, one image of each sport is reserved for practice, and one more of the first sport with original
     images for the example.
@@ -248,7 +250,7 @@ per_image = 3
 """,
     "missed": "one click outside the ball's cells on a check excludes the participant, as in the paper",
 }
-"""Texts of study.toml for a study of clicks that differ from those for a study of choices (`_CHOICES`)."""
+"""The texts of study.toml that a study of clicks needs in place of those for a study of choices (`_CHOICES`)."""
 
 _CHOICES = {"bonus": "0.00", "missed": "one wrong choice on a check excludes the participant"}
 

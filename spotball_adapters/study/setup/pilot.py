@@ -1,6 +1,6 @@
 """Manage the pilots of a study. Their data are in STUDY/pilot-1, STUDY/pilot-2, ..., separate from the study's data.
 
-The study may still be changed after a pilot: if study.toml was changed, the next pilot gets a new folder.
+The study may still be changed after a pilot. If a fixed part of it was changed, the next pilot gets a new folder.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ def pilots(folder: Path) -> list[Path]:
 
 
 def open_pilot(folder: Path, parts: Mapping[str, Any]) -> Path:
-    """Return the folder of the latest pilot if new participants can join it; otherwise, return that of a new pilot.
+    """Return the folder of the latest pilot if new participants can join it; otherwise, create a new pilot's folder.
 
-    A new pilot is created if there is none with data, if the fixed parts of the study have changed, or if the latest
-    pilot was simulated.
+    A new pilot is created if there is no pilot, if the latest pilot has no data or has simulated participants, or if
+    the fixed parts of the study have changed since the latest pilot.
 
     Args:
         folder: the study's folder.

@@ -1,4 +1,4 @@
-"""Convert a researcher's Markdown to safe HTML: HTML tags in it are shown as text."""
+"""Convert a researcher's Markdown to safe HTML: HTML tags in the Markdown are shown as text."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Simulated participants, who try out a study before people do: how they behave, and their way through the server."""
+"""Simulate participants to test a study before people take part: their behavior, and their requests to its server."""

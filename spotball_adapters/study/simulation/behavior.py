@@ -1,4 +1,4 @@
-"""Simulate the behavior of participants: their actions, and the times between these. It is not a model of people."""
+"""Simulate the actions of participants, and the times between actions. The simulation is not a model of people."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from spotball_core.random import generator_for
 from spotball_core.typing import FloatArray
 
 CLICKS_SECONDS, CHOICE_SECONDS = 15.0, 4.0
-"""Median time per image, in seconds, of a participant with median speed, for clicks and for a choice."""
+"""Median time per image of a participant with median speed, in seconds: for clicks, and for a choice."""
 
 HESITATION = 1.5
 """Ratio of the time for a wrong choice to the time for a right choice."""
@@ -63,7 +63,7 @@ class Action:
         kind: kind of the event.
         trial: number of the trial, or None.
         value: details of the action.
-        after: seconds since the previous action.
+        after: seconds between the previous action and this action.
     """
 
     kind: Kind
@@ -81,7 +81,7 @@ class SimulatedParticipant:
         rng: random generator for the participant's behavior.
         stops: whether the participant stops midway.
         careless: whether the participant is careless on attention checks; see `Population`.
-        speed: time that the participant needs, relative to the median; above 1 is slow.
+        speed: factor by which the participant takes longer than the median participant; above 1 is slow.
     """
 
     number: int
@@ -167,7 +167,9 @@ class Behavior:
         return f"{text}."
 
     def _questionnaires(self, person: SimulatedParticipant, when: str, earlier: dict[str, Answer]) -> Iterator[Action]:
-        """Yield an action with random valid answers per questionnaire at `when`, and add these answers to `earlier`."""
+        """Yield an action with random valid answers for each questionnaire at `when` (`before` or `after`), and add
+        these answers to `earlier`.
+        """
         for questionnaire in self._surveys.at(when):
             rng = generator_for(person.number, "questionnaire", questionnaire.name)
             answers: dict[str, Answer] = {}
@@ -180,7 +182,7 @@ class Behavior:
 
 
 def clicks_on(trial: int, cells: Sequence[tuple[int, int]], grid: Any, seconds: float) -> Iterator[Action]:
-    """Yield the actions on an image: a click in the center of each cell, then the confirmation.
+    """Yield the actions on an image: a click in the center of each of the given cells, then the confirmation.
 
     `seconds` is the total time for the clicks.
     """
@@ -196,7 +198,9 @@ class _Answers(Protocol):
 
 
 class _Clicks:
-    """Simulate clicks: drawn from a baseline's distribution, but on the visible ball of attention checks."""
+    """Simulate clicks: draw them from a baseline's distribution, or on attention checks from the cells of the visible
+    ball, except for careless participants.
+    """
 
     def __init__(self, design: StudyDesign, guesses: str) -> None:
         self._design = design

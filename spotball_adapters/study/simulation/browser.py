@@ -14,7 +14,7 @@ from spotball_adapters.study.simulation.behavior import Action
 from spotball_core.errors import SpotballError
 
 VIEWPORT = (1920.0, 1080.0, 1.0)
-"""Width and height of the simulated window, and device pixels per CSS pixel."""
+"""Width and height of the simulated window in CSS pixels, and number of device pixels per CSS pixel."""
 
 
 class SimulationError(SpotballError):
@@ -22,11 +22,12 @@ class SimulationError(SpotballError):
 
 
 class StudyFullError(Exception):
-    """The study accepts no more participants, because every list has as many participants as its quota."""
+    """The study accepts no more participants, because every list has reached its quota."""
 
 
 class SimulatedClock:
-    """A clock whose time passes only when `wait` is called, so that an hour of answers is simulated in seconds.
+    """A clock whose time passes only when `wait` is called, so that an hour of a participant's time is simulated in
+    seconds.
 
     Attributes:
         now: the current simulated time.
@@ -45,7 +46,7 @@ class SimulatedClock:
 
 
 class EventSequence:
-    """Create a participant's events with numbers and times, as the page does in a browser.
+    """Create the events of a participant, with numbers and times, as the study's page does in a browser.
 
     Args:
         clock: the simulated clock, which each action advances.
@@ -86,7 +87,7 @@ class SimulatedBrowser:
 
     Args:
         port: port on which the server listens.
-        events: creates the events of this participant.
+        events: the object that creates the events of this participant.
     """
 
     def __init__(self, port: int, events: EventSequence) -> None:
@@ -104,10 +105,10 @@ class SimulatedBrowser:
         self._connection.close()
 
     def start(self) -> dict[str, Any]:
-        """Open the page and consent. Return the participant's state as JSON values.
+        """Open the page, and consent to take part. Return the participant's state as JSON values.
 
         Raises:
-            StudyFullError: if every list has as many participants as its quota.
+            StudyFullError: if every list has reached its quota.
         """
         for page in ("/", "/api/study"):
             self._request("GET", page)
@@ -118,7 +119,9 @@ class SimulatedBrowser:
         return state
 
     def do(self, action: Action) -> None:
-        """Send the event of an action to the server. Clicks are sent in the same request as the answer after them."""
+        """Send the event of an action to the server. A click is not sent at once, but together with the next other
+        event.
+        """
         if action.kind == "shown" and action.trial is not None:
             self._request("GET", self._images[action.trial])
         self._waiting.append(self._events.event(action))

@@ -43,7 +43,7 @@ class SimulatedPilot:
         labels: labels of the participants who took part, in the order in which they began.
         finished: number of participants who finished.
         careless: number of participants who finished but were careless on attention checks; see `Population`.
-        full: whether participants could not begin because every list had as many participants as its quota.
+        full: whether some participants could not begin because every list had reached its quota.
     """
 
     folder: Path
@@ -68,7 +68,7 @@ def simulate_pilot(
     Args:
         folder: the study's folder.
         n: number of participants.
-        seed: seed of the participants' behavior.
+        seed: seed of the participants' behavior, such as answers and times.
         population: the population from which participants are drawn; None for the defaults of `Population`.
         on_progress: called with the number of participants who have taken part so far, and n.
 
@@ -117,7 +117,9 @@ def _take_part(
 
 
 def _without_limits(design: StudyDesign) -> StudyDesign:
-    """Return the design without limits on the number of requests, because all participants have the same address."""
+    """Return the design without limits on the number of requests, because all simulated participants have the same
+    network address.
+    """
     serve = design.config.serve.model_copy(
         update={
             "requests_per_minute": NO_LIMIT,

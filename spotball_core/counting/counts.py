@@ -32,7 +32,7 @@ LIMIT = 2**53
 """The number of counted answers must be below this limit, so that floats represent it exactly."""
 
 _ADDED_AT_ONCE = 100
-"""Number of counts that are added at a time. A larger number needs more memory, a smaller one more sorting."""
+"""Number of `Counts` that are added at a time. A larger number needs more memory; a smaller one needs more sorting."""
 
 
 @dataclass(frozen=True)

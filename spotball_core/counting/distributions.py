@@ -98,7 +98,10 @@ def spread(rows: pl.DataFrame, grid: Grid) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def _divided(rows: pl.DataFrame) -> pl.DataFrame:
-    """Divide each `_row` into integer parts in proportion to `p`. The likeliest cell gets the remainder."""
+    """Convert the probabilities `p` of each answer (`_row`) to fractions `n` that sum to exactly 1.
+
+    The fractions are multiples of 1 / `PARTS`. The most likely cell gets the rounding remainder.
+    """
     import polars as pl
 
     # Sum integers: the last bit of a float sum would depend on the other rows.

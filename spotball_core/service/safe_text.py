@@ -55,7 +55,7 @@ def show(text: str, *, err: bool = False, end: str = "\n", styled: bool = False)
 
 
 def rich_text(text: str, style: str = "") -> Text:
-    """Return a text for Rich, printable and without markup: `[red]` in it is shown literally."""
+    """Return the text for Rich: control characters are escaped, and markup such as `[red]` is shown literally."""
     from rich.text import Text
 
     return Text(printable(text), style=style)

@@ -1,4 +1,4 @@
-"""Read, check and name the files of a run in batches.
+"""Read, check and name the files of a run whose requests are exported in batches.
 
 The run's folder contains:
 

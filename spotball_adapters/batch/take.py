@@ -31,7 +31,7 @@ class ImportedReplies:
     Attributes:
         stored: number of new replies.
         already_stored: number of replies that were already stored with the same text.
-        short: number of requested replies that are missing, although the service returned others to the same request.
+        short: number of missing replies to requests that the service answered with fewer replies than requested.
         failed: number of requests without a reply, by error message.
         unanswered: number of requests that still lack a reply, by batch.
         waiting: number of final questions in the last batch's manifest that wait for the answers to other questions.

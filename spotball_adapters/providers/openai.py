@@ -114,8 +114,8 @@ class OpenAI:
     async def ask(self, request: Request) -> Answer:
         """Send one request for all samples, and return the answer, which may contain fewer replies than requested.
 
-        If the server rejects a request for several samples, the provider requests one sample instead, provided that the
-        error is about the number of samples or the server has never returned several.
+        If the server rejects a request for several samples, or fails to answer it, the provider requests one sample
+        instead, provided that the error is about the number of samples or the server has never returned several.
 
         Raises:
             PermanentError: if the model requires the Responses API, which does not support a setting of the request.

@@ -101,7 +101,8 @@ class Request:
         picture: the image to send. Its data are empty if no message includes the image.
         messages: the conversation so far. The last message is the user's.
         settings: the sampling settings.
-        samples: the numbers of the requested samples, at most `max_samples` of the provider. Each gets its own reply.
+        samples: the numbers of the requested samples. Each sample gets its own reply. The maximum number of samples is
+            the provider's `max_samples`.
     """
 
     scene: RunItem

@@ -28,7 +28,7 @@ SHOWN_FILES = 5
 
 
 def warnings_of(reader: Reader, shown: Iterable[Sign]) -> tuple[Problem, ...]:
-    """Return one warning per name of a sign: the details of the first source that shows it, and the names of the other
+    """Return one warning per kind of sign: the details of the first source that shows it, and the names of the other
     sources."""
     by_name: dict[str, list[Sign]] = {}
     for sign in shown:

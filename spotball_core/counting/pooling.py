@@ -42,8 +42,9 @@ def given_by(groups: pl.DataFrame, *keys: str) -> pl.DataFrame:
     """Combine groups of answers: return one row for each combination of `keys`.
 
     Args:
-        groups: groups with `keys`, the number `n` of answers, `nameless`, the `kind` of respondent or whether there are
-            `people`, and optionally the columns of `samples.sums`.
+        groups: a table with the columns `keys`; `n`, the number of answers; `nameless`, as in the function `nameless`;
+            `kind`, the kind of respondent, or `people`, whether people gave any of the answers; and optionally the
+            columns of `samples.sums`.
     """
     import polars as pl
 

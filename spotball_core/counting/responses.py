@@ -289,7 +289,7 @@ class Reader:
         )
 
     def _without_extension(self) -> pl.Expr:
-        """Return an expression: the image's id, without its file extension if only the id without it is a scene's."""
+        """Return an expression: the image's id, without a file extension if the scenes have only that id."""
         import polars as pl
 
         stem = pl.col("image").str.replace(EXTENSION, "")

@@ -81,7 +81,7 @@ def _read_lines(block: bytes, path: Path, first: int, keys: Keys) -> Iterator[Pr
 
 
 def _shared_keys(block: bytes, newlines: IntArray) -> tuple[str, ...] | None:
-    """Return the keys of a block's lines if all are sure to have the same keys in the same order, else None."""
+    """Return the keys of a block's lines if all lines certainly have the same keys in the same order, else None."""
     first = block[: newlines[0]]
     names = [name for name, colon in _STRING.findall(first) if colon]
     try:

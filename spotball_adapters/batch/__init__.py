@@ -1,1 +1,4 @@
-"""Write requests to files in batches, and import the replies from files. Sending the requests is up to the user."""
+"""Write requests to files in batches, and import the replies from files.
+
+This package does not send the requests. The user sends the files to a service, or runs a model on them.
+"""

@@ -43,8 +43,8 @@ class Exported:
     Attributes:
         folder: the batch's folder, or None if no reply is missing.
         manifest: the batch's manifest.
-        unanswered: number of requests of earlier batches that still lack a reply. This batch requests these replies
-            again.
+        unanswered: number of requests of earlier batches that still lack a reply. The new batch requests the missing
+            replies again.
     """
 
     folder: Path | None
@@ -89,8 +89,8 @@ def export(
         on_progress: called with the number of images drawn so far and the number of images to draw.
 
     Raises:
-        OptionError: if OpenAI's format is used without a model; if the folder contains something other than a run in
-            batches, or a run with other settings or images; or if another process uses the folder.
+        OptionError: if OpenAI's format is used without a model; if the folder contains a run with other settings or
+            images, or a run that was not exported in batches; or if another process uses the folder.
         InputError: if an image is missing or invalid.
     """
     from spotball_core.version import version
@@ -148,7 +148,10 @@ def export(
 
 
 def _due(plan: SamplePlan[Scene], store: ReplyStore, at_once: int) -> tuple[list[Turn], int]:
-    """Return the requests that can be sent now, and the number of final questions that must wait for other answers."""
+    """Return the requests that can be sent now, and the number of final questions that must wait.
+
+    A prompt's final question can be sent only after its earlier questions were answered for the same sample.
+    """
     due: list[Turn] = []
     waiting = 0
     for chain in plan.chains(at_once):
@@ -177,7 +180,7 @@ def _request(path: Path, ask: Ask[Scene], messages: tuple[Message, ...], setting
 
 
 def _drawn(job: Job, out: Path, keys: set[tuple[str, str]], on_progress: OnProgress) -> dict[tuple[str, str], str]:
-    """Draw the images of the scenes with these keys into the run's folder, and return their digests by scene key."""
+    """Draw the images with grids for the given scene keys into the run's folder; return their file SHA-256 by key."""
     scenes = [scene for scene in job.selected if scene.key in keys]
     drawing = counted(scenes, len(scenes), on_progress)
     return {scene.key: kept(scene, job.dataset, out / PICTURES).stem for scene in drawing}

@@ -1,4 +1,4 @@
-"""Read, check and name the files of a run in batches.
+"""Read, check and name the files of a run whose requests are exported in batches.
 
 The run's folder contains:
 
@@ -51,7 +51,7 @@ class AskedPrompt(Record):
 
     @classmethod
     def of(cls, prompt: Prompt, samples: int) -> AskedPrompt:
-        """Return the record of a prompt with this number of samples."""
+        """Create the record from a prompt and its number of samples."""
         return cls(
             version=prompt.version,
             digest=prompt.digest,
@@ -66,12 +66,13 @@ class Manifest(Record):
 
     Attributes:
         spotball_core: the version of spotball-core that wrote the batch.
-        identity: the values that all answers of the run must share, as in the run's store but without the respondent.
+        identity: the run's identity without the respondent: the values that must be the same in all batches.
         settings: the sampling settings.
         prompts: the prompts by name.
         requests: the number of requests.
         replies: the number of requested replies.
-        waiting: the number of final questions that belong to a later batch, because they need other answers first.
+        waiting: the number of final questions that belong to a later batch, because the answers to the earlier
+            questions of their prompts are still missing.
         files: the names of the files with the requests.
     """
 
@@ -167,7 +168,10 @@ def custom_id(batch: int, number: int, ask: Ask[Scene]) -> str:
 def identity(
     scenes: tuple[Scene, ...], plan: SamplePlan[Scene], settings: Settings, model: str | None
 ) -> dict[str, Any]:
-    """Return the values that all answers of a run must share, by name. The first import adds the respondent."""
+    """Return the run's identity: the values, by name, that must be the same for all answers of the run.
+
+    The first import adds the respondent.
+    """
     prompts = {
         f"{PROMPT}{prompt.name}": {
             "version": prompt.version,

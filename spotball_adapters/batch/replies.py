@@ -60,7 +60,7 @@ class ReplyLine(Record):
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """The result of one request: an answer, or the reason why it is missing."""
+    """The result of one request: an answer, or the reason why the answer is missing."""
 
     file: str
     line: int

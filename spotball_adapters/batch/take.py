@@ -31,7 +31,7 @@ class ImportedReplies:
     Attributes:
         stored: number of new replies.
         already_stored: number of replies that were already stored with the same text.
-        short: number of requested replies that are missing, although the service returned others to the same request.
+        short: number of missing replies to requests that the service answered with fewer replies than requested.
         failed: number of requests without a reply, by error message.
         unanswered: number of requests that still lack a reply, by batch.
         waiting: number of final questions in the last batch's manifest that wait for the answers to other questions.
@@ -67,9 +67,10 @@ def take(
         policy: how to parse replies; see `responses.read_replies`.
 
     Raises:
-        OptionError: if the folder contains no batch, or if no respondent is given and the batch does not name a model.
+        OptionError: if the folder contains no batch, if no respondent is given and the batch does not name a model, or
+            if the run already has replies of another respondent.
         InputError: if a line is invalid, a request is unknown or answered twice or with too many replies, or a reply
-            differs from the stored reply. Then no reply is stored.
+            differs from the stored reply. In these cases, no reply is stored.
     """
     folders = batches(run) if run.is_dir() else []
     if not folders:
@@ -141,7 +142,7 @@ def _received(
 def _asks(
     requests: Mapping[str, BatchRequest], manifests: Sequence[Manifest], scenes: Sequence[Scene]
 ) -> Iterator[Ask[Scene]]:
-    """Yield what each request asks, in the order of `requests`."""
+    """Yield the scene, prompt, step and samples of each request, in the order of `requests`."""
     by_key = {scene.key: scene for scene in scenes}
     prompts = {
         name: Prompt(name, prompt.version, prompt.text, prompt.questions)

@@ -1,1 +1,1 @@
-"""Embedders turn texts into vectors: an interface, one module per API or library, and a cache of vectors."""
+"""Turn texts into vectors with embedding models. There is one module per API or library, and a cache of vectors."""

@@ -75,8 +75,8 @@ class Cache(SqliteStore):
             keys: the SHA-256 of each of n texts.
 
         Returns:
-            Whether each text is cached, shape (n,), and the vectors, shape (n, d), with NaN for missing vectors. d is 0
-                while the cache has no vectors of this model.
+            Whether each text is cached, shape (n,), and a batch: the vectors, shape (n, d), with NaN for missing
+                vectors, and whether each text was cut. d is 0 while the cache has no vectors of this model.
 
         Raises:
             StoreError: if a vector is damaged.

@@ -132,7 +132,7 @@ async def embed_texts(
 
 
 def _different(sent: Sequence[PreparedText]) -> dict[bytes, PreparedText]:
-    """Return the different texts by key, each once. Empty texts are excluded."""
+    """Return the distinct texts by key, without empty texts."""
     return {text.key: text for text in sent if text.text}
 
 

@@ -72,7 +72,7 @@ class ReasoningJob:
             TransientError: if a batch failed on every attempt.
             PermanentError: if a batch failed and a retry would not help.
             StoreError: if the cache cannot be read or written.
-            OptionError: if no rationale can be analyzed, or if a template has no direction.
+            OptionError: if no rationale can be analyzed, or if a template's vector is zero or not finite.
         """
         embedded = asyncio.run(self._embed(on_progress, tell))
         n = len(self.used)

@@ -1,1 +1,1 @@
-"""Providers send requests to models: an interface, and one module per API, SDK or local library."""
+"""Send requests to models through providers. There is one module per API, SDK or local library."""

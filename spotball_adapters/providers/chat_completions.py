@@ -20,7 +20,7 @@ class MalformedReplyError(ValueError):
 
 
 class HostFailedError(ValueError):
-    """The response reports that the server that runs the model failed while it generated the reply."""
+    """The response reports that the model's server failed while it generated the reply."""
 
 
 def chat_body(model: str, request: Request, *, length: str) -> dict[str, Any]:

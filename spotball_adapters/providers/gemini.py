@@ -78,7 +78,7 @@ class Gemini:
         self._sdk.key()
 
     async def ask(self, request: Request) -> Answer:
-        """Send one request for all samples, and return the answer, which may contain fewer replies."""
+        """Send one request for all samples, and return the answer, which may contain fewer replies than requested."""
         n, requests = len(request.samples), 1
         try:
             response = await self._sdk.generate(self.model, request, n)

@@ -116,7 +116,7 @@ class Sdk(GeminiSdk):
 
 
 class _Client(httpx.AsyncClient):
-    """An HTTP client that passes only successful JSON objects to the SDK, and raises the usual errors for failures."""
+    """An HTTP client that passes only successful JSON objects to the SDK, and raises provider errors for failures."""
 
     def __init__(self, access: Access, responses: Responses) -> None:
         limits = httpx.Limits(max_connections=access.concurrency, max_keepalive_connections=access.concurrency)

@@ -86,7 +86,7 @@ class Server:
 
 
 async def received(response: httpx.Response, responses: Responses) -> HttpResponse:
-    """Read the response body (of an error, only the start), and return the response.
+    """Read the body of a response, and return the response. Only the start of an error response is read.
 
     Raises:
         TransientError: if the response has a content encoding that the client does not accept.

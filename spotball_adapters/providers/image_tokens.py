@@ -18,9 +18,9 @@ def openai_tokens(model: str, width: int, height: int) -> int | None:
     """Return the number of tokens of an image for OpenAI models that count patches of 32 x 32 pixels, or None for
     other models.
 
-    An image of more than 1536 patches is downscaled until it has at most 1536, and so that at least one side is a whole
-    number of patches. Models that count tiles are not covered: their cost depends on `detail`, which the server chooses
-    if the request does not set it.
+    An image of more than 1536 patches is downscaled to at most 1536 patches. At least one of its sides is then a whole
+    number of patches long. Models that count tiles are not covered: their cost depends on `detail`, which the server
+    chooses if the request does not set it.
 
     Args:
         model: the name with or without its date, such as `gpt-4.1-mini` or `gpt-4.1-mini-2025-04-14`.

@@ -51,7 +51,7 @@ _GEMINI = "generativelanguage.googleapis.com"
 _FILTERS = frozenset({"content_filter", "content_policy_violation"})
 
 _REFUSES_SEVERAL, _FAILS_WITH_SEVERAL = frozenset({400, 422}), frozenset({500, 501})
-"""HTTP statuses of requests for several samples: rejected (Groq, llama.cpp), and failed (llama.cpp)."""
+"""HTTP statuses of servers that reject requests for several samples (Groq, llama.cpp) or fail at them (llama.cpp)."""
 
 _REFUSES_CHAT = frozenset({400, 404, 422})
 """HTTP statuses with which servers reject chat completions for a model."""
@@ -64,7 +64,7 @@ class OpenAI:
     (Ollama), or reject the request. In both cases the provider then requests one reply at a time.
 
     The provider uses chat completions. It switches to the Responses API when the server says that the model requires
-    it. `Access.api` chooses the API explicitly.
+    it. If `Access.api` is set, the provider uses only that API.
 
     Raises:
         OptionError: if the address is invalid.
@@ -112,10 +112,10 @@ class OpenAI:
             raise missing(KEY, self.name)
 
     async def ask(self, request: Request) -> Answer:
-        """Send one request for all samples, and return the answer, which may contain fewer replies.
+        """Send one request for all samples, and return the answer, which may contain fewer replies than requested.
 
-        If the server rejects a request for several samples, the provider requests one sample instead, provided that the
-        error is about the number of samples or the server has never returned several.
+        If the server rejects a request for several samples, or fails to answer it, the provider requests one sample
+        instead, provided that the error is about the number of samples or the server has never returned several.
 
         Raises:
             PermanentError: if the model requires the Responses API, which does not support a setting of the request.

@@ -25,7 +25,11 @@ Api = Literal["chat", "responses"]
 """The API of an OpenAI-compatible server: chat completions or the Responses API."""
 
 Finish = Literal["stop", "length", "filtered", "refused", "other"]
-"""Why a reply ended: it was complete, reached the length limit, was filtered, the model declined, or another reason."""
+"""Why a reply ended.
+
+`stop`: the reply is complete. `length`: it reached the maximum length. `filtered`: a content filter stopped it.
+`refused`: the model declined to answer. `other`: any other reason.
+"""
 
 
 class RunItem(Protocol):
@@ -97,7 +101,8 @@ class Request:
         picture: the image to send. Its data are empty if no message includes the image.
         messages: the conversation so far. The last message is the user's.
         settings: the sampling settings.
-        samples: the numbers of the requested samples, at most `max_samples` of the provider. Each gets its own reply.
+        samples: the numbers of the requested samples. Each sample gets its own reply. The maximum number of samples is
+            the provider's `max_samples`.
     """
 
     scene: RunItem
@@ -133,8 +138,8 @@ class Answer:
         model: the model version that the provider reports, or None if it reports none.
         input_tokens: number of tokens in the request, or None if the provider does not report it.
         output_tokens: total number of tokens in all replies, or None if the provider does not report it.
-        requests: number of HTTP requests sent. It is 2 if the server rejected the first and answered a modified
-            one, for example with fewer samples.
+        requests: number of HTTP requests sent. It is 2 if the server rejected the first request and answered a
+            modified request, for example with fewer samples.
     """
 
     replies: tuple[Reply, ...]

@@ -19,7 +19,7 @@ from spotball_adapters.providers.server_messages import (
 from spotball_core.service.json_file import parse_json
 
 ENCODINGS = ("gzip", "deflate")
-"""Accepted content encodings of responses. With them, a chunk of 64 KB expands to at most about 68 MB."""
+"""Accepted content encodings of responses. With these encodings, a chunk of 64 KB expands to at most about 68 MB."""
 
 _MOST_OF_ERROR = 100_000
 """Maximum number of bytes that are read from an error response."""
@@ -69,7 +69,7 @@ class Responses:
     max_response: int
 
     def start(self, status: int, headers: Mapping[str, str]) -> HttpResponse:
-        """Return a response with this status and these headers. Its body is added afterwards.
+        """Return a response with this status and these headers, and an empty body.
 
         Raises:
             TransientError: if the headers name a content encoding that is not accepted.
@@ -106,7 +106,9 @@ class HttpResponse:
         self._content = bytearray()
 
     def add(self, part: bytes) -> bool:
-        """Add a decompressed part of the body, and return whether to continue. Of an error, only the start is needed.
+        """Add a decompressed part of the body, and return whether further parts are needed.
+
+        Only the start of an error response is needed.
 
         Raises:
             RefusedRequestError: if the body of a successful response is larger than the limit.

@@ -57,7 +57,7 @@ def check_response_fields(settings: Settings) -> None:
 def response_body(model: str, request: Request) -> dict[str, Any]:
     """Return the request body for one reply.
 
-    The body asks the server not to store the reply. Chat completions are not stored by default.
+    By default, the body asks the server not to store the reply, because chat completions are not stored either.
     """
     settings = request.settings.given()
     body: dict[str, Any] = {

@@ -91,7 +91,7 @@ def error_of(body: Any) -> tuple[str, str, str]:
 
 
 _EVERY_REQUEST = ("api key", "api_key", "credit", "billing", "quota")
-"""Words in messages about the account. They concern every request, although the status may reject only one request."""
+"""Words in errors about the account. Such errors affect every request, even if their HTTP status does not show this."""
 
 _SETTINGS = frozenset({"model", "n", "temperature", "top_p", "seed", "max_tokens", "max_completion_tokens"})
 
@@ -123,7 +123,9 @@ _NO_IMAGES = ("image input is not supported", "missing data required for image i
 
 
 def cannot_read_images(message: str) -> bool:
-    """Return whether a server reports that its model cannot read images. Such errors have a temporary status.
+    """Return whether a server reports that its model cannot read images.
+
+    The HTTP status of such errors suggests a temporary failure, but a retry does not help.
 
     Examples:
         >>> cannot_read_images("image input is not supported - hint: you may need to provide the mmproj")

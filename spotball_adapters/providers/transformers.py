@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from spotball_adapters.providers.local_model import LocalModel
 
 MAX_SAMPLES = 50
-"""Maximum number of samples per request: the most per image in the published study, so each image is encoded once.
+"""Maximum number of samples per request.
+
+The published study has at most 50 samples per image, so one request, which encodes the image once, is enough.
 
 If memory cannot hold that many replies at a time, they are generated in smaller batches from the same encoding.
 """
@@ -35,9 +37,9 @@ class Transformers:
     """Run an image-text-to-text model with the transformers library.
 
     Requests are answered one at a time, in a thread; further requests wait. The first request loads the model. With a
-    seed, a reply depends only on the seed, the image, the messages and the sample's number: samples differ from each
-    other and from image to image, and repeated requests return the same replies. A setting of None keeps the value in
-    the model's `generation_config.json`, which says whether and how the model samples.
+    seed, a reply depends only on the seed, the image, the messages and the sample's number: repeated requests return
+    the same replies, but different samples and images use different random numbers. A setting of None keeps the value
+    in the model's `generation_config.json`, which says whether and how the model samples.
 
     At temperature 0 the model always takes the most likely token. The reply is then generated once and used for all
     samples.

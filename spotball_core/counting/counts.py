@@ -1,7 +1,7 @@
 """Define counts: how often each respondent named each cell of each image.
 
 Counts are the sufficient statistic of every Spot the Ball metric. Reading a file reduces it to counts, and counts of
-several files can be added. Metrics, intervals and tests use only counts, never rows.
+several files can be added. Metrics, intervals and tests use only counts, not single responses.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LIMIT = 2**53
 """The number of counted answers must be below this limit, so that floats represent it exactly."""
 
 _ADDED_AT_ONCE = 100
-"""Number of counts that are added at a time. A larger number needs more memory, a smaller one more sorting."""
+"""Number of `Counts` that are added at a time. A larger number needs more memory; a smaller one needs more sorting."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ class Counts:
             cols: number of columns of the grid.
 
         Raises:
-            OptionError: for missing columns or keys, an unknown kind, cells outside the grid, or counts that are
-                missing, negative, not finite, or at least 2**53.
+            OptionError: for missing columns or keys, values of a wrong type, an unknown kind, cells outside the grid,
+                counts that are missing, negative or not finite, or a sum of at least 2**53 answers.
         """
         import polars as pl
 
@@ -139,12 +139,12 @@ class Counts:
         return (self.rows, self.cols) == (other.rows, other.cols) and self.table.equals(other.table)
 
     def __add__(self, other: Counts) -> Counts:
-        """Return the sum of both counts, which equals the counts of all their responses."""
+        """Return the sum of both counts. It equals the counts of the combined responses."""
         return Counts.merge([self, other])
 
     @classmethod
     def merge(cls, parts: Iterable[Counts]) -> Counts:
-        """Return the sum of several counts; only a few of them are in memory at a time.
+        """Return the sum of several counts. At most 100 of them are in memory at a time.
 
         Raises:
             OptionError: if `parts` is empty, the grids differ, or only some of the counts have participants.

@@ -1,7 +1,7 @@
 """Read and write counts files, so that counts from several machines can be added.
 
-A `.counts` file is a Parquet file. It has the columns of `Counts.table`, and two columns with the grid's numbers of
-rows and columns.
+A `.counts` file is a Parquet file. It has the columns of `Counts.table`, two columns with the grid's numbers of rows
+and columns, and, if the parse policies are known, a column with their names.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def read_counts_file(path: str | Path) -> Counts:
 
 
 def _wrong_column(table: pl.DataFrame) -> tuple[str, str, str] | None:
-    """Return the first column with a wrong type or value, the value found and the value expected; None without one."""
+    """Return the first column with a wrong type or value, what was found and what was expected, or None."""
     import polars as pl
 
     def value(wrong: pl.Expr) -> object:

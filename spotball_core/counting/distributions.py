@@ -27,9 +27,10 @@ def spread(rows: pl.DataFrame, grid: Grid) -> tuple[pl.DataFrame, pl.DataFrame]:
         grid: the grid of the scenes.
 
     Returns:
-        Two tables. The first has the usable rows, repeated for each cell, with `cell` and its fraction `n` of the
-        answer, a multiple of 1 / `PARTS`; the fractions of a row sum to exactly 1. The second has the unusable rows,
-        with `field`, `found` and `expected`.
+        Two tables. The first has one row for each cell with a positive probability, for each row with a valid
+        distribution. Its columns `cell` and `n` are the cell and its fraction of the answer, a multiple of 1 / `PARTS`;
+        the fractions of an answer sum to exactly 1. The second table has the rows with an invalid distribution, and the
+        problem in its columns `field`, `found` and `expected`.
     """
     import polars as pl
 
@@ -98,7 +99,10 @@ def spread(rows: pl.DataFrame, grid: Grid) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def _divided(rows: pl.DataFrame) -> pl.DataFrame:
-    """Divide each `_row` into integer parts in proportion to `p`. The likeliest cell gets the remainder."""
+    """Convert the probabilities `p` of each answer (`_row`) to fractions `n` that sum to exactly 1.
+
+    The fractions are multiples of 1 / `PARTS`. The most likely cell gets the rounding remainder.
+    """
     import polars as pl
 
     # Sum integers: the last bit of a float sum would depend on the other rows.

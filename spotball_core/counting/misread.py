@@ -28,7 +28,7 @@ SHOWN_FILES = 5
 
 
 def warnings_of(reader: Reader, shown: Iterable[Sign]) -> tuple[Problem, ...]:
-    """Describe each sign once, with the details of the first source that shows it and the names of the other
+    """Return one warning per kind of sign: the details of the first source that shows it, and the names of the other
     sources."""
     by_name: dict[str, list[Sign]] = {}
     for sign in shown:
@@ -77,7 +77,10 @@ def warnings_of_counts(counts: Counts, scenes: Sequence[Scene], files: Sequence[
 
 
 def _texts(sign: Sign, grid: Grid, *, image: str = "", size: str = "") -> tuple[str, str]:
-    """Return the texts for the value found and the value expected; `image` and `size` describe the first example."""
+    """Return what was found and what was expected, as text for a warning.
+
+    The text can quote the image ID and the image size in pixels of the first example (`image` and `size`).
+    """
     n, of = f"{sign.n:,}", f"{sign.of:,}"
     unparsed = "These answers count as unparsed"
     texts = {
@@ -151,7 +154,7 @@ def _examples(reader: Reader, sign: Sign) -> pl.DataFrame:
 
 
 def _quoted(examples: pl.DataFrame, name: str) -> tuple[str, list[str]]:
-    """Return the field that the examples use for their answer, and each example's value."""
+    """Return the field that shows the sign (`image`, or the columns of the answer), and its value in each example."""
     if name == "renamed":
         return "image", [f"'{plain(given)}'" for given in examples["_given"]]
     given = {pair: [c for c in pair if c in examples.columns and examples[c].count()] for pair in _ANSWERS}
@@ -171,7 +174,7 @@ def _text(value: str | None) -> str:
 
 
 def _with_others(problem: Problem, others: Sequence[str]) -> Problem:
-    """Return the problem, extended by the names of the other files that have this problem."""
+    """Add the names of other files with the same problem to what was found."""
     if not others:
         return problem
     named = ", ".join(others[:SHOWN_FILES]) + (", ..." if len(others) > SHOWN_FILES else "")

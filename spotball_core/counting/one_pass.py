@@ -1,4 +1,4 @@
-"""Group equal rows in one pass over the data, with the sums that show whether rows need a second pass."""
+"""Group equal rows in one pass over the data, and compute sums that show whether rows must be read again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROWS_AT_ONCE = 2_500_000
 """Number of rows of a Parquet file that are grouped at a time."""
 
 GROUPS_HELD = 300_000
-"""Number of groups from later parts that are collected before they are added, because each addition takes time."""
+"""Minimum number of new groups that are collected before they are combined, because each combination takes time."""
 
 
 def grouped(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
@@ -24,12 +24,12 @@ def grouped(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
 
     Args:
         rows: rows of a source.
-        keys: columns to keep if they exist, in addition to those that name cells.
+        keys: columns to group by in addition to `cell`, `row` and `col`. Columns that do not exist are ignored.
 
     Returns:
-        Groups with `n`, the number of rows; `apart`, the number of rows that are points or distributions instead of
-        cells; whether any row is a `point`, and whether any is a distribution (`spread`); and, if the rows have
-        samples, the columns of `samples.sums`.
+        One row per group. `n` is the number of rows, and `apart` the number of those whose answer is a point or a
+        distribution. `point` is true if any row has a point, and `spread` if any row has a distribution. If the rows
+        have samples, the columns of `samples.sums` are added.
     """
     import polars as pl
 
@@ -51,16 +51,17 @@ def grouped(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
 
 
 def is_point(columns: Sequence[str]) -> pl.Expr:
-    """Return an expression: whether a row with these columns has a point, or one coordinate of a point."""
+    """Return an expression: whether a row with these columns has at least one coordinate of a point."""
     import polars as pl
 
     return pl.any_horizontal(pl.col("x", "y").is_not_null()) if "x" in columns else pl.lit(False)
 
 
 def in_parts(source: Source, keys: Sequence[str], collect: Callable[[pl.LazyFrame], pl.DataFrame]) -> pl.DataFrame:
-    """Return a source's groups. A Parquet file is read a limited number of rows at a time.
+    """Return a source's groups (see `grouped`).
 
-    Otherwise, Polars would need more memory for more rows, because it keeps rows whose group has not occurred recently.
+    A Parquet file is read in parts with a limited number of rows. If it were read at once, the memory that Polars needs
+    would grow with the number of rows, because Polars keeps rows whose group has not occurred recently.
     """
     import polars as pl
 
@@ -76,7 +77,7 @@ def in_parts(source: Source, keys: Sequence[str], collect: Callable[[pl.LazyFram
 
 
 def _added(groups: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Sum the counts of equal groups over parts of a source. The result equals `grouped` on the whole source."""
+    """Combine equal groups from several parts of a source. The result equals that of `grouped` for the whole source."""
     import polars as pl
 
     if len(groups) == 1:

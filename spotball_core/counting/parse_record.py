@@ -35,7 +35,7 @@ def write_parse_policy(path: Path, policy: str) -> None:
 
 
 def read_parse_policies(paths: Iterable[Path]) -> frozenset[str]:
-    """Return the policies that the records of response files name. Files without a record add none.
+    """Return the policies that the records of response files name. Files without a record are ignored.
 
     Raises:
         InputError: if a record does not name one of `PARSE_POLICIES`.

@@ -42,8 +42,9 @@ def given_by(groups: pl.DataFrame, *keys: str) -> pl.DataFrame:
     """Combine groups of answers: return one row for each combination of `keys`.
 
     Args:
-        groups: groups with `keys`, the number `n` of answers, `nameless`, the `kind` of respondent or whether there are
-            `people`, and optionally the columns of `samples.sums`.
+        groups: a table with the columns `keys`; `n`, the number of answers; `nameless`, as in the function `nameless`;
+            `kind`, the kind of respondent, or `people`, whether people gave any of the answers; and optionally the
+            columns of `samples.sums`.
     """
     import polars as pl
 
@@ -63,7 +64,8 @@ def doubtful(given: pl.DataFrame, paths: Sequence[Path | None]) -> pl.DataFrame:
         paths: the files.
 
     Returns:
-        The rows whose samples are not known to be numbered low, low + 1, ..., high over all sources.
+        The rows of `given` whose answers come from several sources, and whose samples over all sources may not be
+        numbered low, low + 1, ..., high.
     """
     import polars as pl
 
@@ -86,7 +88,8 @@ def check_independent(
     Args:
         groups: groups with `_source`, `samples.GIVEN` and the columns that `given_by` needs.
         sources: the sources.
-        numbered: function from indices of sources to their rows with keys filled in and sample numbers.
+        numbered: returns the rows of the sources with the given indices that have a sample, with all keys filled in and
+            the sample's number.
 
     Raises:
         InputError: if there are such answers; it names two sources for each respondent and prompt.
@@ -121,7 +124,7 @@ def check_independent(
 
 
 def _with_origin(places: pl.DataFrame, paths: Sequence[Path | None]) -> pl.DataFrame:
-    """Add a column `origin`, which is equal for files that count as parts of one source."""
+    """Add a column `origin`, which has the same value for files that count as parts of one source."""
     import polars as pl
 
     own = [str(path.resolve()) if path else "" for path in paths]
@@ -140,9 +143,11 @@ def _dataset(path: Path | None) -> str | None:
 
 
 def check_counts(rows: Counts, counted: Counts, files: Sequence[Path], counts_files: Sequence[Path]) -> None:
-    """Raise an error if a respondent's answers come from both response files and counts files.
+    """Raise an error if a response file and a counts file answer the same image for the same respondent and prompt.
 
-    Counts do not record their samples. Counts files are meant to be added to each other, so nothing else is checked.
+    Counts do not have sample numbers, which would show whether the answers are the same. If all files are `responses*`
+    files of one folder, they are not checked. Counts files are not compared with each other, because they are meant to
+    be added.
 
     Raises:
         InputError: if there are such answers; it names the files.

@@ -1,8 +1,8 @@
 """Read responses, in the format of this package or in other formats, and count them.
 
-Polars reads and groups the rows lazily in one pass, which also shows whether samples are in order. Points,
-distributions and samples out of order are read a second time. Python code handles only the few distinct spellings of
-the answers. A file with an error is read again to locate it.
+Polars reads and groups the rows lazily in one pass, which also shows whether samples are numbered consecutively.
+Points, distributions and samples with other numbers are read a second time. Python code handles only the few distinct
+spellings of the answers. If there is an error, the rows are read again to find its location.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ def read_counts(
 ) -> Counts:
     """Count the responses in files, in a frame, or in records.
 
-    Columns: `image` and an answer. The answer is `cell` (in any spelling that `Grid.position` reads), or `x` and `y` in
-    pixels, or `row` and `col` from 1, or `probabilities` (by label, or one number per cell). `sport` is optional if the
-    image id is unique among the scenes. Missing values have defaults: for `respondent` the file's name without its
-    ending, for `prompt` `base`, and for `kind` `model` (`human` for the respondent `human`). A cell that is unreadable
-    or outside the grid is an unparsed response. A distribution counts as one answer, divided among its cells. A file
-    extension of an image's id is ignored if the scenes' ids have none. The counts' `warnings` list signs that a file
-    was misread.
+    Each row needs `image` and an answer. The answer is `cell` (in any spelling that `Grid.position` reads), or `x` and
+    `y` in pixels, or `row` and `col` from 1, or `probabilities` (by label, or one number per cell). `sport` is optional
+    if the image id is unique among the scenes. A missing `respondent` is replaced by the file's name without its
+    ending, a missing `prompt` by `base`, and a missing `kind` by `model` (or by `human` for the respondent `human`). A
+    cell that is unreadable or outside the grid is an unparsed response. A distribution counts as one answer, divided
+    among its cells. A file extension of an image's id is ignored if the scenes' ids have none. The counts' `warnings`
+    list signs that a file was misread.
 
     Files that answer the same image for the same respondent and prompt raise an error, unless they are parts of one
     source (see `spotball_core.counting.pooling`), such as `responses*` files of one folder.
@@ -80,9 +80,10 @@ def read_part(
     """Count a part of the sources, and return what is needed for checks over all parts.
 
     Returns:
-        The counts; a table with one row per answered image: `samples.GIVEN` (and the participant, if requested), the
-        number `n` of answers, the columns of `samples.sums`, and whether any answers had neither a respondent nor a
-        sample (`nameless`); and the sums of `signs`.
+        Three results. The first is the counts. The second is a table with one row per combination of `samples.GIVEN`
+        (and the participant, if requested): the number `n` of answers, the columns of `samples.sums`, whether any
+        answers had neither a respondent nor a sample (`nameless`), and whether any are people's (`people`). The third
+        is the table of sums that `signs` needs.
 
     Raises:
         InputError: if this part has a problem for which `read_counts` raises an error.
@@ -114,7 +115,7 @@ def common_grid(scenes: Sequence[Scene]) -> Grid:
 
 
 class Reader:
-    """Read sources once; `counts` raises InputError with all problems.
+    """Read and count sources; `counts` raises InputError with the problems of all sources.
 
     Attributes:
         grouped_rows: the grouped rows, by source and with all keys filled in; available after counting.
@@ -227,13 +228,13 @@ class Reader:
             )
 
     def across(self) -> pl.DataFrame:
-        """Return the table that `read_part` returns in addition to the counts."""
+        """Return the second result of `read_part`."""
         return given_by(self.grouped_rows, *samples.GIVEN, *self.keys[len(KEYS) :])
 
     def rows_of(self, indices: Iterable[int]) -> pl.LazyFrame:
         """Return the rows of the sources with the given indices.
 
-        The column `_source` is the source's index, `_spread` states whether a row is a distribution.
+        The column `_source` is the source's index. The column `_spread` is true if the row's answer is a distribution.
         """
         import polars as pl
 
@@ -258,7 +259,7 @@ class Reader:
     # Meaning of rows -----------------------------------------------------------------------------------------
 
     def identified(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Return rows with all keys filled in and their scene's data, which is null for an unknown image."""
+        """Return rows with all keys filled in, and the sizes of their image and its cells (null if unknown)."""
         return self._named(rows).join(self.scenes, on=["sport", "image"], how="left", maintain_order="left")
 
     def _named(self, rows: pl.LazyFrame) -> pl.LazyFrame:
@@ -288,7 +289,7 @@ class Reader:
         )
 
     def _without_extension(self) -> pl.Expr:
-        """Return the image's id, without a file extension that the scenes do not have."""
+        """Return an expression: the image's id, without a file extension if the scenes have only that id."""
         import polars as pl
 
         stem = pl.col("image").str.replace(EXTENSION, "")
@@ -296,7 +297,7 @@ class Reader:
         return pl.when(extended).then(stem).otherwise("image")
 
     def _problem(self, rows: pl.LazyFrame) -> pl.Expr:
-        """Return a row's first problem, as one text of field, value found and value expected; null without one."""
+        """Return an expression: the row's first problem (field, what was found and expected, as one text), or null."""
         import polars as pl
 
         columns = rows.collect_schema().names()
@@ -368,7 +369,7 @@ class Reader:
     # Problems ------------------------------------------------------------------------------------------------
 
     def _repeats(self) -> bool:
-        """Return whether a sample occurs twice or is not a number."""
+        """Return whether a sample occurs twice or is not an integer from 1."""
         keys = [key for key in samples.identity(self.columns) if key in self.grouped_rows.columns]
         unsure = samples.out_of_order(self.grouped_rows, keys)
         if unsure.is_empty():
@@ -434,7 +435,7 @@ class Reader:
 
 
 def _of_image(table: pl.DataFrame) -> pl.Expr:
-    """Return an expression: the value in a table's second column for an `image` in its first; null if missing."""
+    """Return an expression that looks up `image` in a table's first column: the value in the second column, or null."""
     import polars as pl
 
     return pl.col("image").replace_strict(table[:, 0], table[:, 1], default=None, return_dtype=pl.String)

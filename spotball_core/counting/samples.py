@@ -15,7 +15,7 @@ NUMBER = "_sample"
 """The column that `numbered` adds: the sample's number."""
 
 _EXACT = 2**52
-"""Maximum of a group's lowest sample number for using sums; floats represent integers up to this limit exactly."""
+"""Sums are used only for groups whose lowest sample number is at most this number, which floats represent exactly."""
 
 GIVEN = ("respondent", "prompt", "sport", "image")
 """The columns that identify an answered image.
@@ -25,12 +25,12 @@ The sample's number and the participant are added to identify a sample.
 
 
 def identity(columns: list[str]) -> list[str]:
-    """Return the columns that identify a sample, among the columns of `numbered`."""
+    """Return the columns that identify a sample, given the columns of a table returned by `numbered`."""
     return [*GIVEN, NUMBER, *(c for c in ("participant",) if c in columns)]
 
 
 def numbered(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the rows that have a sample, with its number: `1` and `1.0` are equal."""
+    """Return the rows that have a sample, with its number in the column `NUMBER`: `1` and `1.0` are the same number."""
     import polars as pl
 
     return rows.filter(pl.col("sample").is_not_null()).with_columns(number("sample").alias(NUMBER))
@@ -53,16 +53,17 @@ def summed() -> dict[str, pl.Expr]:
 def out_of_order(groups: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Return the groups whose samples may not be numbered low, low + 1, ..., high with each number once.
 
-    If there are as many numbers as from low to high, and their hashes sum to those of low to high, they are these
-    numbers, except with a probability of 1 in 2^64. Other groups can be valid: gaps are allowed, and participants that
-    are not counted separately may each have a sample 1. Only `repeated` can decide.
+    A group of n samples with the lowest number low is omitted only if the hashes of its numbers have the same sum as
+    those of low, low + 1, ..., low + n - 1. For other numbers, the sums are equal with a probability of only 1 in 2^64.
+    The returned groups can still be valid: gaps are allowed, and participants that are not counted separately may each
+    have a sample 1. Use `repeated` to decide.
 
     Args:
         groups: groups with the columns of `sums`, and keys filled in.
         keys: the columns that identify a group.
 
     Returns:
-        A table with the keys of these groups.
+        A table with the columns `keys` and one row per such group.
     """
     import polars as pl
 
@@ -85,7 +86,7 @@ def out_of_order(groups: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 def repeated(rows: pl.LazyFrame) -> pl.DataFrame:
     """Return the samples that occur more than once or are not integers from 1.
 
-    Duplicates have equal hashes. With eight bytes per row, the hashes show which few rows to compare.
+    To save memory, rows are first compared by a hash of eight bytes. Only rows with equal hashes are compared in full.
     """
     import polars as pl
 

@@ -1,7 +1,7 @@
 """Detect signs that a file was misread, such as rows counted from 0, x and y swapped, or whole replies as cells.
 
 The necessary sums per respondent, prompt and image are computed while a file is read; sums of several parts can be
-added. Each sign is a condition on the sums that valid files do not meet (docs/reference/files.md lists them).
+added. Each sign is a condition on these sums that valid files do not meet (docs/reference/files.md lists the signs).
 """
 
 from __future__ import annotations
@@ -30,16 +30,22 @@ LEAST_UNPARSED = 5
 """Minimum number of unparsed answers for the check of their share, unless all answers are unparsed."""
 
 LEAST_ANSWERS = 3
-"""Minimum number of points, or of whole replies, for a sign about them, unless all answers are whole replies."""
+"""Minimum number of points for a sign about points, and of whole replies (full text instead of cells) for their sign.
+
+If all answers are whole replies, fewer are enough.
+"""
 
 LEAST_IMAGES, CHANCE = 10, 1e-6
-"""Minimum number of images for a sign about all answers of a unit, and the maximum probability of the sign by chance.
+"""For signs about all answers of a `UNIT`: the minimum number of images, and the maximum probability by chance.
 
 The probability concerns the signs that all answers are in one row or column, or count rows and columns from 0.
 """
 
 LEAST_PLACES = 4
-"""Minimum number of different cells of answers in one row or column to be a sign; fewer may be a preference."""
+"""If all answers are in one row or column, this is a sign only for at least this many different cells in it.
+
+Fewer cells may be the respondent's preference.
+"""
 
 BETTER_FIT = 5.0
 """Minimum number of standard errors by which swapping x and y must improve the fit to be a sign."""
@@ -61,7 +67,7 @@ class Sign:
         source: the source's index.
         units: the respondents and prompts concerned, with the columns `UNIT`.
         n: number of answers that show the sign.
-        of: number of answers by these respondents.
+        of: number of all answers of these respondents to these prompts.
         line: for the sign `line`, the row or column with all answers, such as "row C".
     """
 
@@ -87,9 +93,10 @@ def of_cells(answers: pl.DataFrame, scenes: Sequence[Scene], grid: Grid) -> pl.D
     """Return the sums per `KEYS` over answers that name cells.
 
     Args:
-        answers: a table with `KEYS`; the number `n` of answers that name cells; `renamed`, the number of answers to
-            images whose id had a file extension; `_index`, the cell, null outside the grid; `_row` and `_col` from 1 as
-            given, null if missing; and optionally `cell`, a cell's text, and `row`.
+        answers: a table with `KEYS` and these columns: `n`, the number of answers that name cells; `renamed`, the
+            number of answers to images whose id had a file extension; `_index`, the cell's index, null outside the
+            grid; `_row` and `_col` as in the file (which should count from 1), null if missing; and optionally `cell`
+            and `row`, the texts in the file.
         scenes: the scenes that the answers refer to.
         grid: a grid with their rows and columns.
     """
@@ -121,7 +128,8 @@ def of_cells(answers: pl.DataFrame, scenes: Sequence[Scene], grid: Grid) -> pl.D
 
 
 def shown_by_cells(columns: Sequence[str], grid: Grid) -> dict[str, pl.Expr]:
-    """Return, for each sign, the expression whether an answer that names a cell shows it (columns as in `of_cells`)."""
+    """Return one expression per kind of answer, such as `zero`: whether an answer is of this kind (columns as in
+    `of_cells`)."""
     import polars as pl
 
     row, col = pl.col("_row"), pl.col("_col")
@@ -146,8 +154,8 @@ def of_points(answers: pl.DataFrame, grid: Grid) -> pl.DataFrame:
     """Return the sums per `KEYS` over answers that are points.
 
     Args:
-        answers: a table with `KEYS`; the number `n` of such points, and their sums by `point_sums`; `_index`, their
-            cell, null outside the image.
+        answers: a table with `KEYS`; `n`, the number of points; the columns of `point_sums`; and `_index`, the index of
+            the points' cell, null outside the image.
     """
     import polars as pl
 
@@ -175,7 +183,7 @@ def point_sums(x: pl.Expr, y: pl.Expr, width: pl.Expr, height: pl.Expr) -> dict[
 
 
 def added(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """Return the sums of several tables of sums."""
+    """Add several tables of sums: return one row per combination of `KEYS`."""
     import polars as pl
 
     return (
@@ -187,7 +195,7 @@ def added(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _times(condition: pl.Expr) -> pl.Expr:
-    """Return `n` if a condition holds, else 0."""
+    """Return an expression: `n` if a condition holds, else 0."""
     import polars as pl
 
     return pl.when(condition).then(pl.col("n")).otherwise(0)
@@ -275,7 +283,10 @@ def signs(sums: pl.DataFrame, scenes: Sequence[Scene], grid: Grid) -> list[Sign]
 
 
 def _lines(units: pl.DataFrame, sums: pl.DataFrame, scenes: Sequence[Scene], grid: Grid) -> Iterator[Sign]:
-    """Yield a sign for units with all answers in one row or column, unless the ball is there in nearly all images."""
+    """Yield a sign for each source with a unit whose answers are all in one row or column.
+
+    There is no sign if the ball is in this row or column in nearly all images.
+    """
     import polars as pl
 
     reported = set()
@@ -303,7 +314,7 @@ def _is(unit: dict[str, object]) -> pl.Expr:
 
 
 def _ball_is_there(answered: pl.DataFrame, scenes: Sequence[Scene], axis: str, line: int) -> bool:
-    """Return whether the ball's cells reach a row or column in nearly all answered images with known truth."""
+    """Return whether the ball is in a row or column in more than 80% of the answered images with known ball cells."""
     keys = set(answered.select("sport", "image").iter_rows())
     known = [
         scene.truth.mask.reshape(scene.grid.rows, scene.grid.cols)
@@ -337,11 +348,11 @@ def _swapped(sums: pl.DataFrame, scenes: Sequence[Scene]) -> pl.DataFrame:
 
 
 def _gains(given: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
-    """Return by how many standard errors swapping x and y improves each unit's correlation with known positions over
-    images.
+    """Return by how many standard errors swapping x and y improves the correlation of each unit's mean answers with
+    known positions, over images.
 
-    Answers that do not depend on the image correlate with nothing, wherever they are. Units with too few images, or too
-    few different places for a correlation, are excluded.
+    Answers that do not depend on the image have no correlation with the positions, so swapping does not improve it.
+    Units with too few images, or with too few different coordinates for a correlation, are excluded.
     """
     import polars as pl
 

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 def located(answers: pl.DataFrame, grid: Grid) -> pl.DataFrame:
-    """Return the answers with the positions that their `cell`, or `row` and `col`, name.
+    """Add the position of the cell that each answer names, by `cell` or by `row` and `col`.
 
     Returns:
-        The answers with `_row` and `_col`, counted from 1, which may be beyond the grid and are null if no position is
-        named; and `_index`, the cell's index, null outside the grid.
+        The answers with three more columns: `_row` and `_col`, counted from 1, which may be beyond the grid and are
+        null if the answer names no position; and `_index`, the cell's index, null outside the grid.
     """
     import polars as pl
 
@@ -32,7 +32,7 @@ def located(answers: pl.DataFrame, grid: Grid) -> pl.DataFrame:
 
 
 def named(labels: pl.Series, grid: Grid) -> pl.DataFrame:
-    """Return a table with each `label` and the index, `cell`, of the cell that it names; null if it names none."""
+    """Return a table with each `label` and the index of the cell that it names (`cell`); null if it names no cell."""
     return _positions(labels).select("label", cell=_index(grid))
 
 
@@ -63,7 +63,7 @@ def _index(grid: Grid) -> pl.Expr:
 
 
 def _positions(labels: pl.Series) -> pl.DataFrame:
-    """Return the `_row` and `_col` that each `label` names, which may be beyond a grid; null for other texts."""
+    """Return a table with each `label` and the `_row` and `_col` that it names, from 1; null if it is not a label."""
     import polars as pl
 
     def position(label: str) -> tuple[int | None, int | None]:

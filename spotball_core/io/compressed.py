@@ -41,7 +41,7 @@ def plain_ending(path: Path) -> str:
 
 @contextmanager
 def plain_files(paths: Sequence[Path]) -> Iterator[tuple[Path, ...]]:
-    """Yield paths of plain files.
+    """Yield the paths of uncompressed files with the content of the given files.
 
     For compressed files and standard input, these are temporary files that exist until the context ends.
     Errors raised within the context name the original files.
@@ -72,7 +72,7 @@ def plain_files(paths: Sequence[Path]) -> Iterator[tuple[Path, ...]]:
 
 
 def as_given(problems: Iterable[Problem], given: Sequence[Path], plain: Sequence[Path]) -> tuple[Problem, ...]:
-    """Return the problems with the names of plain files replaced by the names of the original files."""
+    """Return the problems, with the names of temporary files replaced by the names of the original files."""
     names = {
         str(file): "standard input" if path == STANDARD_INPUT else str(path)
         for path, file in zip(given, plain, strict=True)

@@ -30,7 +30,7 @@ class RecordLayout:
     """The layout of a CSV file, determined before it is read.
 
     Attributes:
-        blank: numbers of the records, from 0 after the header, that are blank lines.
+        blank: numbers of the records that are blank lines. The first record after the header has number 0.
         problems: problems of single records. Records with the same fault share one problem.
         apostrophes: whether the file may contain apostrophes; if not, no text was marked by `safe_text.csv_cells`.
     """
@@ -70,7 +70,7 @@ def read_layout(path: Path) -> RecordLayout:
 
 
 def _is_regular(path: Path) -> tuple[bool, bool]:
-    """Return whether a file has no quotes and equal numbers of commas per line, and whether it has apostrophes.
+    """Return whether a file has no quotes and equal numbers of commas per line, and whether it may have apostrophes.
 
     Most files are regular, and this check is faster than finding the start of each record.
     """
@@ -108,8 +108,8 @@ class _Block:
         starts: start of each record in the bytes.
         ends: the line break at the end of each record.
         fields: number of fields of each record.
-        blank: numbers of the records that are blank lines.
-        stray: the first record, counted within the block, with a misplaced quote; None if there is none.
+        blank: numbers, in the file, of the records that are blank lines.
+        stray: number, in the block, of the first record with a misplaced quote; None if there is none.
     """
 
     def __init__(self, data: bytes, line: int, first: int, width: int | None, *, last: bool) -> None:
@@ -166,7 +166,10 @@ class _Block:
         return not self.data[self.starts[record] : self.ends[record]].strip()
 
     def _stray_quote(self) -> int | None:
-        """Return the first record with a quote that opens within a field, closes before its end, or is never closed."""
+        """Return the number, in the block, of the first record with a misplaced quote; None if there is none.
+
+        A quote is misplaced if it opens within a field, closes before the field's end, or is never closed.
+        """
         opening, closing = self.quotes[::2], self.quotes[1::2]
         # A doubled quote closes and opens again.
         before = self.chars[opening[opening > 0] - 1]
@@ -184,7 +187,7 @@ def _fields(number: int) -> str:
 
 
 def _outside(positions: IntArray, quotes: IntArray) -> IntArray:
-    """Return the positions that are not within quotes."""
+    """Return those of the positions that are not between an opening and a closing quote."""
     return positions[np.searchsorted(quotes, positions) % 2 == 0] if len(quotes) else positions
 
 

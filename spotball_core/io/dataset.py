@@ -30,12 +30,14 @@ def read_dataset(paths: str | Path | Sequence[str | Path], scenes: str | Path | 
     """Return the scenes and the response files in the given paths.
 
     Args:
-        paths: dataset folders, which provide their scenes and all their `responses*` files, and response files.
-        scenes: a file of scenes that replaces those of the folders.
+        paths: dataset folders and response files. A folder provides its scenes and all its `responses*` files.
+        scenes: a file of scenes to use instead of the folders' scenes.
 
     Raises:
-        InputError: for a missing path, a folder that is not a dataset, response files without scenes, or folders whose
-            scenes contradict each other.
+        InputError: if a folder has no `responses*` files, a file of scenes is missing or invalid, the paths contain no
+            folder although `scenes` is None, or the scenes of two folders contradict each other. Response files are
+            not checked.
+        OptionError: if `paths` is empty.
     """
     listed = _listed(paths)
     files = response_files(listed)

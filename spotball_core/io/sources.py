@@ -85,7 +85,7 @@ class Source:
     Attributes:
         name: the source's name in error messages.
         path: the file; None for a frame or records.
-        frame: the source's columns that are in `READ`, as text, or as numbers if they are stored as numbers.
+        frame: the source's columns that are in `READ`, as `as_text` returns them, and `_record`, the record's number.
     """
 
     name: str
@@ -94,11 +94,11 @@ class Source:
 
 
 def sources_of(responses: object, also: Sequence[str] = ()) -> list[Source]:
-    """Return the sources in the input of `read_counts`, with the columns `also` in addition to those of `READ`.
+    """Open the responses that a user passes to `read_counts`, with the columns `also` in addition to those of `READ`.
 
     Raises:
-        InputError: for files that cannot be opened, or that are given twice.
-        OptionError: for input that is neither paths, nor a frame, nor records.
+        InputError: if a file cannot be opened or is given twice, or if columns that responses need are missing.
+        OptionError: if `responses` is empty, or is neither paths, nor a frame, nor records.
     """
     import polars as pl
 
@@ -235,7 +235,8 @@ def _scan(path: Path, also: Sequence[str]) -> pl.LazyFrame:
 def as_text(frame: pl.LazyFrame, name: str, also: Sequence[str] = ()) -> pl.LazyFrame:
     """Return the columns of a frame that are in `READ` or `also`, and `_record`.
 
-    Numbers and lists of probabilities are unchanged; all other values become text.
+    In the columns `NUMBERS`, integers and 64-bit floats are unchanged. Lists of probabilities become lists of floats.
+    All other values become text.
     """
     import polars as pl
 
@@ -291,7 +292,7 @@ def line_numbers(path: Path, records: Iterable[int]) -> dict[int, int]:
 
 
 def problems_of(name: str, path: Path | None, faults: pl.DataFrame) -> list[Problem]:
-    """Return the problems of the faulty records of a source, one for each cause.
+    """Return the problems of the faulty records of a source: one problem per field and expected value.
 
     Args:
         name: the source's name in messages.
@@ -321,7 +322,7 @@ def problems_of(name: str, path: Path | None, faults: pl.DataFrame) -> list[Prob
 
 
 def plain(text: str, limit: int = 80) -> str:
-    """Return text from a file for a message: control characters are escaped, and more than `limit` characters cut."""
+    """Return text from a file for a message: it is cut after `limit` characters, and control characters are escaped."""
     cut = text if len(text) <= limit else text[: limit - 3] + "..."
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in cut)
 
@@ -332,7 +333,7 @@ def not_a_name(text: pl.Expr) -> pl.Expr:
 
 
 def doubtful(columns: Sequence[str], read: Iterable[str], also: Iterable[str] = ()) -> Iterator[tuple[str, str, str]]:
-    """Yield (name, value found, value expected) for duplicate columns and columns named like a missing one.
+    """Yield (name, what was found, what was expected) for duplicate columns, and for names similar to a missing column.
 
     A misspelled column would be ignored and silently change the numbers.
 
@@ -350,7 +351,7 @@ def doubtful(columns: Sequence[str], read: Iterable[str], also: Iterable[str] = 
 
 
 def _similar(columns: Iterable[str], read: Iterable[str], also: Iterable[str]) -> dict[str, list[str]]:
-    """Return the unknown columns that look like known columns. The known names are sorted by similarity, best first."""
+    """Return the names in `read` that are similar to each unknown column, most similar first."""
     from difflib import get_close_matches
 
     long = [name for name in read if len(name) > 2]
@@ -427,7 +428,7 @@ def _check_json_keys(path: Path) -> None:
 
 
 def check_not_compressed(path: Path) -> None:
-    """Raise InputError for a compressed file, because Polars would unpack it without a limit of its size."""
+    """Raise InputError for a compressed file, because Polars would unpack it without limiting the unpacked size."""
     with path.open("rb") as file:
         head = file.read(4)
     if head.startswith(_COMPRESSED):

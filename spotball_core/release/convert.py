@@ -9,8 +9,8 @@ The release has this layout; all parts except the ground truth are optional:
 
 SPORT is soccer, basketball (or bb) or volleyball (or vball); levels 0, 1, 2 are the prompts base, cue, cot. Files name
 an image `163`, `163.jpg`, `302_wball.jpg` or `347_wballjpg.jpg`. The leading number is the image's id within its sport,
-and an image that any file names with `wball` is a control (the ball is visible in it). The images are 640 x 360 pixels,
-and the players' boxes are in these pixels. `spotball_core.release.ball` describes the ball's columns.
+and an image that any file names with `wball` is a control (the ball is visible in it). The images are 640 x 360
+pixels, and the players' boxes are in pixels of the image. `spotball_core.release.ball` describes the ball's columns.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Release:
         scenes: the scenes, ordered by sport and by number.
         responses: rows with the columns of `spotball_core.io.frames.COLUMNS`.
         image_files: the files of the images by (sport, image), for images that have one.
-        notes: irregularities in the files and how they were handled, one per line.
+        notes: texts that each describe an irregularity in the files and how it was handled.
         ground_truth: one row per ball, with these columns from the files: sport, image, x, y, width, height, gt_x and
             gt_y, unconverted. gt_x and gt_y are null if a file does not have them.
     """
@@ -122,8 +122,9 @@ def import_release(folder: str | Path) -> Release:
     """Read a full or partial copy of the published release.
 
     Known irregularities are handled and noted: controls (images with a visible ball), images with several names,
-    unreadable cells (they become unparsed responses), repeated iterations in a file (its samples are renumbered), short
-    runs, and explanations of images that their writer did not click on.
+    unreadable cells (they become unparsed responses), repeated iterations in a file (its samples are renumbered),
+    different numbers of responses per image, and explanations of images that their writer did not click on (they are
+    excluded).
 
     Args:
         folder: the release's folder, or the `data` folder in it.

@@ -64,7 +64,7 @@ _NO_CLICKS = pl.DataFrame(
 class ReleaseReader:
     """Read the release's files, and collect their data and problems.
 
-    Problems are reported after all files were read.
+    After all files were read, `finished` returns the data, or raises an error that lists the problems of all files.
     """
 
     def __init__(self, data: Path) -> None:
@@ -133,7 +133,7 @@ class ReleaseReader:
         data_file(self.data, self._where(path), field="file", description="a file of the release")
 
     def _leave_out(self, path: Path) -> None:
-        """Note a file outside the layout; raise InputError for a linked folder."""
+        """Record that a file is not part of the release layout; raise InputError for a link to a folder."""
         if path.is_symlink() and path.is_dir():
             raise broken(path, "folder", "a link to a folder", "a folder. Replace the link by the folder")
         if not path.is_dir():
@@ -147,7 +147,10 @@ class ReleaseReader:
             self.problems += error.problems
 
     def _accept(self, path: Path, rows: pl.DataFrame, *demands: Demand) -> pl.DataFrame:
-        """Return the rows if all name an image and meet the demands; their images become scenes."""
+        """Return the rows, and add their images to the scenes.
+
+        Raise InputError if a row does not name an image or does not meet a demand.
+        """
         check(path, rows, HAS_IMAGE, *demands)
         for sport, image, control in rows.select("in_sport", "number", "control").unique().iter_rows():
             self.keys.add((sport, image))
@@ -246,7 +249,7 @@ class ReleaseReader:
     # Players -------------------------------------------------------------------------------------------------
 
     def read_players(self) -> None:
-        """Read the players' boxes, and which images have no players."""
+        """Read the players' boxes, and the list of images without players."""
         folder = self.data / "analysis" / "player_proximity"
         for name, read in (
             (_BOXES, self._read_boxes),
@@ -384,7 +387,10 @@ class ReleaseReader:
         self._add(rows, respondent=model, kind="model", prompt=prompt)
 
     def _numbered(self, path: Path, rows: pl.DataFrame) -> pl.DataFrame:
-        """Return rows in which samples number each participant's answers to an image, from 1 without repeats."""
+        """Return the rows with different sample numbers for each participant's answers to an image.
+
+        If numbers repeat or are below 1, all rows are renumbered from 1 in the order of the file.
+        """
         person_image = ("participant", "number")
         repeats = int(rows.select(*person_image, "sample").is_duplicated().sum())
         if not repeats and not (rows["sample"] < 1).any():

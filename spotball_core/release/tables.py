@@ -61,9 +61,9 @@ def read_table(
 ) -> pl.DataFrame:
     """Read the columns of a CSV file as text, without blank lines.
 
-    The result also has `record`, the row's number from 0; `number`, the image's id within its sport; `control`; and
-    `in_sport`, the row's sport: `sport` if given, else the column `sport`, else `folder_sport`, the last folder of the
-    image's path. Unknown values are null.
+    The result also has `record`, the row's number from 0; `number`, the image's id within its sport; `control`, whether
+    the image's name contains `wball`; and `in_sport`, the row's sport: the argument `sport` if it is given, else the
+    column `sport`, else the last folder of the image's path (`folder_sport`). Unknown values are null.
 
     Raises:
         InputError: if the file cannot be read, lacks a column or has it twice, or has no rows although `may_be_empty`
@@ -126,7 +126,7 @@ def whole_number(column: str) -> pl.Expr:
 
 
 def check(path: Path, rows: pl.DataFrame, *demands: Demand) -> None:
-    """Raise InputError if rows do not meet a demand; it lists the problems of all rows."""
+    """Raise InputError if rows do not meet a demand. The error lists the problems of all rows."""
     faults = [
         rows.filter(~holds.fill_null(False)).select(
             _record="record", field=pl.lit(field), found=pl.format("'{}'", field), expected=pl.lit(expected)
@@ -139,7 +139,7 @@ def check(path: Path, rows: pl.DataFrame, *demands: Demand) -> None:
 
 
 Reading = tuple[str | None, str | None]
-"""A cell's label, or the reason why there is none."""
+"""A cell's label and None, or None and the reason why there is no label."""
 
 
 def truth_cells(text: str | None) -> tuple[str, ...] | None:

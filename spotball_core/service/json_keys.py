@@ -1,8 +1,9 @@
 """Check the keys of every record of a JSON Lines file before Polars reads it.
 
-Polars ignores unknown keys, and keeps only one value of a repeated key. Both would silently change scores. Programs
-write every line with the same keys in the same order, so NumPy compares the keys of a block's lines with those of its
-first line. Only a block with other keys is parsed line by line.
+Polars ignores unknown keys, and keeps only one value of a repeated key. Both would silently change scores. The file is
+read in blocks of lines. Most programs write every line with the same keys in the same order, so NumPy compares the keys
+of all lines in a block with those of its first line. A block is parsed line by line only if its keys differ or cannot
+be compared in this way.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Keys:
 
     Attributes:
         shapes: each distinct sequence of a record's keys, mapped to the first line (from 1) with this sequence.
-        repeated: the problems found: records with a repeated key.
+        repeated: problems that list the records with a repeated key.
         n_broken: number of lines that are not JSON.
     """
 
@@ -42,14 +43,17 @@ class Keys:
 
 
 def read_keys(path: Path) -> Keys:
-    """Return the keys of all records of a JSON Lines file; lines that are not JSON objects have none."""
+    """Return the keys of all records of a JSON Lines file. Lines that are not JSON objects have no keys.
+
+    After more than 1,000 lines that are not JSON, the rest of the file is not read.
+    """
     keys = Keys()
     keys.repeated = merged(_read_blocks(path, keys))
     return keys
 
 
 def _read_blocks(path: Path, keys: Keys) -> Iterator[Problem]:
-    """Add the keys of all records, and yield a problem for each record with a repeated key."""
+    """Add the keys of the file's records to `keys`, and yield a problem for each record with a repeated key."""
     line = 1
     for block in _blocks(path):
         newlines = np.flatnonzero(np.frombuffer(block, np.uint8) == _NEWLINE)
@@ -77,7 +81,7 @@ def _read_lines(block: bytes, path: Path, first: int, keys: Keys) -> Iterator[Pr
 
 
 def _shared_keys(block: bytes, newlines: IntArray) -> tuple[str, ...] | None:
-    """Return the keys of a block's first record if all lines have the same keys in the same order, else None."""
+    """Return the keys of a block's lines if all lines certainly have the same keys in the same order, else None."""
     first = block[: newlines[0]]
     names = [name for name, colon in _STRING.findall(first) if colon]
     try:

@@ -136,14 +136,14 @@ class Workers:
                 raise _ended() from None
 
     def _next(self) -> _Task | None:
-        """Return the next task that no process has started; None if there is none."""
+        """Return the next task that no process has started, or None if all are started."""
         try:
             return self._open.popleft()
         except IndexError:
             return None
 
     def _send(self) -> None:
-        """Send each other process a task and a second one in advance, so that it never waits."""
+        """Send up to two tasks to each of the other processes: one to work on, and one to continue with."""
         with self._lock:
             while self._pool is not None and self._sent < 2 * (self._jobs - 1) and (task := self._next()):
                 try:
@@ -229,7 +229,7 @@ def _each(work: Callable[[Any, Item], Result], file: Path, items: Sequence[Item]
 def _read(file: Path) -> Any:
     """Return the argument that `Workers.map_with` stored in a file.
 
-    A process reads the file only for its first part.
+    Each process reads the file only once, unless it reads another file meanwhile.
     """
     return pickle.loads(file.read_bytes())
 

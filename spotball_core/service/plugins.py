@@ -24,7 +24,7 @@ class Registry(Mapping[str, Entry]):
     Args:
         group: the entry point group. Its entries are loaded when the mapping is first used.
         kind: the kind of entries, for error messages.
-        type_: their type, which `spotball_core` exports.
+        type_: the type that all entries must have, a class that `spotball_core` exports.
         built_in: the entries of this package.
     """
 
@@ -63,7 +63,7 @@ class Registry(Mapping[str, Entry]):
 
 
 def registered_names(group: str, prefix: str = "") -> tuple[str, ...]:
-    """Return the sorted names in a group; with a prefix, only names with this prefix, which is removed."""
+    """Return the sorted names in a group that start with the prefix. The prefix is removed from the names."""
     names = {entry.name for entry in entry_points(group=group)}
     return tuple(sorted(name.removeprefix(prefix) for name in names if name.startswith(prefix)))
 

@@ -55,7 +55,7 @@ def show(text: str, *, err: bool = False, end: str = "\n", styled: bool = False)
 
 
 def rich_text(text: str, style: str = "") -> Text:
-    """Return a text for Rich, printable and without markup: `[red]` in it is shown literally."""
+    """Return the text for Rich: control characters are escaped, and markup such as `[red]` is shown literally."""
     from rich.text import Text
 
     return Text(printable(text), style=style)
@@ -95,8 +95,8 @@ def latex_text(text: str) -> str:
 def csv_cells(values: Iterable[object]) -> list[object]:
     """Return the values of a CSV row, with an apostrophe before text that a spreadsheet would run as a formula.
 
-    This is text that starts with `=`, `+`, `-`, `@`, a tab or a line break, also after apostrophes. Numbers are
-    unchanged. `csv_restored` removes the apostrophe.
+    Such a text starts with `=`, `+`, `-`, `@`, a tab or a line break, or with apostrophes before one of them. Numbers
+    are unchanged. `csv_restored` removes the apostrophe.
 
     Examples:
         >>> csv_cells(["=1+1", "it's", "'=1", -1.5, None])
@@ -113,5 +113,5 @@ def csv_frame(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def csv_restored(text: pl.Expr) -> pl.Expr:
-    """Return a text column, read from CSV, without the apostrophes of `csv_cells`."""
+    """Return a text column, read from CSV, without the apostrophes that `csv_cells` added."""
     return text.str.replace(_MARKED, "$1")

@@ -83,8 +83,8 @@ class Schema:
 def open_store(path: Path, schema: Schema, *, mode: int = 0o666) -> sqlite3.Connection:
     """Check and open a store, or create it if the file is missing; return the connection.
 
-    An existing file is never replaced. A new store gets its name only after its tables were created, so a file without
-    tables is damaged. Replacing it could lose or repeat paid work.
+    An existing file is never replaced, because this could lose or repeat paid work. A new store gets its name only
+    after its tables were created, so a file without tables is damaged.
 
     Args:
         mode: permissions of a new file, before the umask.

@@ -147,13 +147,14 @@ class RunStore(SqliteStore):
         return {name: json.loads(value) for name, value in self.rows("SELECT name, value FROM run")}
 
     def claim(self, identity: Mapping[str, Any]) -> None:
-        """Set the run's identity, or check that it is the same as before.
+        """Set the run's identity if the run has no content yet; otherwise check that it is the same as before.
 
         Args:
             identity: JSON values by name.
 
         Raises:
-            OptionError: if a value differs from the stored identity. The message lists each difference.
+            OptionError: if the run has content, and a value (or, unless the kind of run `grows`, a name) differs from
+                the stored identity. The message lists each difference.
         """
         with self.transaction() as connection:
             if not connection.execute(f"SELECT EXISTS (SELECT * FROM {self._kind.content})").fetchone()[0]:

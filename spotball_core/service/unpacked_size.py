@@ -56,7 +56,7 @@ def _check(path: Path, content: str, unpacked: int, packed: int) -> None:
 
 
 def _row_groups(path: Path) -> list[tuple[int, int]]:
-    """Return the unpacked and packed bytes of each row group, from the footer."""
+    """Return the numbers of unpacked and packed bytes of each row group, as stated in the footer."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - 8))

@@ -55,7 +55,10 @@ class HttpError(Exception):
 
 
 class SafeHeaders:
-    """An ASGI app around another app: it adds `HEADERS` to responses, and forbids caching unless responses allow it."""
+    """An ASGI app that wraps another app and adds `HEADERS` to its responses.
+
+    It also forbids caching of responses that have no header `Cache-Control`.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -76,7 +79,7 @@ class SafeHeaders:
 
 
 def check_origin(headers: Headers, public_host: str | None = None) -> None:
-    """Raise HttpError unless a request that changes data has JSON content and comes from a page of this server.
+    """Raise HttpError if a request that changes data does not have JSON content or comes from a page of another site.
 
     A page of another site cannot send JSON without a preflight request, and browsers state a request's origin.
 

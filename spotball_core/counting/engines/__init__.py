@@ -35,7 +35,7 @@ def engine_named(
         ray_address: address of a running Ray cluster. Without it, a cluster is started on this machine, and stopped at
             the end.
         on_progress: called with the number of pieces of files that Ray has counted, and the total number of pieces.
-        debug: show Ray's log messages.
+        debug: whether to show Ray's log messages.
 
     Raises:
         OptionError: if the name is unknown, or an address is given although the engine is not `ray`.

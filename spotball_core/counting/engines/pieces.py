@@ -24,7 +24,7 @@ PIECE_ROWS = 2_000_000
 """Approximate maximum number of rows of a piece, which consists of whole row groups of a Parquet file."""
 
 MERGED_TOGETHER = 100
-"""Number of counts that are added at a time. A larger number needs more memory, a smaller one more sorting."""
+"""Number of `Counts` that are added at a time. A larger number needs more memory; a smaller one needs more sorting."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,11 @@ class Counted:
     Attributes:
         path: the piece's file.
         table: the table of its counts, as Arrow IPC; None if the piece could not be counted.
-        across: the second result of `read_part`, as Arrow IPC; None if the piece could not be counted.
+        across: the second result of `read_part` (how many answers and samples each image has), as Arrow IPC; None if
+            the piece could not be counted.
         error: why the piece could not be counted; None if it was counted.
-        sums: the third result of `read_part`, as Arrow IPC; None if the piece could not be counted.
+        sums: the third result of `read_part` (sums that show misread files), as Arrow IPC; None if the piece could not
+            be counted.
     """
 
     path: str
@@ -222,7 +224,7 @@ class Gathered:
         return files_to_check.union(names[file] for file in together)
 
     def _given(self) -> pl.DataFrame:
-        """Return each combination of respondent, prompt and image once, with the files that contain it."""
+        """Return the combined tables `across` of the pieces: one row per combination of `_keys`, with its files."""
         import polars as pl
 
         every = pl.concat(self._across, how="diagonal_relaxed")

@@ -33,6 +33,8 @@ def require(what: str) -> None:
 def connected(address: str | None, *, debug: bool = False) -> Iterator[None]:
     """Connect to the Ray cluster at an address; without an address, start a cluster and stop it at the end.
 
+    If this process is already connected to Ray, use that connection, and keep it at the end.
+
     Raises:
         OptionError: if no cluster answers at the address.
     """

@@ -42,7 +42,7 @@ class RayEngine:
         Raises:
             InputError: if a file has a problem for which `read_counts` raises an error.
             OptionError: if no cluster answers at the address.
-            SpotballError: if a worker cannot read a file that this process can read.
+            SpotballError: if Ray fails, or if a worker cannot read a file that this process can read.
         """
         from spotball_core.counting.responses import common_grid
         from spotball_core.io.sources import check_each_once

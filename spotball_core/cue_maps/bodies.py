@@ -31,7 +31,7 @@ def head(scene: Scene) -> FloatArray | None:
     """Score cells by their agreement with the directions of the heads, shape (n_cells,).
 
     The score is the sum over players of the direction's reliability times the cosine of the angle between the direction
-    and the line from the head to the cell. The result is None if no direction is known.
+    and the line from the head to the cell. The result is None if no head's direction is known.
     """
     return _agreement(scene, head_directions(scene)) if scene.players else None
 

@@ -1,4 +1,4 @@
-"""Estimate how much of a respondent's guesses could be explained: the noise ceiling of predicting them."""
+"""Estimate how well a respondent's guesses can be predicted at best, from the respondent's other guesses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from spotball_core.grid import Grid
 from spotball_core.typing import FloatArray
 
 SPREADS = (0.5, 1.0)
-"""Standard deviations of the Gaussians that smooth the other guesses, in cells."""
+"""Standard deviations of the Gaussians that smooth a respondent's other guesses to an image, in cells."""
 
 
 def explainable_gain(mass: FloatArray, grid: Grid) -> FloatArray:

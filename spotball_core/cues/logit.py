@@ -58,7 +58,7 @@ class ChoiceData:
 
     @property
     def sizes(self) -> FloatArray:
-        """Guesses per image, shape (n_images,)."""
+        """Number of guesses to each image, shape (n_images,)."""
         sizes: FloatArray = self.counts.sum(axis=-1)
         return sizes
 

@@ -36,7 +36,7 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """The score reports in files; identical reports are included once.
+    """The score reports that were read from files; identical reports are included once.
 
     Attributes:
         reports: reports in the order of the arguments; within a folder, by path.

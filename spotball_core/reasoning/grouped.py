@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 Name = tuple[str | None, str | None, Kind | None, str | None]
-"""Sport, respondent, kind and prompt of a group; None for each of them that the group is pooled over."""
+"""Sport, respondent, kind and prompt of a group. If a group is pooled over one of these, that one is None."""
 
 _PARTS = ("sport", "respondent", "kind", "prompt")
 

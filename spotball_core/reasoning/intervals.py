@@ -29,9 +29,9 @@ def ratios_of_sums(above: FloatArray, below: FloatArray, draws: Weights) -> list
     """Return ratios of two sums over images, with bootstrap intervals.
 
     Args:
-        above: each image's summand of each numerator, shape (n_sums, n_images).
-        below: each image's summand of the common denominator. Images with 0 do not belong to the group; at least one is
-            above 0.
+        above: what each image adds to each numerator, shape (n_sums, n_images).
+        below: what each image adds to the common denominator, shape (n_images,). Images that add 0 do not belong to the
+            group; at least one image adds more than 0.
         draws: resamples of the images, from `drawn_images`.
 
     Examples:

@@ -16,12 +16,12 @@ from spotball_core.service.json_file import parse_json
 SCHEMA_VERSION: Final = 1
 
 Corpus = Literal["neutral", "rationales"]
-"""Texts whose mean similarity is an offset: the templates' neutral sentences, or the rationales themselves."""
+"""Texts from which the categories' offsets are computed: the templates' neutral sentences, or the rationales."""
 
 Statistic = Literal["published", "centered"]
-"""Published: the category with the largest mean cosine wins.
+"""How a rationale's category is chosen.
 
-Centered: the same after subtracting each category's offset.
+"published" chooses the category with the largest mean cosine. "centered" first subtracts each category's offset.
 """
 
 Outcome = Literal["accuracy", "euclidean_error", "distance_to_people"]
@@ -118,9 +118,9 @@ class Offset(Record):
 
     Attributes:
         texts: the kind of reference texts.
-        n_texts: number of texts; groups of rationales of any size have equal weights.
+        n_texts: number of reference texts. If they are rationales, all groups have the same total weight.
         similarity: the texts' mean cosine with each category's sentences.
-        spread: largest minus smallest similarity: the advantage of one category over another.
+        spread: largest minus smallest similarity, the advantage of the first of these categories over the other.
     """
 
     texts: Corpus
@@ -246,15 +246,15 @@ class CategoryContrast(Record):
         respondent: the respondent; None for all respondents of the kind, pooled.
         a: the category.
         b: the other category; "others" if there are more than two categories.
-        value_a: mean outcome of category a, weighted over strata; None if there is a reason.
-        value_b: mean outcome of category b, weighted over strata; None if there is a reason.
+        value_a: mean outcome of category a, weighted over strata; None if the difference is undefined.
+        value_b: mean outcome of category b, weighted over strata; None if the difference is undefined.
         difference: value_a - value_b.
         ci95: 95% bootstrap interval of the difference over images.
-        n_a: number of rationales of a in strata that have both.
-        n_b: number of rationales of b in these strata.
-        n_strata: number of strata (sport, respondent, prompt) that have both.
+        n_a: number of rationales of category a in strata with rationales of both categories.
+        n_b: number of rationales of category b in these strata.
+        n_strata: number of strata (sport, respondent, prompt) with rationales of both categories.
         n_images: number of images of these rationales.
-        reason: why there is no difference; None if there is one.
+        reason: why the difference is undefined; None if it is defined.
     """
 
     outcome: Outcome

@@ -64,8 +64,8 @@ def analyze(
     """Compute all numbers that a report's page shows.
 
     Args:
-        scoring: groups by sport, respondent and prompt. The noise ceiling requires counts with participants. The seed
-            and number of resamples of its policy are used for all random draws.
+        scoring: the scored groups, by sport, respondent and prompt. The noise ceiling requires counts that name the
+            participants. The seed and number of resamples of its policy are used for all random draws.
         reasoning: the analysis of rationales, which becomes part of the report; None for none.
         rationales: examples of each group's rationales for each image, which are shown with the image.
         most_images: maximum number of images in the gallery; None for all.

@@ -69,10 +69,10 @@ def view(scene: Scene) -> FloatArray | None:
 def limbs(scene: Scene) -> FloatArray | None:
     r"""Score cells by whether limbs reach or swing toward them, shape (n_cells,).
 
-    The score of a leg (hip to ankle) or arm (shoulder to wrist) is the confidence times $\max(\cos\theta, 0)\, e^{-d /
-    l}$, where $\theta$ is the angle between the limb and the line from its end to the cell, d the length of that line,
-    and l the length of the limb. Scores are summed over the limbs of all players. The result is None if no limb was
-    detected.
+    The score of a leg (hip to ankle) or arm (shoulder to wrist) is the confidence of its keypoints times
+    $\max(\cos\theta, 0)\, e^{-d / l}$, where $\theta$ is the angle between the limb and the line from its end to the
+    cell, d the length of that line, and l the length of the limb. Scores are summed over the limbs of all players. The
+    result is None if no limb was detected.
     """
     if not scene.players:
         return None

@@ -150,7 +150,7 @@ def make_leaderboard(
     Args:
         collection: the reports.
         sports: the sports to include (default: all).
-        prompts: the prompts to include (default: all). The reference is included with each prompt.
+        prompts: the prompts to include (default: all). The reference is always included, with all its prompts.
 
     Raises:
         OptionError: for a sport or a prompt that no report has, or if there is nothing to rank.

@@ -28,7 +28,7 @@ class Estimate:
     Attributes:
         value: the value.
         ci95: the 95% interval; None if there is none.
-        n_images: number of images; for a mean of several independent values, the smallest number.
+        n_images: number of images; for a mean of several independent values, the smallest of their numbers of images.
         bounds: the lowest and the highest possible value; each is None if there is no such bound.
     """
 

@@ -115,7 +115,7 @@ def _files(paths: Iterable[Path], exclude: Path | None) -> list[tuple[Path, bool
 
 
 def _json_files(folder: Path, exclude: Path | None) -> Iterator[Path]:
-    """Yield the *.json files in a folder and its subfolders, except hidden files, some of which are unfinished."""
+    """Yield the *.json files in a folder and its subfolders, except those that are hidden or in a hidden folder."""
     for parent, folders, files in os.walk(folder):
         folders[:] = sorted(
             name

@@ -46,8 +46,7 @@ def _draws(data: MetricInput) -> dict[str, Any]:
 def _estimated(
     estimate: Callable[..., FloatArray], function: Callable[[FloatArray, MetricInput], FloatArray]
 ) -> MeanOverImages:
-    """Return a mean over images, where `estimate` (from `sampling`) estimates the value of `function` for each
-    image."""
+    """Return a mean over images of `function`, whose value for each image `estimate` (of `sampling`) estimates."""
     return MeanOverImages(lambda data: estimate(lambda mass: function(mass, data), data.mass, **_draws(data)))
 
 

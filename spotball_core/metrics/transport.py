@@ -44,8 +44,7 @@ _CHUNK, _SHARED_CHUNK = 1024, 16
 """Number of problems per batch for one thread, and for several threads: small, so that all finish at a similar time."""
 
 _FOR_THREADS = 200
-"""Minimum number of problems that Numba solves in several threads. For fewer problems, starting a thread takes longer
-than it saves."""
+"""Minimum number of problems that Numba solves in several threads; for fewer, starting threads takes too long."""
 
 MOST_COUNTED = 2**20
 """Maximum sum of the surplus in a difference of counts. Below it, mass times cost in steps stays below 2**63."""

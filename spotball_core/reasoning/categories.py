@@ -33,8 +33,8 @@ class Categories:
     """The categories of rationales by both statistics (published and centered), and the results for groups.
 
     Attributes:
-        offsets: mean similarity of each category's templates to the neutral sentences, if there are any, and to the
-            rationales; centering subtracts the first of these offsets.
+        offsets: each category's mean similarity to the neutral sentences (if there are any), then to the rationales.
+            Centering subtracts the first of these offsets.
         of_text: each text's category by each statistic, shape (n_texts,).
 
     Args:

@@ -34,7 +34,7 @@ class GroupedRationales:
         rationales: the responses with a text whose embedding is finite and not zero, sorted by the number of their
             group, which is in the column `_group`.
         names: names of the groups, in the order of tables; each group has at least one rationale.
-        n_images: number of scenes.
+        n_images: number of all scenes.
     """
 
     responses: pl.DataFrame
@@ -107,7 +107,7 @@ class GroupedRationales:
         return np.bincount(self.group, minlength=len(self.names))
 
     def distinct(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return the groups and the texts of all distinct pairs, sorted by group, and how often each pair occurs."""
+        """Return the group and the text of each distinct pair, sorted by group, and how often the pair occurs."""
         width = int(self.text.max()) + 1
         pairs, times = np.unique(self.group * width + self.text, return_counts=True)
         return pairs // width, pairs % width, times.astype(float)

@@ -84,7 +84,7 @@ class ReasoningSignature(Record):
 
 
 class TextCounts(Record):
-    """The numbers of responses and texts, and of texts that the analysis of English sentences is not made for.
+    """The numbers of responses and texts, and of special cases, such as texts that seem not to be English.
 
     Only empty texts, and texts whose embedding is zero or not finite, are excluded from the analysis.
 
@@ -150,7 +150,7 @@ class Relabeling(Record):
 
     Attributes:
         observed: the statistic under the templates' labels.
-        expected: mean under random assignments to sets of the same sizes.
+        expected: mean of the statistic under random assignments of the templates to sets of the same sizes.
         p: (1 + number of assignments with at least the observed value) / (1 + number of assignments).
     """
 

@@ -84,7 +84,7 @@ def judge(
         reproduced: the value computed in the published way; None or NaN if the data does not give it.
         standard: the value under the standard policy; None or NaN if there is none.
         cause: the known cause of a difference, used if the reproduced value differs from the published one.
-        note: an explanation that is given in any case.
+        note: an explanation that is added whether or not the values differ.
 
     Examples:
         >>> figure = Published(where="table 1", quantity="cells the ball spans", value="2.27", read_from="Table 1")

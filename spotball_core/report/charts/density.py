@@ -43,7 +43,7 @@ class StripChart:
     """Chart with one panel per measure, one row per sport, one dot per image.
 
     Attributes:
-        measures: for each panel, the title, the strips, and whether the values are shares.
+        measures: for each panel, the title, one strip per sport, and whether the values are shares.
     """
 
     measures: tuple[tuple[str, tuple[Strip, ...], bool], ...]

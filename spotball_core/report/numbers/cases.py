@@ -1,5 +1,4 @@
-"""Compute cases: one group's answers to one image, their distance from the reference, and the failure modes that
-apply."""
+"""Compute cases: a group's answers to one image, their distance from the reference, and their failure modes."""
 
 from __future__ import annotations
 

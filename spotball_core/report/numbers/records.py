@@ -19,8 +19,7 @@ MEAN_OVER_PROMPTS = (
     *("center_ratio", "symmetric_center_bias", "normalized_entropy", "normalized_entropy_matched"),
     *("image_entropy", "image_entropy_matched"),
 )
-"""Metrics of which a report gives means over a respondent's prompts: those of *Spot the Ball*, Table 3, and similar
-ones."""
+"""Metrics that are averaged over a respondent's prompts: those of *Spot the Ball*, Table 3, and similar metrics."""
 
 HEADLINE = ("accuracy", "euclidean_error", "wasserstein_matched")
 """Main metrics of a report, for which it has differences from the reference, ranks, and means over sports."""

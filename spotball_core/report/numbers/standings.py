@@ -182,8 +182,7 @@ def _mean(values: Sequence[float], draws: Sequence[Draws]) -> MetricValue:
 
 
 def _pooled(draws: Sequence[Draws]) -> Draws:
-    """Return resampled values of a mean over sports, with each sport's values shifted so that sports are
-    independent."""
+    """Return resampled values of a mean over sports. Sports are shifted against each other to be independent."""
     n = len(draws)
     resampled = np.mean([np.roll(d.resampled, i * len(d.resampled) // n) for i, d in enumerate(draws)], axis=0)
     center = float(np.mean([d.left_out.mean() for d in draws]))

@@ -32,7 +32,7 @@ def explainable_gain(mass: FloatArray, grid: Grid) -> FloatArray:
         The gain over uniform guessing, summed over each image's guesses, in bits, shape (n_images,).
 
     Examples:
-        Guesses that all name one cell of two, in each of 2 images. The ceiling is close to 1 bit per guess:
+        On each of two images, all guesses name one of the two cells. The ceiling is close to 1 bit per guess:
 
         >>> grid = Grid(1, 2, 20, 10)
         >>> mass = np.array([[[100.0, 0.0], [0.0, 100.0]]])

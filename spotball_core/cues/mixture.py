@@ -104,7 +104,7 @@ def explain(scoring: Scoring, group: Group, *, bootstrap: int = 200, seed: int =
 
 
 def _parts(scoring: Scoring, group: Group, places: IntArray) -> tuple[dict[str, FloatArray], list[str]]:
-    """Return each part's distributions on the group's images, NaN if it has none, and notes on exclusions.
+    """Return each part's distributions on the group's images (NaN where it has none), and notes on exclusions.
 
     The uniform part comes first.
     """

@@ -46,7 +46,7 @@ arbitrarily long if parts are equal or answers are few.
 
 @dataclass(frozen=True, slots=True)
 class _Fits:
-    """Several fits of the weights of the same parts.
+    """Several fits of the weights of the same parts, to different counts or with different allowed parts.
 
     Attributes:
         counts: how often each outcome was seen, as shares of all answers, shape (n_fits, n_outcomes).

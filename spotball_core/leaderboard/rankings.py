@@ -276,7 +276,7 @@ def _averages(tasks: Mapping[ScoredTask, TaskEntries]) -> tuple[list[Average], l
 
 
 def _averages_over(sports: Sequence[str], tasks: Mapping[ScoredTask, TaskEntries]) -> tuple[list[Average], list[str]]:
-    """Return averages over tasks of one setting, and respondents without one because a sport scores them twice."""
+    """Return averages over tasks of one setting, and respondents excluded for having several scores in a sport."""
     of_respondents: dict[tuple[str, str | None], dict[ScoredTask, list[Entry]]] = {}
     for task, of_task_entries in tasks.items():
         for entry in of_task_entries.entries:

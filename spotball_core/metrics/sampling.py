@@ -338,7 +338,7 @@ def distance_sums(
     draws: int,
     shared: SharedDraws | None = None,
 ) -> FloatArray:
-    """Compute seven numbers per image, whose sums over images `distance_at_any_size` converts to a distance.
+    """Compute seven numbers per image; `distance_at_any_size` converts their sums over images to a distance.
 
     Args:
         distance: function from two distributions, each of shape (..., n_cells), to their distance, shape (...).

@@ -181,7 +181,7 @@ def _from_one_cell(rows: FloatArray, costs: FloatArray) -> FloatArray:
     """Return the minimum cost of rows in which one cell has all the surplus, so that there is only one plan.
 
     Args:
-        costs: from that cell to all cells, for each row.
+        costs: costs from the cell with all the surplus to all cells, shape (n, n_cells).
     """
     demand = np.maximum(-rows, 0.0)
     demand *= rows.max(axis=-1, keepdims=True) / demand.sum(axis=-1, keepdims=True)

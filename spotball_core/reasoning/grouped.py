@@ -26,7 +26,7 @@ _PARTS = ("sport", "respondent", "kind", "prompt")
 
 @dataclass(frozen=True)
 class GroupedRationales:
-    """Responses to images that are not controls, and which of these responses have a rationale.
+    """Responses to images that are not controls, and the part of them that has a rationale.
 
     Attributes:
         responses: the responses, with the position of the scene in the column `_image`.
@@ -53,7 +53,7 @@ class GroupedRationales:
             has_direction: which texts have an embedding that is finite and not zero, shape (n_texts,).
 
         Raises:
-            OptionError: if no rationale remains, or a row has no scene.
+            OptionError: if no rationale remains, or a row refers to a scene that is missing from `scenes`.
         """
         import polars as pl
 

@@ -63,9 +63,9 @@ class Stratified:
         a: weighted mean over strata of the mean of the first kind.
         b: weighted mean over strata of the mean of the second kind.
         ci95: 95% bootstrap interval of a - b; None without resamples.
-        n_a: number of rationales of the first kind in strata that have both.
+        n_a: number of rationales of the first kind in strata with rationales of both kinds.
         n_b: number of rationales of the second kind in these strata.
-        n_strata: number of strata that have both.
+        n_strata: number of strata with rationales of both kinds.
         n_images: number of images of those rationales.
     """
 

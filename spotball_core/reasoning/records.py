@@ -218,7 +218,7 @@ class ReasoningGroup(Record):
 
 
 class Panel(Record):
-    """One panel of Figure 7."""
+    """One panel of Figure 7 (Spot the Ball): the categories of the rationales of people or models."""
 
     name: Literal["people by sport", "models by sport", "models by prompt"]
     groups: tuple[ReasoningGroup, ...]
@@ -281,7 +281,7 @@ class ReasoningReport(Record):
         categories: the categories, in display order.
         offsets: offsets of the categories by kind of reference texts; the centered statistic subtracts the first one.
         groups: results by sport, respondent and prompt.
-        panels: panels of Figure 7; a panel without rationales is missing.
+        panels: panels of Figure 7 (Spot the Ball); a panel without rationales is missing.
         left_out: the effect of omitting each template.
         contrasts: contrasts of each respondent, then of all models if there are several.
     """

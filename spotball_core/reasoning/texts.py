@@ -12,7 +12,7 @@ _COMMON = ("the", "and", "of", "this", "that", "with", "from", "are", "his", "he
 """Common English words that other languages do not have."""
 
 _FEW_WORDS = 6
-"""Minimum number of words of a checked text, because shorter texts often contain none of the common words."""
+"""Texts with fewer words are not checked for English words, because short texts often contain none of them."""
 
 
 def word_counts(texts: Sequence[str]) -> IntArray:

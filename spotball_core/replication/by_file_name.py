@@ -126,7 +126,7 @@ class FileNameJoin:
         )
 
     def _found(self, condition: Condition, image: str) -> str | None:
-        """Return the file name with players that was matched to an answer's image; None if there was no match."""
+        """Return the file name, in the file of players, that an answer's image was matched to; None without a match."""
         for file_name in self._file_names.get(condition, {}).get(image, ()):
             for name in (file_name, *(PurePath(file_name).stem + ending for ending in _ENDINGS)):
                 if name in self._keys:

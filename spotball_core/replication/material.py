@@ -164,22 +164,22 @@ class Material:
 
     @cached_property
     def paper(self) -> Scoring:
-        """The scores computed in the way of the published tables."""
+        """The scores of all groups, computed as for the published tables."""
         return self._scoring(ScorePolicy.paper(reference=self._reference, bootstrap=0))
 
     @cached_property
     def standard(self) -> Scoring:
-        """The scores under the standard policy."""
+        """The scores of all groups under the standard policy."""
         return self._scoring(ScorePolicy.standard(reference=self._reference, bootstrap=0))
 
     @cached_property
     def paper_over_sports(self) -> Scoring:
-        """The scores in the way of the published tables, pooled over a respondent's sports and prompts."""
+        """The scores of each respondent, pooled over sports and prompts, computed as for the published tables."""
         return self._scoring(ScorePolicy.paper(by=("respondent",), bootstrap=0))
 
     @cached_property
     def standard_over_sports(self) -> Scoring:
-        """The scores under the standard policy, pooled over a respondent's sports and prompts."""
+        """The scores of each respondent, pooled over sports and prompts, under the standard policy."""
         return self._scoring(ScorePolicy.standard(by=("respondent",), bootstrap=0))
 
     def metric(self, way: Way, key: str, condition: Condition | None) -> MetricValue | None:
@@ -198,7 +198,7 @@ class Material:
         return metric.value if metric else None
 
     def n_scored(self, condition: Condition | None) -> int | None:
-        """Return how many answers, parsed or not, a condition's accuracy counts as published; None without answers."""
+        """Return the number of answers, including unparsed ones, in a condition's accuracy; None without answers."""
         estimator = self._estimator("paper", condition)
         if estimator is None:
             return None

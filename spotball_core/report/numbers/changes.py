@@ -326,7 +326,7 @@ def _tested(changes: Sequence[Change], groups: Iterable[ComparedGroup]) -> dict[
 
 
 def _adjusted(changes: Sequence[Change], tested: Mapping[str, Sequence[int]]) -> Iterator[Change]:
-    """Adjust the p values of each metric, and decide which changes are real. The changes keep their order."""
+    """Adjust the p values of each metric, and set `Change.real`. The changes keep their order."""
     adjusted: dict[int, float] = {}
     for places in tested.values():
         adjusted |= zip(places, holm([changes[place].p for place in places]), strict=True)

@@ -31,7 +31,7 @@ def head(scene: Scene) -> FloatArray | None:
     """Score cells by their agreement with the directions of the heads, shape (n_cells,).
 
     The score is the sum over players of the direction's reliability times the cosine of the angle between the direction
-    and the line from the head to the cell. The result is None if no direction is known.
+    and the line from the head to the cell. The result is None if no head's direction is known.
     """
     return _agreement(scene, head_directions(scene)) if scene.players else None
 
@@ -69,10 +69,10 @@ def view(scene: Scene) -> FloatArray | None:
 def limbs(scene: Scene) -> FloatArray | None:
     r"""Score cells by whether limbs reach or swing toward them, shape (n_cells,).
 
-    The score of a leg (hip to ankle) or arm (shoulder to wrist) is the confidence times $\max(\cos\theta, 0)\, e^{-d /
-    l}$, where $\theta$ is the angle between the limb and the line from its end to the cell, d the length of that line,
-    and l the length of the limb. Scores are summed over the limbs of all players. The result is None if no limb was
-    detected.
+    The score of a leg (hip to ankle) or arm (shoulder to wrist) is the confidence of its keypoints times
+    $\max(\cos\theta, 0)\, e^{-d / l}$, where $\theta$ is the angle between the limb and the line from its end to the
+    cell, d the length of that line, and l the length of the limb. Scores are summed over the limbs of all players. The
+    result is None if no limb was detected.
     """
     if not scene.players:
         return None

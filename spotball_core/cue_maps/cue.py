@@ -19,16 +19,16 @@ CueFunction = Callable[[Sequence[Scene]], FloatArray]
 class Cue:
     """A property of scenes that may attract guesses.
 
-    A respondent who follows the cue names cells with a higher score more often. Only differences within a scene matter:
-    in the conditional logit, a constant added to all cells of a scene has no effect.
+    A respondent who follows the cue names cells with a higher score more often. Only differences between the cells of a
+    scene matter: in the conditional logit, a constant added to all cells of a scene has no effect.
 
     Attributes:
         key: a unique key, such as `head`.
         title: the name in tables and figures.
         group: the cue's group. When a model's gain is divided among cues, all cues of a group are added or removed at
             once.
-        is_base: whether the cue describes only places and positions of players. Other cues describe bodies, and their
-            gain is reported in addition to that of the base cues.
+        is_base: whether the cue describes only positions in the image and players' positions. Other cues describe
+            players' bodies, and their gain over the base cues is reported.
         unit: unit of the score, before the model standardizes it.
         description: a description in one line.
         needs: what a scene must have for the cue to apply, in words.

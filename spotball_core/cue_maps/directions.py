@@ -41,7 +41,7 @@ _LEAST_TORSO = 0.2
 """Minimum torso length, as a share of its box's height: people who bend over look shorter than they are."""
 
 _SIDE = 0.1
-"""Evidence for left or right, in torso lengths, that corresponds to a certainty of about three quarters."""
+"""Horizontal evidence (lean, nose and knees), in torso lengths, that gives 76% of the largest sideways component."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Directions:
 
     @classmethod
     def of(cls, origins: FloatArray, images: FloatArray, confidence: FloatArray) -> Directions:
-        """Return directions from projected vectors, whose lengths are up to about 1; NaN marks an unknown direction."""
+        """Return directions from projected vectors of length 0 to about 1; NaN marks an unknown direction."""
         length = np.hypot(images[:, 0], images[:, 1])
         known = np.isfinite(length) & (length > 0) & np.isfinite(origins).all(axis=-1)
         vectors = np.where(known[:, None], images / np.where(known, length, 1.0)[:, None], 0.0)
@@ -75,7 +75,8 @@ class Directions:
 
 
 def head_directions(scene: Scene) -> Directions:
-    """Return the directions of the heads: from the middle of the detected ears to the nose, which is slightly lower.
+    """Return the directions of the heads, from the middle of the detected ears to the nose, corrected for its lower
+    height.
 
     If no ear is detected, the middle of the eyes is used instead, with half the confidence: eyes are closer to the
     nose, so they reveal less about the direction. The direction is unknown without a nose, or without ears and eyes.
@@ -97,9 +98,9 @@ def torso_directions(scene: Scene) -> Directions:
     """Return the directions that the torsos face, from shoulders and hips.
 
     In COCO, left is the person's left. A person whose left shoulder is on the right in the image faces the camera, and
-    faces it more directly the wider the shoulders appear. Shoulders that appear narrow face sideways; whether to the
-    left or to the right follows from the side to which the knees bend, the torso leans and the nose points. The
-    direction is unknown without both shoulders and a hip.
+    wider shoulders mean a more frontal view. A person whose shoulders appear narrow faces sideways. Whether this is
+    left or right follows from the side to which the knees bend, the torso leans and the nose points. The direction is
+    unknown without both shoulders and a hip.
     """
     body = _detected(scene)
     shoulders, hips = _middle(body[:, [LEFT_SHOULDER, RIGHT_SHOULDER]]), _middle(body[:, [LEFT_HIP, RIGHT_HIP]])

@@ -1,4 +1,4 @@
-"""Compute place cues: usual places of the ball, and distances from the center, the players and their feet."""
+"""Compute cues about positions: where the ball usually is, and distances from the center, players and feet."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def location(scenes: Sequence[Scene]) -> FloatArray:
     The score is the log of a smoothed density. Each other scene spreads a mass of 1 evenly over its ball cells, and a
     Gaussian with a standard deviation of 1 cell spreads this mass over neighboring cells (renormalized at the edges). A
     mass of 1, spread over all cells, is added. A respondent whose weight for this cue is 1 per nat guesses in
-    proportion to this density. Scores are NaN if no other scene of the sport has a known ball.
+    proportion to this density. Scores are NaN if the position of the ball is unknown in all other scenes of the sport.
 
     Returns:
         Shape (n_scenes, n_cells), in nats.

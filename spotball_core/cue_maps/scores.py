@@ -53,8 +53,8 @@ class CueScores:
         """Return centered scores divided by the cues' scales, shape (n_scenes, n_cells, n_cues).
 
         A weight of 1 then means that a cell with a score one typical standard deviation higher is named e times as
-        often. All scenes share a cue's scale, so a cue with little information about a scene (an unreliable direction)
-        keeps a small score. Cues that apply to no scene have scores of 0.
+        often. All scenes share a cue's scale, so a cue has small scores in a scene that reveals little about it (such
+        as unreliable directions). Cues that apply to no scene have scores of 0.
         """
         scales = self.scales
         return self.centered() / np.where(scales > 0, scales, 1.0)
@@ -69,7 +69,7 @@ def cue_scores(scenes: Sequence[Scene], keys: Iterable[str] | None = None) -> Cu
 
     Raises:
         OptionError: for unknown cues, no scenes or cues, scenes that occur twice or have different grid shapes, or a
-            cue whose scores have another shape or are partly undefined within a scene.
+            cue whose scores have the wrong shape or are undefined for only some cells of a scene.
 
     Examples:
         >>> from spotball_core.grid import Grid

@@ -1,4 +1,4 @@
-"""Estimate how much of a respondent's guesses could be explained: the noise ceiling of predicting them."""
+"""Estimate how well a respondent's guesses can be predicted at best, from the respondent's other guesses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from spotball_core.grid import Grid
 from spotball_core.typing import FloatArray
 
 SPREADS = (0.5, 1.0)
-"""Standard deviations of the Gaussians that smooth the other guesses, in cells."""
+"""Standard deviations of the Gaussians that smooth a respondent's other guesses to an image, in cells."""
 
 
 def explainable_gain(mass: FloatArray, grid: Grid) -> FloatArray:
@@ -32,7 +32,7 @@ def explainable_gain(mass: FloatArray, grid: Grid) -> FloatArray:
         The gain over uniform guessing, summed over each image's guesses, in bits, shape (n_images,).
 
     Examples:
-        Guesses that all name one cell of two, in each of 2 images. The ceiling is close to 1 bit per guess:
+        On each of two images, all guesses name one of the two cells. The ceiling is close to 1 bit per guess:
 
         >>> grid = Grid(1, 2, 20, 10)
         >>> mass = np.array([[[100.0, 0.0], [0.0, 100.0]]])

@@ -75,7 +75,8 @@ class CueExplanation(Record):
         detectable: the smallest `body_gain` that a study with the same number of images detects with 80% power, given
             how much the gain varies between these images.
         mirror_p: p value of the permutation test that mirrors the keypoints of random players left and right: the share
-            of mirrorings whose `body_gain` is at least as large. None if the test was not run.
+            of mirrorings, counting the true keypoints as one, whose `body_gain` is at least as large. None if the test
+            was not run.
         mirrored: the mean `body_gain` over the mirrorings; None without the test.
         notes: cues and images that were excluded, with reasons.
     """
@@ -132,7 +133,7 @@ class StatedCue(Record):
 
     Attributes:
         category: the category of the rationales, such as gaze.
-        cues: the groups of cues that correspond to it.
+        cues: the groups of cues that correspond to the category.
         n_images: number of images with rationales.
         n_rationales: number of the group's rationales.
         share: mean over images of the share of rationales with this category.

@@ -1,4 +1,4 @@
-"""Write a cue report as text: a headline for each group, tables, and the signature."""
+"""Write the explanation of guesses by cues as text: a headline for each group, tables, and the signature."""
 
 from __future__ import annotations
 

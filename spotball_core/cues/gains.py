@@ -10,7 +10,7 @@ from spotball_core.typing import FloatArray
 
 
 class ImageSums:
-    """Compute means per guess over images. All intervals use the same resamples of images."""
+    """Compute means per guess from sums over each image's guesses. All intervals use the same resamples of images."""
 
     def __init__(self, sizes: FloatArray, bootstrap: int, seed: int) -> None:
         """Draw the resamples.

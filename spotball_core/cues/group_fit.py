@@ -1,4 +1,4 @@
-"""Fit models of one group's guesses: with all cues, each subset of the cues' groups, and mirrored keypoints."""
+"""Fit models of the guesses of one group: with all cues, with subsets of the cues, and with mirrored keypoints."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEAST_IMAGES = 8
 """Minimum number of images with guesses; a group of guesses to fewer images is not explained."""
 
 SportScores = tuple[list[int], CueScores]
-"""Positions of a sport's scenes, and the cues' scores on them."""
+"""Positions of a sport's scenes in the list of all scenes, and the cues' scores on these scenes."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class GroupFit:
     """The fitted models of a group's guesses.
 
     Attributes:
-        scenes: positions of the images among the scenes.
+        scenes: positions of the images in the list of all scenes.
         sizes: number of guesses to each image.
         keys: the cues of the model.
         groups: the group to which each cue belongs.

@@ -58,7 +58,7 @@ class ChoiceData:
 
     @property
     def sizes(self) -> FloatArray:
-        """Guesses per image, shape (n_images,)."""
+        """Number of guesses to each image, shape (n_images,)."""
         sizes: FloatArray = self.counts.sum(axis=-1)
         return sizes
 
@@ -179,8 +179,8 @@ def held_out_likelihood(data: ChoiceData, fold: IntArray, *, ridge: float = RIDG
 def _fit_folds(data: ChoiceData, kept: FloatArray, start: FloatArray, ridge: float) -> FloatArray:
     """Return the weights of several fits, each to the images that a row of `kept` selects, shape (n_fits, n_cues).
 
-    The folds share most images, so the Hessian at the common fit, without the images that a fold lacks, is close to
-    each fold's Hessian. Steps with it need only gradients, which are one matrix product for all folds.
+    The folds share most images, so a fold's Hessian is close to the Hessian at the fit to all images, without the
+    images that the fold lacks. Steps with it need only gradients, which are one matrix product for all folds.
     """
     n_images, n_cells, n_cues = data.scores.shape
     _, _, hessians = _derivatives(data, start)

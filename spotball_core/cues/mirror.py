@@ -1,8 +1,9 @@
 """Test with permutations whether guesses depend on whether bodies face left or right.
 
 The keypoints of randomly chosen players are mirrored horizontally about the middles of their boxes. Everything else is
-unchanged: places, boxes, sizes, and the reliability of directions. If guesses did not depend on the sides that bodies
-turn to, the gain with the true keypoints would have the same distribution as the gains with mirrored keypoints.
+unchanged: players' positions, boxes and sizes, and the reliability of directions. If guesses did not depend on the
+sides that bodies turn to, the gain with the true keypoints would have the same distribution as the gains with mirrored
+keypoints.
 """
 
 from __future__ import annotations

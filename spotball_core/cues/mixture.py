@@ -104,7 +104,7 @@ def explain(scoring: Scoring, group: Group, *, bootstrap: int = 200, seed: int =
 
 
 def _parts(scoring: Scoring, group: Group, places: IntArray) -> tuple[dict[str, FloatArray], list[str]]:
-    """Return each part's distributions on the group's images, NaN if it has none, and notes on exclusions.
+    """Return each part's distributions on the group's images (NaN where it has none), and notes on exclusions.
 
     The uniform part comes first.
     """
@@ -131,8 +131,8 @@ def _fit_subsets(counts: FloatArray, table: FloatArray) -> tuple[FloatArray, Flo
     """Fit the mixture of all parts, and compute the log likelihood of every subset that contains the uniform part.
 
     Returns:
-        Weights, shape (n_parts,), and log likelihoods, shape (2 ** (n_parts - 1),). Bit k of the index states whether
-        part k + 1 is included.
+        Weights, shape (n_parts,), and log likelihoods, shape (2 ** (n_parts - 1),). Bit k of a log likelihood's index
+        states whether its subset includes part k + 1.
     """
     n_others = table.shape[-1] - 1
     subsets = np.arange(2**n_others)[:, None] >> np.arange(n_others) & 1

@@ -18,9 +18,9 @@ TOLERANCE = 1e-8
 
 _MOST_STEPS = 500
 _LEAST_SIZE, _PROMISE, _ROUNDING = 1e-12, 1e-4, 1e-15
-"""Minimum step size, required share of the decrease that the gradient predicts, and tolerance for rounding errors.
+"""Minimum step size, required share of the predicted decrease of the loss, and tolerance for rounding errors.
 
-Steps are halved until the loss falls by that share.
+The gradient predicts how much a step decreases the loss. Steps are halved until the loss falls by the required share.
 """
 
 _BATCH = 1_000_000
@@ -32,8 +32,8 @@ Smaller batches take more steps in Python, and threads of larger ones cost more 
 _NEAR_ZERO, _LEAST_SHARE, _ZERO = 1e-3, 0.1, 1e-9
 """A weight that is below the first value and has to decrease is excluded from the Newton step.
 
-A step keeps at least the second value times the old weight, because an outcome may depend on this weight alone; a
-weight below the third value may become 0.
+After a step, a weight is at least the second value times the old weight, because an outcome may be possible only with
+this weight. A weight below the third value may become 0.
 """
 
 _LEAST_RIDGE, _RIDGE = 1e-10, 0.01
@@ -46,7 +46,7 @@ arbitrarily long if parts are equal or answers are few.
 
 @dataclass(frozen=True, slots=True)
 class _Fits:
-    """Several fits of the weights of the same parts.
+    """Several fits of the weights of the same parts, to different counts or with different allowed parts.
 
     Attributes:
         counts: how often each outcome was seen, as shares of all answers, shape (n_fits, n_outcomes).

@@ -20,9 +20,10 @@ _CHARACTER, _PADDING, _HEIGHT = 6.8, 10, 20
 
 
 def message(board: Leaderboard, keys: tuple[str, ...]) -> str:
-    """Return the badge's text: the leader of the first ranking with ranks, by its first ranked metric.
+    """Return the badge's text: who leads the first ranking that has ranks, by its first ranked metric.
 
-    If several entries may lead, the text gives their number; without ranks, it gives the number of respondents.
+    If the rank intervals allow several leaders, the text gives their number. Without ranks, it gives the number of
+    respondents.
     """
     for ranking in board.rankings:
         for column in columns_of(ranking, keys):

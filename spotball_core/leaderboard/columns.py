@@ -31,7 +31,7 @@ class MetricColumn:
         title: its title without the unit.
         unit: unit of the values.
         better: which values are better; None if the metric is not ranked.
-        bounds: the lowest and highest possible value; None for no bound.
+        bounds: the lowest and the highest possible value; each is None if the metric has no such bound.
         why_not: why the metric is not ranked; empty if it is ranked.
     """
 
@@ -66,7 +66,7 @@ def column(key: str, policy: ScorePolicy) -> MetricColumn:
 
 
 def chosen(wanted: Sequence[str] | None, present: Iterable[str]) -> tuple[str, ...]:
-    """Return the keys of the metrics to show, each once.
+    """Return the keys of the metrics to show, without repeats.
 
     Args:
         wanted: the selected keys; None for the default metrics that have a value.

@@ -42,7 +42,7 @@ class ScoredTask:
 
     @property
     def setting(self) -> tuple[str, ScorePolicy, tuple[str, ...]]:
-        """The properties that do not depend on the sport."""
+        """The version, the policy and the parse policies, which do not depend on the sport."""
         return self.version, self.policy, self.parse_policies
 
     @property
@@ -79,13 +79,13 @@ class Entry:
 
     @property
     def is_model(self) -> bool:
-        """Whether the respondent is neither people nor a baseline."""
+        """Whether the respondent is a model: neither people nor a baseline."""
         return self.kind not in ("human", "baseline")
 
 
 @dataclass
 class TaskEntries:
-    """The entries of a task, and the scores of uniform guessing on its images by metric."""
+    """The entries that were scored on one task, and the scores of uniform guessing on its images, by metric."""
 
     entries: list[Entry]
     uniform: dict[str, float]

@@ -26,7 +26,7 @@ class RankTable:
         number: number of the ranking on the page, from 1.
         tasks: the task of the entries; if values are averaged over sports, one task per sport.
         entries: all entries.
-        ranks: for each metric, the ranks by the entry's position in `entries`; entries without a rank are missing.
+        ranks: for each metric, the rank of each ranked entry, by the entry's position in `entries`.
         ranked: the kind of entries with ranks: models, or baselines if there are no models.
         uniform: scores of uniform guessing, by metric.
         columns: every metric, by key.
@@ -64,7 +64,7 @@ class RankTable:
 
     @property
     def title(self) -> str:
-        """The sport, or the number of sports that are averaged."""
+        """The heading: the sport, or over how many sports the values are averaged."""
         if self.is_average:
             return f"Average over {plural(len(self.tasks), 'sport')}"
         return self.tasks[0].sport or "All images"
@@ -150,7 +150,7 @@ def make_leaderboard(
     Args:
         collection: the reports.
         sports: the sports to include (default: all).
-        prompts: the prompts to include (default: all). The reference is included with each prompt.
+        prompts: the prompts to include (default: all). The reference is always included, with all its prompts.
 
     Raises:
         OptionError: for a sport or a prompt that no report has, or if there is nothing to rank.
@@ -276,7 +276,7 @@ def _averages(tasks: Mapping[ScoredTask, TaskEntries]) -> tuple[list[Average], l
 
 
 def _averages_over(sports: Sequence[str], tasks: Mapping[ScoredTask, TaskEntries]) -> tuple[list[Average], list[str]]:
-    """Return the averages for tasks of one setting, and the respondents with several scores of a sport instead."""
+    """Return averages over tasks of one setting, and respondents excluded for having several scores in a sport."""
     of_respondents: dict[tuple[str, str | None], dict[ScoredTask, list[Entry]]] = {}
     for task, of_task_entries in tasks.items():
         for entry in of_task_entries.entries:
@@ -400,7 +400,7 @@ def _sentence(others: Sequence[int], different: Mapping[str, str]) -> str:
 
 
 def _attributes(ranking: RankTable) -> dict[str, str]:
-    """Return the properties that must agree, in words."""
+    """Return the properties that must agree for comparable entries: the name and the value of each, as text."""
     policy = ranking.policy.model_dump(mode="json")
     tasks = ranking.tasks
     return {

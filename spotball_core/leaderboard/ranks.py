@@ -27,9 +27,9 @@ class Estimate:
 
     Attributes:
         value: the value.
-        ci95: the 95% interval; None if it is not known.
-        n_images: number of images; for a mean of several independent values, the smallest number.
-        bounds: the lowest and highest possible value; None for no bound.
+        ci95: the 95% interval; None if there is none.
+        n_images: number of images; for a mean of several independent values, the smallest of their numbers of images.
+        bounds: the lowest and the highest possible value; each is None if there is no such bound.
     """
 
     value: float
@@ -44,7 +44,7 @@ class Rank:
 
     Attributes:
         rank: the rank by value; equal values share a rank.
-        interval: the first and the last rank that the intervals allow; None if no entry has an interval.
+        interval: the best and the worst rank that the entries' intervals allow; None if no entry has an interval.
     """
 
     rank: int
@@ -114,7 +114,7 @@ def _widened(estimate: Estimate, n_intervals: int) -> tuple[float, float]:
 def _surely_worse(
     low: float, high: float, lows: FloatArray, highs: FloatArray, goal: Literal["higher", "lower"] | tuple[float, float]
 ) -> BoolArray:
-    """Return which intervals have only values worse than all in (`low`, `high`), shape (n_entries,)."""
+    """Return which intervals have only values that are worse than all from `low` to `high`, shape (n_entries,)."""
     if goal == "higher":
         return np.asarray(highs < low)
     if goal == "lower":

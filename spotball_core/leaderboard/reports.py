@@ -36,7 +36,7 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """The score reports in files; identical reports are included once.
+    """The score reports that were read from files; identical reports are included once.
 
     Attributes:
         reports: reports in the order of the arguments; within a folder, by path.
@@ -115,7 +115,7 @@ def _files(paths: Iterable[Path], exclude: Path | None) -> list[tuple[Path, bool
 
 
 def _json_files(folder: Path, exclude: Path | None) -> Iterator[Path]:
-    """Yield the *.json files in a folder and its subfolders, except hidden files, some of which are unfinished."""
+    """Yield the *.json files in a folder and its subfolders, except those that are hidden or in a hidden folder."""
     for parent, folders, files in os.walk(folder):
         folders[:] = sorted(
             name

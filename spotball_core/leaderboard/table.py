@@ -30,8 +30,7 @@ def to_frame(board: Leaderboard) -> pl.DataFrame:
 
     For averages over sports, `sport` is null and `n_sports` is the number of sports. `better` is `higher`, `lower`,
     `reference` (values nearer to the reference's are better) or `one` (values nearer to 1 are better); it is null for
-    metrics that are not ranked. Rows with the same `comparable` may be
-    compared.
+    metrics that are not ranked. Rows may be compared if they have the same value of `comparable`.
     """
     import polars as pl
 

@@ -118,7 +118,7 @@ def wasserstein_1d(guesses: Guesses, reference: Guesses, *, grid: Grid | None = 
 
 
 def wasserstein_1d(guesses: Guesses, reference: Guesses, *, grid: Grid | None = None) -> float | FloatArray:
-    r"""Compute the mean of the one-dimensional Wasserstein distances between column and row marginals, in pixels.
+    r"""Compute the mean of the one-dimensional Wasserstein distances of the columns and of the rows, in pixels.
 
     $$W_{1D} = \tfrac12 \Big(\sum_c |F_P(c) - F_Q(c)|\, w + \sum_r |G_P(r) - G_Q(r)|\, h\Big)$$
 

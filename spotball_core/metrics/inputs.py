@@ -78,7 +78,7 @@ def grid_given(grid: Grid | None, *others: object) -> Grid | None:
 
 
 def grid_for(grid: Grid | None, *others: object) -> Grid:
-    """Return the grid to use: the scene's, else `grid`, else the paper's. Errors are those of `grid_given`."""
+    """Return the grid to use: the scene's, else `grid`, else the paper's. It raises the same errors as `grid_given`."""
     return grid_given(grid, *(other for other in others if is_scene(other))) or Grid.standard()
 
 

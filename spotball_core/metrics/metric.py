@@ -1,9 +1,9 @@
 """Define the record of a metric: its name, its meaning, and the statistic that computes it.
 
 A metric combines many images in two steps: each image adds some numbers, and a function converts their sum to the
-value. A resample of images, a shard of a data set, or a set of images with a respondent's label swapped therefore only
-changes how often an image's numbers enter the sum. A metric uses one of four ways to do this: `MeanOverImages`,
-`MeanOverResponses`, `Pooled` or `Sums`. Other modules do not need to know which.
+value. Resampling images, or selecting some of them, therefore only changes how often an image's numbers enter the sum.
+A metric uses one of four ways to combine images: `MeanOverImages`, `MeanOverResponses`, `Pooled` or `Sums`. Other
+modules treat all four alike.
 """
 
 from __future__ import annotations
@@ -139,7 +139,8 @@ class Statistic:
         combine: function from sums, shape (..., k), to values, shape (...).
         enters: which images the metric uses, shape (..., n_images).
         answered: number of responses that the metric counts, shape (..., n_images).
-        grows: how many of the k numbers, from the first, grow with the number of responses; -1 for all but the last.
+        grows: the first `grows` of the k numbers are proportional to the number of responses; -1 means all but the
+            last.
         values: each image's value, shape (..., n_images); None if the metric has no value per image.
     """
 
@@ -170,7 +171,7 @@ class Statistic:
         return self.combine(times @ self.sums)
 
     def leave_one_out(self) -> FloatArray:
-        """Return the metric's value with each image that it uses omitted in turn, shape (n_used,)."""
+        """Return the metric's value without each of the images that it uses, one at a time, shape (n_used,)."""
         return self.combine(self.sums.sum(axis=-2, keepdims=True) - self.sums)[self.enters]
 
     def scaled(self, factor: FloatArray) -> FloatArray:
@@ -331,19 +332,20 @@ class Metric:
         symbol: its mathematical symbol.
         unit: unit of the value: px, nats, share, ratio or none.
         direction: "lower" or "higher" if that is better, else how to read the value, such as "like the reference".
-        equation: its number in the paper; None for a metric beyond the paper.
+        equation: number of its equation in the paper; None for a metric that is not in the paper.
         needs: the data it needs in addition to the guesses.
         family: the group of metrics to which it belongs, such as "task".
         function: the public function that computes it.
         aggregate: how it combines many images into one value.
         lowest: the lowest possible value; None for a difference or an estimate without a bound.
         highest: the highest possible value; None without a bound.
-        by_size: whether the value depends on the number of responses. Such a metric does not compare respondents with
-            different numbers of responses.
+        by_size: whether the value depends on the number of responses. Do not use such a metric to compare respondents
+            with different numbers of responses.
         estimates: the key of the metric that this metric estimates for any number of responses; None for other metrics.
         least_responses: minimum number of responses per image.
         unit_option: the policy's choice that replaces `unit`, such as "wasserstein_unit".
-        published_with_controls: whether its published figures include controls and images that people did not see.
+        published_with_controls: whether its values in the paper include controls (images with a visible ball) and
+            images that people did not see.
         no_value: the reason to report if all the data it needs are given, but no image has a value.
     """
 

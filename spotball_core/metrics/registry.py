@@ -20,7 +20,7 @@ from spotball_core.service.plugins import Registry
 from spotball_core.typing import FloatArray
 
 GROUP = "spotball.metrics"
-"""The entry point group. Each entry names a `Metric`."""
+"""The entry point group under which other packages register metrics. Each entry point names a `Metric`."""
 
 
 def _center_ratio(data: MetricInput) -> Callable[[FloatArray, FloatArray], FloatArray]:
@@ -39,14 +39,14 @@ def _symmetric_center_bias(data: MetricInput) -> Callable[[FloatArray, FloatArra
 
 
 def _draws(data: MetricInput) -> dict[str, Any]:
-    """Return the options of random draws from responses."""
+    """Return the arguments of functions that draw from responses at random."""
     return {"seed": data.options.seed, "draws": data.options.draws, "shared": data.shared}
 
 
 def _estimated(
     estimate: Callable[..., FloatArray], function: Callable[[FloatArray, MetricInput], FloatArray]
 ) -> MeanOverImages:
-    """Return a mean over images of values that a function of `sampling` estimates from a function of distributions."""
+    """Return a mean over images of `function`, whose value for each image `estimate` (of `sampling`) estimates."""
     return MeanOverImages(lambda data: estimate(lambda mass: function(mass, data), data.mass, **_draws(data)))
 
 

@@ -33,7 +33,7 @@ FEW = 8
 """Number of responses per image that `of_few` draws. Of 10 samples per image, about 8 remain if some are unparsed."""
 
 LEAST, LEAST_REFERENCE = 2, 4
-"""Minimum numbers of responses per image of a respondent and of the reference, whose responses are split twice."""
+"""Minimum numbers of responses per image, of a respondent and of the reference. The reference's are split twice."""
 
 COLUMNS = 7
 """Number of values per image that `distance_sums` returns."""
@@ -48,7 +48,7 @@ _BATCH = 20_000_000
 """Approximate size of the draws that are made at once, in bytes."""
 
 _LEAST_RATIO = 1.2
-"""Lower bound for the ratio of squared noise between half and all responses. The ratio is 2 with many responses."""
+"""Lower bound for the squared noise of half of the responses, divided by that of all. This is 2 with many responses."""
 
 
 Drawn = TypeVar("Drawn")
@@ -338,7 +338,7 @@ def distance_sums(
     draws: int,
     shared: SharedDraws | None = None,
 ) -> FloatArray:
-    """Compute seven numbers per image, whose sums over images `distance_at_any_size` converts to a distance.
+    """Compute seven numbers per image; `distance_at_any_size` converts their sums over images to a distance.
 
     Args:
         distance: function from two distributions, each of shape (..., n_cells), to their distance, shape (...).
@@ -401,9 +401,10 @@ def distance_at_any_size(sums: FloatArray) -> FloatArray:
 
     $$\hat d^2 = d_n^2 - \frac{d_{n/2}^2 - d_n^2}{\rho - 1}$$
 
-    with the mean distances between all responses and between halves. $\rho$ is the ratio of squared noise between half
-    and all responses: 2 with many responses, less with few. It is measured between two disjoint draws from the
-    reference, whose true distance is 0, and adjusted to the given sizes by $2 - \rho \propto 1/n + 1/k$.
+    with the mean distances between all responses, $d_n$, and between halves, $d_{n/2}$. $\rho$ is the squared noise of
+    half of the responses, divided by that of all responses: 2 with many responses, less with few. It is measured
+    between two disjoint draws from the reference, whose true distance is 0, and adjusted to the given sizes by $2 -
+    \rho \propto 1/n + 1/k$.
 
     Args:
         sums: sums over images of the numbers from `distance_sums`, shape (..., 7).

@@ -5,10 +5,11 @@ move the surplus to the deficits at minimum cost. If one cell has all the surplu
 computed directly, otherwise by a solver. Equal problems are solved once.
 
 Integer differences are solved with costs rounded to multiples of a step (`step_of`). Their minimum cost is a unique
-integer, so every solver returns an identical result. The choice of solver depends only on the problems of the call:
+integer, so every solver returns an identical result. Which solver is used depends only on the problems of the call:
 
 - `transport_whole` solves small batches of counts. It needs no other library.
-- `transport_numba` solves all other integer problems if the extra `speed` is installed. It loads as fast as POT.
+- `transport_numba` solves all other integer problems if the extra `speed` is installed. Loading it takes about as long
+  as loading POT.
 - The network simplex of the Python Optimal Transport library (POT) solves the rest. It is called without the checks
   that `ot.emd2` repeats for each pair.
 """
@@ -43,7 +44,7 @@ _CHUNK, _SHARED_CHUNK = 1024, 16
 """Number of problems per batch for one thread, and for several threads: small, so that all finish at a similar time."""
 
 _FOR_THREADS = 200
-"""Minimum number of problems that Numba solves in several threads. Fewer are not worth the time to start a thread."""
+"""Minimum number of problems that Numba solves in several threads; for fewer, starting threads takes too long."""
 
 MOST_COUNTED = 2**20
 """Maximum sum of the surplus in a difference of counts. Below it, mass times cost in steps stays below 2**63."""
@@ -180,7 +181,7 @@ def _from_one_cell(rows: FloatArray, costs: FloatArray) -> FloatArray:
     """Return the minimum cost of rows in which one cell has all the surplus, so that there is only one plan.
 
     Args:
-        costs: from that cell to all cells, for each row.
+        costs: costs from the cell with all the surplus to all cells, shape (n, n_cells).
     """
     demand = np.maximum(-rows, 0.0)
     demand *= rows.max(axis=-1, keepdims=True) / demand.sum(axis=-1, keepdims=True)

@@ -34,7 +34,7 @@ With fewer sources, more steps are needed. With more sources, each step takes lo
 
 
 class _Tree(NamedTuple):
-    """A tree of routes over all cells, sources first.
+    """A tree of routes that connects all cells; sources have the first indices.
 
     The cost of each route in the tree equals the sum of the prices of its source and its sink.
     """
@@ -80,9 +80,9 @@ def _hang(cell: int, parent: int, tree: _Tree) -> None:
 def _start(cost: IntArray, turned: IntArray, left: IntArray, order: IntArray, tree: _Tree) -> None:
     """Fill the tree by Russell's rule, and use up `left`, the remaining amount of each cell.
 
-    The rule compares a route's cost minus the largest costs of its source and of its sink; the negative of a cell's
-    largest cost is called its rank. The next route is the best route for both its source and its sink. Its flow empties
-    one of the two cells, which then becomes a child of the other cell.
+    The rule rates a route by its cost minus the largest costs of its source and of its sink; lower is better. A cell's
+    rank is the negative of its largest cost. The next route is the best route for both its source and its sink. The
+    flow on this route empties one of the two cells, which then becomes a child of the other cell.
 
     Args:
         turned: the transposed costs, shape (n_sinks, n_sources).

@@ -143,7 +143,7 @@ def _text_counts(
 
 
 def _panels(grouped: GroupedRationales, categories: Categories) -> Iterator[Panel]:
-    """Yield the panels of Figure 7: rationales of people or models, pooled over everything except sport or prompt."""
+    """Yield the panels of Figure 7 (Spot the Ball): rationales of people or models, pooled by sport or by prompt."""
     by_sport, by_prompt = 0, 3
     of: tuple[tuple[str, Kind, int], ...] = (
         ("people by sport", "human", by_sport),

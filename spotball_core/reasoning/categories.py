@@ -33,8 +33,8 @@ class Categories:
     """The categories of rationales by both statistics (published and centered), and the results for groups.
 
     Attributes:
-        offsets: mean similarity of each category's templates to the neutral sentences, if there are any, and to the
-            rationales; centering subtracts the first of these offsets.
+        offsets: each category's mean similarity to the neutral sentences (if there are any), then to the rationales.
+            Centering subtracts the first of these offsets.
         of_text: each text's category by each statistic, shape (n_texts,).
 
     Args:
@@ -86,7 +86,7 @@ class Categories:
 
         Args:
             name: the name of the pooled group.
-            places: the numbers of the groups to pool.
+            places: indices of the groups to pool.
         """
         inside = np.flatnonzero(np.isin(self.grouped.group, places))
         n_responses = sum(self.grouped.n_responses[self.grouped.names[place]] for place in places)
@@ -107,7 +107,7 @@ class Categories:
         )
 
     def _alignments(self, inside: IntArray, places: Sequence[int]) -> list[Alignment]:
-        """Return the results of each statistic; the means and shares of both use the same resamples."""
+        """Return the results of both statistics; their means and shares use the same resamples of the images."""
         image, names = self.grouped.image[inside], self.templates.names
         sums = []
         for statistic in STATISTICS:

@@ -14,7 +14,7 @@ from spotball_core.reasoning.similarity import ROUNDING, cosines, mean_over, set
 from spotball_core.typing import FloatArray, IntArray
 
 TIE: Final = -1
-"""Category number of a tie: two or more categories are equally close."""
+"""Category number of a rationale that is equally close to two or more categories."""
 
 EMPTY: Final = -2
 """Category number of an empty text, or of a text whose embedding is zero or not finite."""

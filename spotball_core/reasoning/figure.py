@@ -1,4 +1,4 @@
-"""Draw Figure 7: the share of each category, for people by sport, for models by sport and by prompt."""
+"""Draw Figure 7 (Spot the Ball): the share of each category, for people by sport, for models by sport and by prompt."""
 
 from __future__ import annotations
 

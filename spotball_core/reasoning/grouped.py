@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     import polars as pl
 
 Name = tuple[str | None, str | None, Kind | None, str | None]
-"""Sport, respondent, kind and prompt of a group; None for each of them that the group is pooled over."""
+"""Sport, respondent, kind and prompt of a group. If a group is pooled over one of these, that one is None."""
 
 _PARTS = ("sport", "respondent", "kind", "prompt")
 
 
 @dataclass(frozen=True)
 class GroupedRationales:
-    """Responses to images that are not controls, and which of these responses have a rationale.
+    """Responses to images that are not controls, and the part of them that has a rationale.
 
     Attributes:
         responses: the responses, with the position of the scene in the column `_image`.
@@ -34,7 +34,7 @@ class GroupedRationales:
         rationales: the responses with a text whose embedding is finite and not zero, sorted by the number of their
             group, which is in the column `_group`.
         names: names of the groups, in the order of tables; each group has at least one rationale.
-        n_images: number of scenes.
+        n_images: number of all scenes.
     """
 
     responses: pl.DataFrame
@@ -53,7 +53,7 @@ class GroupedRationales:
             has_direction: which texts have an embedding that is finite and not zero, shape (n_texts,).
 
         Raises:
-            OptionError: if no rationale remains, or a row has no scene.
+            OptionError: if no rationale remains, or a row refers to a scene that is missing from `scenes`.
         """
         import polars as pl
 
@@ -107,7 +107,7 @@ class GroupedRationales:
         return np.bincount(self.group, minlength=len(self.names))
 
     def distinct(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return the groups and the texts of all distinct pairs, sorted by group, and how often each pair occurs."""
+        """Return the group and the text of each distinct pair, sorted by group, and how often the pair occurs."""
         width = int(self.text.max()) + 1
         pairs, times = np.unique(self.group * width + self.text, return_counts=True)
         return pairs // width, pairs % width, times.astype(float)

@@ -29,9 +29,9 @@ def ratios_of_sums(above: FloatArray, below: FloatArray, draws: Weights) -> list
     """Return ratios of two sums over images, with bootstrap intervals.
 
     Args:
-        above: each image's summand of each numerator, shape (n_sums, n_images).
-        below: each image's summand of the common denominator. Images with 0 do not belong to the group; at least one is
-            above 0.
+        above: what each image adds to each numerator, shape (n_sums, n_images).
+        below: what each image adds to the common denominator, shape (n_images,). Images that add 0 do not belong to the
+            group; at least one image adds more than 0.
         draws: resamples of the images, from `drawn_images`.
 
     Examples:
@@ -63,9 +63,9 @@ class Stratified:
         a: weighted mean over strata of the mean of the first kind.
         b: weighted mean over strata of the mean of the second kind.
         ci95: 95% bootstrap interval of a - b; None without resamples.
-        n_a: number of rationales of the first kind in strata that have both.
+        n_a: number of rationales of the first kind in strata with rationales of both kinds.
         n_b: number of rationales of the second kind in these strata.
-        n_strata: number of strata that have both.
+        n_strata: number of strata with rationales of both kinds.
         n_images: number of images of those rationales.
     """
 

@@ -52,8 +52,9 @@ def agreement(first: IntArray, second: IntArray, n_categories: int, weights: Flo
         weights: number of times each text occurs, shape (n,).
 
     Returns:
-        The number of texts with a category by both rules, the share of these on which they agree, and kappa. Both are
-        NaN if there are no such texts; kappa is also NaN if both rules assign all texts to one category.
+        The number of texts with a category by both rules, the share of these on which they agree, and kappa. The share
+        and kappa are NaN if there are no such texts; kappa is also NaN if both rules assign all of them to one
+        category.
 
     Examples:
         >>> agreement(np.array([0, 0, 1, 1]), np.array([0, 1, 1, -1]), 2, np.ones(4))

@@ -27,12 +27,12 @@ _UNKNOWN = {
 
 
 def outcomes(grouped: GroupedRationales, scenes: Sequence[Scene]) -> dict[Outcome, FloatArray]:
-    """Return the outcomes of each rationale's answer, shape (n,) each; NaN if an outcome is not known.
+    """Return the outcomes of each rationale's answer, shape (n,) each; NaN if an outcome is undefined.
 
     Returns:
-        `accuracy`: 1 if the cell holds the ball, else 0; unparsed answers are wrong. `euclidean_error`: distance in
-            pixels from the cell to the nearest cell with the ball. `distance_to_people`: mean distance in pixels from
-            the cell to the cells that people (respondents of kind human) named on the image; it is not defined for
+        `accuracy`: 1 if the named cell holds the ball, else 0; unparsed answers are wrong. `euclidean_error`: distance
+            in pixels from the cell to the nearest cell with the ball. `distance_to_people`: mean distance in pixels
+            from the cell to the cells that people (respondents of kind human) named on the image; it is not defined for
             people themselves. Answers given as probabilities name no cell, so they have no outcome.
     """
     rows = grouped.rationales
@@ -49,7 +49,7 @@ def outcomes(grouped: GroupedRationales, scenes: Sequence[Scene]) -> dict[Outcom
 
 
 def _tables(grouped: GroupedRationales, scenes: Sequence[Scene]) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the outcomes of naming each cell: hit, error, and distance to people; shape (n_images, n_cells) each."""
+    """Return three outcomes of naming each cell, shape (n_images, n_cells) each: hit, error and distance to people."""
     n_cells = scenes[0].layout.n_cells
     people = _people(grouped.responses, len(scenes), n_cells)
     hit, error, apart = (np.full((len(scenes), n_cells), np.nan) for _ in range(3))
@@ -86,7 +86,7 @@ def contrasts(
 
 
 def _whom(grouped: GroupedRationales) -> Iterator[tuple[str | None, Kind, list[int]]]:
-    """Yield respondents with their kind and the numbers of their groups, then (as None) all models, if several."""
+    """Yield each respondent, its kind and its groups' indices; then None for all models, if there are several."""
     by_respondent: dict[tuple[str, Kind], list[int]] = {}
     for place, (_, respondent, kind, _) in enumerate(grouped.names):
         by_respondent.setdefault((str(respondent), kind or "model"), []).append(place)

@@ -16,12 +16,12 @@ from spotball_core.service.json_file import parse_json
 SCHEMA_VERSION: Final = 1
 
 Corpus = Literal["neutral", "rationales"]
-"""Texts whose mean similarity is an offset: the templates' neutral sentences, or the rationales themselves."""
+"""Texts from which the categories' offsets are computed: the templates' neutral sentences, or the rationales."""
 
 Statistic = Literal["published", "centered"]
-"""Published: the category with the largest mean cosine wins.
+"""How a rationale's category is chosen.
 
-Centered: the same after subtracting each category's offset.
+"published" chooses the category with the largest mean cosine. "centered" first subtracts each category's offset.
 """
 
 Outcome = Literal["accuracy", "euclidean_error", "distance_to_people"]
@@ -84,7 +84,7 @@ class ReasoningSignature(Record):
 
 
 class TextCounts(Record):
-    """The numbers of responses and texts, and of texts that the analysis of English sentences is not made for.
+    """The numbers of responses and texts, and of special cases, such as texts that seem not to be English.
 
     Only empty texts, and texts whose embedding is zero or not finite, are excluded from the analysis.
 
@@ -118,9 +118,9 @@ class Offset(Record):
 
     Attributes:
         texts: the kind of reference texts.
-        n_texts: number of texts; groups of rationales of any size have equal weights.
+        n_texts: number of reference texts. If they are rationales, all groups have the same total weight.
         similarity: the texts' mean cosine with each category's sentences.
-        spread: largest minus smallest similarity: the advantage of one category over another.
+        spread: largest minus smallest similarity, the advantage of the first of these categories over the other.
     """
 
     texts: Corpus
@@ -150,7 +150,7 @@ class Relabeling(Record):
 
     Attributes:
         observed: the statistic under the templates' labels.
-        expected: mean under random assignments to sets of the same sizes.
+        expected: mean of the statistic under random assignments of the templates to sets of the same sizes.
         p: (1 + number of assignments with at least the observed value) / (1 + number of assignments).
     """
 
@@ -218,7 +218,7 @@ class ReasoningGroup(Record):
 
 
 class Panel(Record):
-    """One panel of Figure 7."""
+    """One panel of Figure 7 (Spot the Ball): the categories of the rationales of people or models."""
 
     name: Literal["people by sport", "models by sport", "models by prompt"]
     groups: tuple[ReasoningGroup, ...]
@@ -246,15 +246,15 @@ class CategoryContrast(Record):
         respondent: the respondent; None for all respondents of the kind, pooled.
         a: the category.
         b: the other category; "others" if there are more than two categories.
-        value_a: mean outcome of category a, weighted over strata; None if there is a reason.
-        value_b: mean outcome of category b, weighted over strata; None if there is a reason.
+        value_a: mean outcome of category a, weighted over strata; None if the difference is undefined.
+        value_b: mean outcome of category b, weighted over strata; None if the difference is undefined.
         difference: value_a - value_b.
         ci95: 95% bootstrap interval of the difference over images.
-        n_a: number of rationales of a in strata that have both.
-        n_b: number of rationales of b in these strata.
-        n_strata: number of strata (sport, respondent, prompt) that have both.
+        n_a: number of rationales of category a in strata with rationales of both categories.
+        n_b: number of rationales of category b in these strata.
+        n_strata: number of strata (sport, respondent, prompt) with rationales of both categories.
         n_images: number of images of these rationales.
-        reason: why there is no difference; None if there is one.
+        reason: why the difference is undefined; None if it is defined.
     """
 
     outcome: Outcome
@@ -281,7 +281,7 @@ class ReasoningReport(Record):
         categories: the categories, in display order.
         offsets: offsets of the categories by kind of reference texts; the centered statistic subtracts the first one.
         groups: results by sport, respondent and prompt.
-        panels: panels of Figure 7; a panel without rationales is missing.
+        panels: panels of Figure 7 (Spot the Ball); a panel without rationales is missing.
         left_out: the effect of omitting each template.
         contrasts: contrasts of each respondent, then of all models if there are several.
     """

@@ -54,8 +54,8 @@ class Relabeled:
     def margin_test(self, groups: Sequence[int]) -> LabelTest:
         """Test whether the mean margin of the given groups' rationales is larger than under random labels.
 
-        If rationales distinguish the categories, they are closer to one set of templates than to the others. Random
-        sets are similar to each other, so a rationale is about equally close to all of them.
+        If rationales distinguish the categories, they are closer to one set of templates than to the others. Sets of
+        randomly assigned templates are similar to each other, so a rationale is about equally close to all of them.
         """
         return _test(self.margin[groups].sum(axis=0) / self.n[groups].sum())
 
@@ -87,7 +87,8 @@ def relabel(
     """Compute margins and shares of groups of rationales under the templates' labels and under random labels.
 
     Args:
-        cosines: cosines of each rationale with each template, ordered by set, shape (n, k), without empty rationales.
+        cosines: cosine of each rationale with each template, shape (n, k), without empty rationales. The templates are
+            ordered by their set (category).
         weights: number of times each rationale occurs, shape (n,).
         group: each rationale's group number, from 0, in ascending order, shape (n,).
         sizes: number of templates in each set.
@@ -126,7 +127,7 @@ def relabel(
 
 
 def _labelings(sizes: Sequence[int], labelings: int, seed: int) -> IntArray:
-    """Return the set of each template: the true sets, then random ones; shape (1 + labelings, k)."""
+    """Return the set number of each template, shape (1 + labelings, k): the true sets first, then random sets."""
     if labelings < 1:
         raise OptionError(f"labelings: found {labelings}, expected at least 1")
     true = set_numbers(sizes)
@@ -135,14 +136,14 @@ def _labelings(sizes: Sequence[int], labelings: int, seed: int) -> IntArray:
 
 
 def _row_blocks(edges: IntArray) -> Iterator[tuple[int, slice]]:
-    """Yield blocks of rows that belong to one group: the group's number, and the rows."""
+    """Yield each group's number with a block of its rows; large groups have several blocks."""
     for place, (first, last) in enumerate(pairwise(edges)):
         for start in range(first, last, _ROWS):
             yield place, slice(start, min(start + _ROWS, last))
 
 
 def _margins(similarity: Sequence[FloatArray]) -> tuple[FloatArray, list[FloatArray]]:
-    """Return the margins (0 for ties), and for each set, where it is the only closest set (1, else 0)."""
+    """Return each rationale's margin (0 for ties), and for each set whether it alone is the closest (1, else 0)."""
     best, second = np.maximum(similarity[0], similarity[1]), np.minimum(similarity[0], similarity[1])
     for values in similarity[2:]:
         second = np.maximum(second, np.minimum(best, values))
@@ -156,8 +157,8 @@ def kept_without(cosines: FloatArray, sizes: Sequence[int]) -> list[FloatArray |
     """Return, for each template, whether each rationale keeps its category without that template.
 
     Args:
-        cosines: cosines of each rationale with each template, ordered by set, shape (n, k); for centering, minus each
-            template's mean cosine with the reference texts.
+        cosines: cosine of each rationale with each template, shape (n, k), with the templates ordered by their set
+            (category). For centering, subtract each template's mean cosine with the reference texts.
         sizes: number of templates in each set.
 
     Returns:

@@ -1,7 +1,7 @@
 """Compute cosines between embeddings and templates, and means over sets of templates.
 
-A mean of cosines over a set is linear in the set's members. All later results for a rationale, under any labels and
-without any single template, therefore follow from one number per template: the cosine.
+A rationale's similarity to a set of templates is the mean of its cosines with them. The cosines are therefore computed
+once; the results for other labels, or without one of the templates, follow from them.
 """
 
 from __future__ import annotations

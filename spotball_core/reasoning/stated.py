@@ -80,7 +80,7 @@ class _Test:
         self.generator = generator_for(seed, "stated", group.name, category)
 
     def of(self, fit: GroupFit | None, number: FloatArray, share: FloatArray) -> StatedCue:
-        """Run the test, given the number of rationales for each scene and the share of them with the category."""
+        """Run the test, given the number of rationales for each scene and the share of these with the category."""
         if fit is None:
             return self._record(0, 0, None, reason=f"fewer than {LEAST_IMAGES} images have guesses")
         use = number[fit.scenes] > 0

@@ -91,7 +91,7 @@ def to_csv(report: ReasoningReport) -> str:
 
 
 def _lines(group: ReasoningGroup) -> Iterator[tuple[object, ...]]:
-    """Yield statistic, quantity, category, value, interval, expected value and p of each number of a group."""
+    """Yield each number of a group: statistic, quantity, category, value, interval's ends, expected value and p."""
     for statistic, alignment in (("published", group.published), ("centered", group.centered)):
         for category, share in alignment.shares.items():
             yield statistic, "share", category, share.value, *(share.ci95 or (None, None)), None, None
@@ -277,7 +277,7 @@ def counted(texts: TextCounts) -> str:
 
 
 def _missing(report: ReasoningReport) -> Iterator[str]:
-    """Yield each reason for missing contrasts once, after the outcomes and respondents that it concerns."""
+    """Yield a line for each reason why contrasts are missing, with the outcomes and respondents that it concerns."""
     places: dict[str, dict[str, None]] = {}
     for contrast in report.contrasts:
         if contrast.reason is not None:

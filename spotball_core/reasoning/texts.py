@@ -1,4 +1,4 @@
-"""Detect texts that the analysis of English sentences is not made for, so that they can be counted."""
+"""Detect texts without letters and texts in other languages than English, so that reports can count them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from spotball_core.typing import BoolArray, IntArray
 
 _COMMON = ("the", "and", "of", "this", "that", "with", "from", "are", "his", "her", "their", "they", "which", "because")
-"""English words that most texts contain, and that other languages do not have."""
+"""Common English words that other languages do not have."""
 
 _FEW_WORDS = 6
-"""Minimum number of words of a checked text, because shorter texts often contain none of the common words."""
+"""Texts with fewer words are not checked for English words, because short texts often contain none of them."""
 
 
 def word_counts(texts: Sequence[str]) -> IntArray:

@@ -4,7 +4,7 @@ A figure is a number that the paper or a file of the release states. `replicate`
 can be computed from a full or partial copy of the release. There is one module per group of figures: `images` (table 1,
 figure 3), `ground_truth` (the ball's cells), `runs` (sections 4.3 and 4.4), `task` (table 2, figure 4), `center` (table
 3), `players` (figure 5), `alignment` (figures 6 and 9), `thresholds` (figure 10). `published` holds the published
-figures, `causes` the reasons why a figure may differ.
+figures, and `causes` finds the reason why a figure differs.
 """
 
 from spotball_core.replication.check import replicate

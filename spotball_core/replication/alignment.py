@@ -1,4 +1,4 @@
-"""Check figures 6 and 9: distances between the guesses of models and people, exactly and in one dimension."""
+"""Check the paper's figures 6 and 9: exact and one-dimensional distances between models' and people's guesses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Distances = dict[str, float | None]
 
 
 def check(material: Material) -> Iterator[ReplicatedFigure]:
-    """Check figure 6's claim about each model, and figure 9's distances of models and the uniform baseline."""
+    """Check the paper's claim about each model in figure 6, and the distances to people in figure 9."""
     for figure in material.printed("figure 6"):
         yield _over_uniform(material, figure)
     for sport in PAPER_SPORTS:
@@ -33,7 +33,7 @@ def check(material: Material) -> Iterator[ReplicatedFigure]:
 
 
 def _over_uniform(material: Material, figure: Published) -> ReplicatedFigure:
-    """Check the mean over prompts of a model's distance to people, divided by the uniform baseline's."""
+    """Check a model's distance to people, averaged over prompts, as a multiple of the uniform baseline's distance."""
     sport, conditions = figure.sport or "", [(figure.sport or "", figure.respondent or "", p) for p in PAPER_PROMPTS]
     ratios: list[float | None] = []
     for way in WAYS:

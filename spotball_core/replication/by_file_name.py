@@ -2,10 +2,10 @@
 
 Players' boxes were keyed by the image's file name without its sport. Basketball and volleyball share `1.png`, `2.png`
 and so on, so each such image was scored with the players of both sports. Soccer's files are `.jpg` and therefore
-separate. An answer was joined by the image name in its file. Models' files contain `51.png`, or `51_wball.png`, which
-matches no box, so these answers were dropped. People's files contain only a number. This number was tried with .jpg,
-then with .png, and the answer was assigned to the sport in which that file name was last seen: an answer to
-basketball's image 30 became an answer to soccer's image 30.
+separate. An answer was joined by the image name in its file. Models' files contain names such as `51.png`, or
+`51_wball.png`. The latter matches no box, so answers with it were dropped. People's files contain only a number. This
+number was tried with .jpg, then with .png, and the answer was assigned to the sport in which that file name was last
+seen: an answer to basketball's image 30 became an answer to soccer's image 30.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class FileNameJoin:
         )
 
     def _found(self, condition: Condition, image: str) -> str | None:
-        """Return the file name with players that was matched to an answer's image; None if there was no match."""
+        """Return the file name, in the file of players, that an answer's image was matched to; None without a match."""
         for file_name in self._file_names.get(condition, {}).get(image, ()):
             for name in (file_name, *(PurePath(file_name).stem + ending for ending in _ENDINGS)):
                 if name in self._keys:

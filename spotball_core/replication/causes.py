@@ -1,6 +1,6 @@
 """Find the known cause of a difference between a published figure and the data.
 
-Each text starts with the cause's name.
+Causes are texts for the notes of figures. Each text starts with the cause's name.
 """
 
 from __future__ import annotations
@@ -38,10 +38,12 @@ NO_FIT = (
 
 
 def run(material: Material, condition: Condition | None) -> str | None:
-    """Return the known cause of differences between a condition's figures and the published figures.
+    """Return the known cause of differences between the figures of a condition and the published figures.
+
+    A condition is a sport, a respondent and a prompt.
 
     Returns:
-        The cause; None if there is no known cause, or there are no answers.
+        The cause; None if no cause is known, or if the condition is None or has no answers.
     """
     answered = material.answered(condition)
     if condition is None or answered is None:
@@ -61,9 +63,9 @@ def run(material: Material, condition: Condition | None) -> str | None:
 
 
 def any_run(material: Material, conditions: Iterable[Condition]) -> str | None:
-    """Return the known causes for figures that are computed from several conditions; None without a known cause.
+    """Return the known causes of differences in a figure of several conditions; None if no cause is known.
 
-    Each cause is followed by its conditions.
+    Each cause is followed by the names of the conditions that it applies to.
     """
     by_cause: dict[str, list[str]] = {}
     for condition in conditions:

@@ -1,4 +1,4 @@
-"""Check table 3: center ratio and entropy of each prompt, averaged over prompts, and pooled over all sports."""
+"""Check the paper's table 3: center ratio and entropy by prompt, averaged over prompts, and pooled over all sports."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FIRST_SPORT = "soccer"
 
 
 def check(material: Material) -> Iterator[ReplicatedFigure]:
-    """Check table 3, the release's figures by prompt, and the figures over all sports in section 5.1."""
+    """Check the figures of table 3, by prompt in the release's files, and over all sports in section 5.1."""
     figures = (*material.printed("table 3"), *material.filed("table 3", *_KEYS))
     for figure in sorted(figures, key=lambda figure: reading_order((figure.sport, figure.respondent, figure.prompt))):
         key = _KEYS[figure.quantity]
@@ -43,7 +43,7 @@ def _over_prompts(material: Material, figure: Published, key: str) -> Replicated
 
 
 def _over_sports(material: Material, figure: Published) -> ReplicatedFigure:
-    """Check a figure about people, or the extreme value of all models, for guesses pooled over sports and prompts."""
+    """Check a figure for guesses pooled over sports and prompts: of people, or the highest or lowest of all models."""
     respondents = (PEOPLE,) if figure.respondent == PEOPLE else material.models
     if not all(material.asked_everything(respondent) for respondent in respondents):
         return judge(

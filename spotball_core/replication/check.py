@@ -23,7 +23,7 @@ CHECKS: tuple[Check, ...] = (
     center.check,
     thresholds.check,
 )
-"""The functions that check the figures, one per group of figures."""
+"""The functions that check the figures; each checks one group of figures."""
 
 
 def replicate(folder: str | Path, *, on_progress: OnProgress = ignore_progress) -> Replication:

@@ -44,7 +44,7 @@ class _Truth:
 
 
 def check(material: Material) -> Iterator[ReplicatedFigure]:
-    """Check the rule for the ball's cells, the images that a box in pixels would change, and the affected figures."""
+    """Check the rule for the ball's cells, and report the images and figures that a box in pixels would change."""
     truths = {sport: truth for sport in PAPER_SPORTS if (truth := _truth(material, sport)).published}
     for sport, truth in truths.items():
         yield _rule([truth], sport)

@@ -1,4 +1,4 @@
-"""Check properties of the images: table 1, figure 3, and the share of ball cells in the center window."""
+"""Check what the paper states about the images: table 1, figure 3, and the share of ball cells in the center window."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ from spotball_core.schema.scene import Scene
 from spotball_core.typing import FloatArray
 
 PRIOR = "truth in the center window"
-"""Name of the share of ball cells in the center window, in the release's center-bias files."""
+"""Quantity in the release's center-bias files: the share of ball cells in the center window."""
 
 SWAPPED = {"soccer": "basketball", "basketball": "soccer"}
-"""For each of these sports, the sport whose number of players per scene table 1 prints in its column."""
+"""For each sport with a wrong number of players per scene in table 1, the sport that this number belongs to."""
 
 
 def check(material: Material) -> Iterator[ReplicatedFigure]:
     """Check table 1, figure 3, and the shares of section 5.1.
 
-    Table 1 describes all images, including controls (images with a visible ball), and so do its standard values.
+    Table 1 describes all images, including controls (images with a visible ball). Its standard values therefore include
+    controls too.
     """
     for figure in material.printed("table 1"):
         if figure.quantity == "players per scene":
@@ -62,7 +63,7 @@ def mean_cells(scenes: list[Scene]) -> float | None:
 
 
 def _of_balls(material: Material, figure: Published) -> ReplicatedFigure:
-    """Check the ball's area and its distance from the center, from the file's numbers and in pixels."""
+    """Check the ball's area or its distance from the center, computed from the file's numbers and from pixels."""
     reproduce, standardize, slip = _OF_BALLS[figure.quantity]
     reproduced = reproduce([ball for (sport, _), ball in material.balls.items() if sport == figure.sport])
     standard = standardize([scene for scene in material.scenes(figure.sport) if scene.ball_box])
@@ -90,7 +91,7 @@ def _distance(scenes: list[Scene]) -> float | None:
 
 
 def _truncated_area(scenes: list[Scene]) -> float | None:
-    """Return the mean over images of the players' mean area, with corners truncated to pixels, as in table 1."""
+    """Return the mean over images of players' mean area, with box corners truncated to whole pixels, as in table 1."""
     return _mean([np.mean(_areas(np.trunc(scene.boxes))) for scene in scenes if scene.players])
 
 
@@ -99,7 +100,7 @@ def _player_area(scenes: list[Scene]) -> float | None:
 
 
 def _density(scenes: list[Scene]) -> float | None:
-    """Return the number of players per image over images with players, as in table 1."""
+    """Return the mean number of players per image, over images with at least one player, as in table 1."""
     return _mean([len(scene.players) for scene in scenes if scene.players])
 
 
@@ -118,11 +119,11 @@ _OF_BALLS: dict[str, tuple[Callable[[list[Ball]], float | None], _Statistic, str
     "ball area (px²)": (_written_area, _area, causes.UNSCALED_BOX),
     "ball to image center (px)": (_written_distance, _distance, causes.NOT_THE_BALL),
 }
-"""For each quantity, the published statistic, the standard one, and the error that explains their difference."""
+"""For each quantity, the published statistic, the standard statistic, and the error that explains their difference."""
 
 
 def _players_per_scene(material: Material, figure: Published) -> ReplicatedFigure:
-    """Check the row in which the columns of soccer and basketball are swapped."""
+    """Check the number of players per scene, whose columns of soccer and basketball are swapped in table 1."""
     sport = figure.sport or ""
     printed_sport = SWAPPED.get(sport, sport)
     reproduced = _density(material.scenes(printed_sport))
@@ -139,7 +140,7 @@ def _players_per_scene(material: Material, figure: Published) -> ReplicatedFigur
 
 
 def _rank(material: Material, figure: Published, measure: _Statistic) -> ReplicatedFigure:
-    """Check a sport's rank among the three sports, from the fewest or smallest."""
+    """Check a sport's rank among the three sports; rank 1 has the fewest or smallest players."""
     values = {sport: measure(material.scenes(sport)) for sport in PAPER_SPORTS}
     own_value = values.get(figure.sport or "")
     defined = [value for value in values.values() if value is not None]

@@ -1,4 +1,4 @@
-"""Load what figures are computed from: the release, scored in the published way and under the standard policy."""
+"""Load the data from which figures are computed: the release, and its scores by the published and standard policies."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from spotball_core.typing import FloatArray
 Way = Literal["paper", "standard"]
 
 WAYS: Final[tuple[Way, Way]] = ("paper", "standard")
-"""The two ways to compute a figure: as published, and under the standard policy."""
+"""The two ways to compute a figure: as in the paper, and under the standard policy."""
 
 
 class Ball(NamedTuple):
@@ -60,10 +60,10 @@ class Ball(NamedTuple):
 
 @dataclass(frozen=True)
 class ConditionAnswers:
-    """Numbers of answers of one condition to each image, including controls (images with a visible ball).
+    """The answers of one condition (sport, respondent and prompt), counted for each image, including controls.
 
     Attributes:
-        images: ids of the answered images within the sport.
+        images: ids of the answered images within the sport. Controls are images with a visible ball.
         mass: number of parsed answers in each cell of each image, shape (n_images, n_cells).
         unparsed: number of answers without a readable cell, shape (n_images,).
     """
@@ -116,7 +116,7 @@ class Material:
         return cls(data, release, catalog, read_release_figures(data, catalog), _counted(release))
 
     def with_ball_cells(self, cells: Mapping[Key, tuple[str, ...]]) -> Material:
-        """Return the same material with other ground-truth cells for some images."""
+        """Return this material with the given ground-truth cells for the given images."""
         scenes = tuple(
             _with_cells(scene, cells[scene.key]) if scene.key in cells else scene for scene in self.release.scenes
         )
@@ -126,13 +126,14 @@ class Material:
     # Figures -------------------------------------------------------------------------------------------------
 
     def printed(self, *where: str, quantity: str | None = None) -> tuple[Published, ...]:
-        """Return the figures that the paper prints in the given places, optionally only those of one quantity."""
+        """Return the figures, of one quantity if given, that the paper prints in these places (such as "table 1")."""
         return tuple(figure for figure in self.catalog.at(*where) if quantity in (None, figure.quantity))
 
     def filed(self, where: str, *quantities: str) -> tuple[Published, ...]:
-        """Return a place's figures that should be in the release's files; missing figures have the value None.
+        """Return the figures of one place in the paper that the release's files should contain.
 
         They cover each condition that is in the files or has answers, unless the paper prints the condition's figure.
+        Figures that the files lack have the value None.
         """
         figures = {
             (figure.condition, figure.quantity): figure for figure in self._release_figures if figure.where == where
@@ -163,26 +164,26 @@ class Material:
 
     @cached_property
     def paper(self) -> Scoring:
-        """The scores computed in the way of the published tables."""
+        """The scores of all groups, computed as for the published tables."""
         return self._scoring(ScorePolicy.paper(reference=self._reference, bootstrap=0))
 
     @cached_property
     def standard(self) -> Scoring:
-        """The scores under the standard policy."""
+        """The scores of all groups under the standard policy."""
         return self._scoring(ScorePolicy.standard(reference=self._reference, bootstrap=0))
 
     @cached_property
     def paper_over_sports(self) -> Scoring:
-        """The scores in the way of the published tables, pooled over a respondent's sports and prompts."""
+        """The scores of each respondent, pooled over sports and prompts, computed as for the published tables."""
         return self._scoring(ScorePolicy.paper(by=("respondent",), bootstrap=0))
 
     @cached_property
     def standard_over_sports(self) -> Scoring:
-        """The scores under the standard policy, pooled over a respondent's sports and prompts."""
+        """The scores of each respondent, pooled over sports and prompts, under the standard policy."""
         return self._scoring(ScorePolicy.standard(by=("respondent",), bootstrap=0))
 
     def metric(self, way: Way, key: str, condition: Condition | None) -> MetricValue | None:
-        """Return a metric of a condition; None if the condition has no answers."""
+        """Return a metric of a condition (sport, respondent and prompt); None if the condition has no answers."""
         estimator = self._estimator(way, condition)
         if estimator is None:
             return None
@@ -197,7 +198,7 @@ class Material:
         return metric.value if metric else None
 
     def n_scored(self, condition: Condition | None) -> int | None:
-        """Return the number of answers, with unparsed ones, in a condition's published accuracy; None without any."""
+        """Return the number of answers, including unparsed ones, in a condition's accuracy; None without answers."""
         estimator = self._estimator("paper", condition)
         if estimator is None:
             return None
@@ -205,10 +206,10 @@ class Material:
         return round(float(accuracy.sums[:, 1].sum()))
 
     def compared(self, way: Way, condition: Condition) -> tuple[FloatArray, FloatArray] | None:
-        """Return a condition's and people's parsed answers to the images on which they are compared.
+        """Return the parsed answers of a condition and those of people, to the images on which both are compared.
 
         Returns:
-            Two arrays of shape (n_images, n_cells); None if there are no answers.
+            Two arrays of counts, shape (n_images, n_cells); None without answers of the condition or of people.
         """
         estimator = self._estimator(way, condition)
         if estimator is None or estimator.answers.reference is None:
@@ -217,7 +218,7 @@ class Material:
         return (answers.mass[used], estimator.answers.reference[used]) if used.any() else None
 
     def answered(self, condition: Condition | None) -> ConditionAnswers | None:
-        """Return the number of times a condition named each cell of each answered image; None if it answered none."""
+        """Return a condition's answers, counted for each image that it answered; None if it answered no image."""
         estimator = self._estimator("paper", condition)
         if estimator is None:
             return None
@@ -225,7 +226,7 @@ class Material:
         return ConditionAnswers(images, estimator.answers.mass, estimator.answers.unparsed)
 
     def published_answers(self, condition: Condition) -> int | None:
-        """Return the published number of a condition's parsed answers joined by file name; None if it is unknown."""
+        """Return the published number of a condition's parsed answers in figure 5; None if it was not published."""
         figures = (figure for figure in self._release_figures if figure.where == "figure 5")
         return next((figure.n for figure in figures if figure.condition == condition), None)
 
@@ -256,7 +257,7 @@ class Material:
         return tuple(respondent for respondent in models if respondent and respondent != PEOPLE)
 
     def asked_everything(self, respondent: str) -> bool:
-        """Return whether a respondent has answers in all of the paper's sports and prompts."""
+        """Return whether a respondent has answers for all sports and prompts of the paper (people: one prompt)."""
         prompts = PAPER_PROMPTS[:1] if respondent == PEOPLE else PAPER_PROMPTS
         return {(sport, respondent, prompt) for sport in PAPER_SPORTS for prompt in prompts} <= set(self.conditions)
 
@@ -281,7 +282,7 @@ class Material:
         return Scoring(self._counts, self.release.scenes, policy)
 
     def _estimator(self, way: Way, condition: Condition | None) -> Estimator | None:
-        """Return a condition's metrics in one of the two ways; None if it has no answers."""
+        """Return an object that computes a condition's metrics in one of the two ways; None if it has no answers."""
         if condition is None or condition not in self.conditions:
             return None
         if (way, condition) not in self._estimators:
@@ -303,7 +304,7 @@ def reading_order(condition: tuple[str | None, str | None, str | None] | None) -
 
 
 def absent(figure: Published) -> str | None:
-    """Return the note for a figure that a release file should contain but does not; None if it has a value."""
+    """Return a note if the release file that should contain a figure does not contain it, else None."""
     return (
         f"{figure.read_from.rsplit('/', 1)[-1]} in this copy of the release does not contain this value"
         if figure.value is None

@@ -1,4 +1,4 @@
-"""Check figure 5: how close guesses and balls are to players, joined by file name as published and joined correctly."""
+"""Check the paper's figure 5: how close guesses and balls are to players, by the published and by the correct join."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Found = dict[str, list[bool]]
 
 
 def check(material: Material) -> Iterator[ReplicatedFigure]:
-    """Check the rates of figure 5 in the release's file and in its caption, and the text's statements about people."""
+    """Check the rates of figure 5, in the release's file and in its caption, and those of people in section 5.1."""
     for figure in material.filed("figure 5", *_KEYS):
         yield _rate(material, figure)
     for figure in material.printed("figure 5"):
@@ -67,7 +67,7 @@ def _rate(material: Material, figure: Published) -> ReplicatedFigure:
 
 
 def _extreme_of_people(material: Material, figure: Published) -> ReplicatedFigure:
-    """Check the lowest or highest near-player rate of people over sports, in percent."""
+    """Check the lowest or highest of people's near-player rates in the three sports, in percent."""
     if not material.asked_everything(PEOPLE):
         return judge(figure, None, note="needs the answers of people for all sports")
     extreme = min if figure.quantity.startswith("lowest") else max
@@ -85,7 +85,8 @@ def _extreme_of_people(material: Material, figure: Published) -> ReplicatedFigur
 def _truth_near(material: Material, figure: Published) -> ReplicatedFigure:
     """Check the percentage of balls within tau of a player.
 
-    The published percentage is the mean of the sports' percentages; the standard percentage is over all balls.
+    The published percentage is the mean of the sports' percentages; the standard percentage is computed over the balls
+    of all sports.
     """
     points = {key: ball.point for key, ball in material.balls.items()}
     merged = _merged_players(material)
@@ -100,7 +101,7 @@ def _truth_near(material: Material, figure: Published) -> ReplicatedFigure:
 
 
 def _truth_overlapping(material: Material, figure: Published) -> ReplicatedFigure:
-    """Check the percentage of balls whose box is covered by one player to at least theta."""
+    """Check the percentage of balls whose box one player covers over at least the share theta of its area."""
     merged = _merged_players(material)
     scenes = [scene for scene in material.scenes() if scene.ball_box and scene.key in merged]
     published = _by_sport({scene.key: _overlapping(scene, merged[scene.key]) for scene in scenes})
@@ -110,7 +111,7 @@ def _truth_overlapping(material: Material, figure: Published) -> ReplicatedFigur
 
 
 def _merged_players(material: Material) -> dict[Key, FloatArray]:
-    """Return the published players for each image with ground truth, merged over all images with the same file name."""
+    """Return, for each image with ground truth, the players of all images with the same file name, as published."""
     join = material.by_file_name
     return {key: join.boxes(name) for key in material.balls if (name := join.name(key)) is not None}
 
@@ -153,7 +154,7 @@ def _pooled(by_sport: Found) -> float | None:
 
 
 def _said(published: Found, standard: Found, how: str) -> str | None:
-    """Describe the numbers of balls near players in each sport, by the published method and by the standard method."""
+    """Describe in words how many balls in each sport are near players by the published and by the standard method."""
     parts = [f"published method: {_counts(published)}"] if published else []
     parts += [f"standard, with only the players of each image: {_counts(standard)}"] if standard else []
     return "; ".join([*([] if _complete(published) else ["needs the images of all sports"]), *parts, how])

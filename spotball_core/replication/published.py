@@ -17,7 +17,7 @@ from pydantic import NonNegativeInt, field_validator
 from spotball_core.schema.record import Name, Record
 
 Condition = tuple[str, str, str]
-"""A sport, a respondent and a prompt."""
+"""A condition: a sport, a respondent and a prompt."""
 
 PAPER_SPORTS: Final = ("soccer", "volleyball", "basketball")
 """The sports in the order of the paper's tables."""
@@ -38,7 +38,7 @@ class Published(Record):
         where: the table, figure or section of the paper that contains it.
         quantity: the quantity and its unit.
         value: the printed value: a number with its digits, or a bound such as `< 1`; None if only a picture shows it.
-        read_from: the place from which the value was read.
+        read_from: the part of the paper, or the file, from which the value was read.
         sport: the sport; None for a figure over all sports, or without a sport.
         respondent: the respondent; None for a figure about the images, or over all models.
         prompt: the prompt; None for a figure over all prompts, or about the images.
@@ -68,7 +68,7 @@ class Published(Record):
 
     @property
     def decimals(self) -> int | None:
-        """Number of digits after the decimal point; None if nothing is printed."""
+        """Number of digits after the decimal point of the printed value; None if no value is printed."""
         return None if self.value is None else max(0, -int(parts(self.value)[1].as_tuple().exponent))
 
     def agrees(self, value: float) -> bool:
@@ -102,9 +102,9 @@ class ReleaseFile(Record):
     """A file of the release that contains published figures.
 
     Attributes:
-        where: the table or figure that shows them.
-        sport: their sport; None for figures of all sports.
-        file: its path in the release's data folder.
+        where: the table or figure of the paper that shows these figures.
+        sport: the sport of the figures; None for figures of all sports.
+        file: the file's path in the release's data folder.
         columns: names of the columns to read, with the quantity that each contains.
         n: the column with the number of answers behind each row's figures; None if there is no such column.
     """
@@ -120,7 +120,7 @@ class Catalog(Record):
     """All published figures and their sources.
 
     Attributes:
-        paper: the paper that was read.
+        paper: the paper that prints the figures.
         titles: the title of each place (table, figure or section) in the order of the paper.
         printed: the figures that the paper prints.
         release_files: the release's files with further figures.

@@ -1,4 +1,4 @@
-"""The records of a replication: one item per published figure."""
+"""Define the records of a replication: one item for each published figure, with the values computed from the data."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ UNEXPLAINED = "unexplained"
 
 
 class ReplicatedFigure(Record):
-    """One published figure, and its values from the data.
+    """One published figure, and the values that were computed for it from the data.
 
     Attributes:
         where: the table, figure or section of the paper that contains it.
         quantity: the quantity and its unit.
         published: the printed value with its digits; None if only a picture shows it.
         reproduced: the value computed in the published way; None if the data does not give it.
-        standard: the value under the standard policy; None if there is none.
-        status: whether the reproduced value agrees with the published one to its printed precision.
+        standard: the value under the standard policy; None if there is no such value.
+        status: whether the reproduced value agrees with the published value to its printed precision; "no data" if one
+            of the two is missing.
         note: an explanation; for a mismatch, the known cause, or `unexplained`.
     """
 
@@ -83,7 +84,7 @@ def judge(
         reproduced: the value computed in the published way; None or NaN if the data does not give it.
         standard: the value under the standard policy; None or NaN if there is none.
         cause: the known cause of a difference, used if the reproduced value differs from the published one.
-        note: an explanation that is given in any case.
+        note: an explanation that is added whether or not the values differ.
 
     Examples:
         >>> figure = Published(where="table 1", quantity="cells the ball spans", value="2.27", read_from="Table 1")

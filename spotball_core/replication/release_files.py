@@ -16,7 +16,7 @@ _KEYS = ("sport", "model", "level")
 
 
 def read_release_figures(data: Path, catalog: Catalog) -> tuple[Published, ...]:
-    """Return the figures in the release's files, except those that the paper prints as well.
+    """Return the published figures in the release's files, except those that the paper also prints.
 
     Args:
         data: the release's data folder. Missing files are skipped.
@@ -43,7 +43,7 @@ def _place(figure: Published) -> tuple[str | None, ...]:
 
 
 def _rows(path: Path, source: ReleaseFile, problems: list[Problem]) -> Iterator[list[Published]]:
-    """Yield the figures of each row, and add problems to the list."""
+    """Yield the figures of each row of a file, and append problems with the file to `problems`."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file, strict=True)

@@ -1,4 +1,4 @@
-"""Check sections 4.3 and 4.4: the numbers of models' answers, of participants, and of participants' guesses."""
+"""Check sections 4.3 and 4.4 of the paper: the numbers of models' answers, of participants, and of their guesses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spotball_core.replication.record import ReplicatedFigure, judge
 
 
 def check(material: Material) -> Iterator[ReplicatedFigure]:
-    """Check the numbers of answers per image of each model and prompt, and of participants, images and guesses."""
+    """Check the numbers of models' answers per image, of participants, and of participants' images and guesses."""
     for figure in material.printed("section 4.3"):
         answered = material.answered(figure.condition)
         n_answers = float(answered.answers.mean()) if answered else None

@@ -21,10 +21,10 @@ class PlaceCounts:
 
     Attributes:
         title: title of the place in the paper.
-        match: values that are reproduced to their printed precision.
-        explained: values that differ for a known reason.
-        unexplained: values that differ for no known reason.
-        no_data: values that cannot be checked.
+        match: number of values that are reproduced to their printed precision.
+        explained: number of values that differ for a known reason.
+        unexplained: number of values that differ without a known reason.
+        no_data: number of values that cannot be checked with the given data.
     """
 
     title: str
@@ -35,7 +35,7 @@ class PlaceCounts:
 
     @property
     def checked(self) -> int:
-        """Values that can be checked."""
+        """Number of values that can be checked."""
         return self.match + self.explained + self.unexplained
 
 

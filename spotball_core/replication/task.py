@@ -1,4 +1,4 @@
-"""Check table 2 and figure 4: the guesses' Euclidean errors, and how often guesses are correct."""
+"""Check the paper's table 2 and figure 4: the guesses' Euclidean errors, and how often guesses are correct."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def check_errors(material: Material) -> Iterator[ReplicatedFigure]:
 
 
 def check_accuracy(material: Material) -> Iterator[ReplicatedFigure]:
-    """Check the accuracies in figure 4, as given in the release's file, and what the paper's text states about them."""
+    """Check the accuracies of figure 4, from the release's file, and those that the paper's text states."""
     for figure in material.filed("figure 4", "accuracy"):
         reproduced = material.value("paper", "accuracy", figure.condition)
         standard = material.value("standard", "accuracy", figure.condition)
@@ -40,7 +40,7 @@ def check_accuracy(material: Material) -> Iterator[ReplicatedFigure]:
 
 
 def _extreme(material: Material, figure: Published) -> ReplicatedFigure:
-    """Check the lowest or highest accuracy of people, or of all models, in percent."""
+    """Check the lowest or highest accuracy, in percent, of people by sport, or of all models by sport and prompt."""
     respondents = (PEOPLE,) if figure.respondent == PEOPLE else material.models
     if not all(material.asked_everything(respondent) for respondent in respondents):
         return judge(

@@ -28,9 +28,9 @@ class _Section:
 
     Attributes:
         title: title of the place.
-        rows: items with a reproduced or a standard value, each with the letter of its note.
-        notes: each note once, with its letter.
-        without: groups of items without these values: the number of items, their names, and the data that they need.
+        rows: items with a reproduced or a standard value, each with the letter of its note (empty without a note).
+        notes: the letter of each distinct note.
+        without: items with neither value, in groups: the number of items, their names, and the data that they need.
     """
 
     title: str
@@ -169,7 +169,7 @@ def _decimals(item: ReplicatedFigure) -> int:
 
 
 def foot(replication: Replication) -> str:
-    """Return the lines below a replication: the unexplained figures, and the signatures."""
+    """Return the lines to print below a replication: its unexplained figures and its signatures."""
     lines = [f"standard: {replication.signature}", f"reproduced: {replication.signature_reproduced}"]
     unexplained = [f"unexplained: {item.where}, {item.name}, {item.quantity}" for item in replication.unexplained]
     if more := unexplained[SHOWN_PROBLEMS:]:

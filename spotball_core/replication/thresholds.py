@@ -1,4 +1,4 @@
-"""Check figure 10 and section 8.2: the fit of the thresholds tau and theta, and the guesses' distances to players."""
+"""Check the paper's figure 10 and section 8.2: the fit of tau and theta, and the guesses' distances to players."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def check(material: Material) -> Iterator[ReplicatedFigure]:
 
 
 def _fit(scoring: Scoring) -> dict[str, float] | None:
-    """Return tau and theta of the maximum, and the relative objective at the published ones; None without answers."""
+    """Return the best tau and theta, and the relative objective at the published thresholds; None without answers."""
     answers = (scoring.estimator(group) for group in scoring.groups)
     if not any(estimator.answers.mass[scoring.arrays.has_players[estimator.scenes]].any() for estimator in answers):
         return None
@@ -63,7 +63,7 @@ def _median(material: Material, figure: Published) -> ReplicatedFigure:
 
 
 def _weighted_median(values: FloatArray, weights: FloatArray) -> float:
-    """Return the lowest value at which at least half of the weight is reached."""
+    """Return the lowest value such that it and the smaller values have at least half of the total weight."""
     order = np.argsort(values, kind="stable")
     total = weights[order].cumsum()
     return float(values[order][np.searchsorted(total, total[-1] / 2)])

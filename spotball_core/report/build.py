@@ -32,7 +32,8 @@ def write_report(
     """Compute the report of a scoring and write it into a folder: report.json, report.html and figures/.
 
     Args:
-        scoring: groups by sport, respondent and prompt. The noise ceiling requires counts with participants.
+        scoring: the scored groups, by sport, respondent and prompt. The noise ceiling requires counts that name the
+            participants.
         out: the report's folder.
         image_folders: folders to search for the scenes' images; the paths in the scenes are relative to these folders.
         reasoning: the analysis of rationales, for an additional section; None for no section.

@@ -105,7 +105,7 @@ def _anchors() -> Callable[..., str]:
 
 
 def _highlights(images: Sequence[ImageCard], reference: str) -> tuple[Highlight, ...]:
-    """Return lists of noteworthy images: the first images of each sort order for which there are values."""
+    """Return lists of noteworthy images: the first images by each criterion for which any image has a value."""
     titles = {
         "disagreement": f"Images on which respondents are farthest from {reference}",
         "typical": "Images with typical disagreement",

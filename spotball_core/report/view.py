@@ -17,7 +17,7 @@ from spotball_core.text.words import shortened
 
 
 class OfGroup(Protocol):
-    """Interface of records that belong to one group."""
+    """Interface of records that belong to one group (a sport, a respondent and a prompt)."""
 
     @property
     def sport(self) -> str | None:
@@ -44,7 +44,7 @@ class PageView:
 
     @property
     def page(self) -> PageNumbers:
-        """All numbers that are not scores."""
+        """All numbers of the page that are not scores."""
         return self.report.page
 
     @property
@@ -73,7 +73,7 @@ class PageView:
 
     @cached_property
     def compared(self) -> list[GroupScore]:
-        """The groups to compare with the reference: without baselines, if there are other groups."""
+        """The groups to compare with the reference; baselines are included only if there are no other groups."""
         return compared(self.scored, self.reference)
 
     @cached_property
@@ -97,7 +97,7 @@ class PageView:
         return {(mixture.sport, mixture.respondent, mixture.prompt): mixture for mixture in self.page.mixtures}
 
     def mixture(self, group: OfGroup) -> Mixture | None:
-        """Return a group's mixture; None if it has none."""
+        """Return the mixture that explains a group's guesses; None if the group has no mixture."""
         return self._mixtures.get((group.sport, group.respondent, group.prompt))
 
     @cached_property
@@ -116,11 +116,11 @@ class PageView:
         return [group for group in self.scored if group.sport == sport]
 
     def answers_of(self, sport: str) -> list[GroupAnswers]:
-        """Return the positions of the answers of a sport's groups."""
+        """Return, for each group of a sport, the positions of its answers in the image."""
         return [answers for answers in self.page.groups if answers.sport == sport]
 
     def of_reference(self, sport: str) -> GroupScore | None:
-        """Return the reference's scores in a sport; None unless the reference has exactly one prompt there."""
+        """Return the reference's scores in a sport; None unless the reference has exactly one prompt in this sport."""
         groups = [group for group in self.of_sport(sport) if group.respondent == self.reference]
         return groups[0] if len(groups) == 1 else None
 

@@ -51,7 +51,7 @@ class CuePhotoChart:
         return tuple(f"{photo.scene.sport} {photo.scene.image}" for photo in self.photos)
 
     def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
-        """Draw the panels at these positions; with a frame, add its title, notes and margins."""
+        """Draw the panels with the given indices; if `frame` is given, add its title, notes and margins."""
         chosen = [self.photos[place] for place in places]
         width = min(frame.width, columns(2)) if frame else columns(2)
         n_maps = len(self.photos[0].maps)

@@ -43,7 +43,7 @@ class StripChart:
     """Chart with one panel per measure, one row per sport, one dot per image.
 
     Attributes:
-        measures: for each panel, the title, the strips, and whether the values are shares.
+        measures: for each panel, the title, one strip per sport, and whether the values are shares.
     """
 
     measures: tuple[tuple[str, tuple[Strip, ...], bool], ...]
@@ -56,7 +56,7 @@ class StripChart:
         return tuple(title for title, _, _ in self.measures)
 
     def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
-        """Draw the panels at these positions; with a frame, add its title, notes and margins."""
+        """Draw the panels with the given indices; if `frame` is given, add its title, notes and margins."""
         names = [strip.name for _, strips, _ in self.measures for strip in strips]
         left = max(text_width(name, LABEL) for name in names) + 0.15
         rows = max(len(strips) for _, strips, _ in self.measures)

@@ -71,7 +71,7 @@ class MixtureChart:
         return tuple(panel.title for panel in self.panels)
 
     def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
-        """Draw the panels at these positions; with a frame, add its title, notes and margins."""
+        """Draw the panels with the given indices; if `frame` is given, add its title, notes and margins."""
         chosen = [self.panels[place] for place in places]
         rows = max(len(panel.mixes) for panel in chosen)
         mixes = [mix for panel in self.panels for mix in panel.mixes]

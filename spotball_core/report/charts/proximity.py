@@ -67,7 +67,7 @@ class ProximityPoint:
 
 @dataclass(frozen=True, slots=True)
 class ProximityPanel:
-    """One sport's points, and the point of the ball's cells (near, overlap); None if they are not known."""
+    """One sport's points, and the rates (near, overlap) of the ball's cells; None if these are not known."""
 
     title: str
     under: str
@@ -89,7 +89,7 @@ class ProximityChart:
         return tuple(panel.title for panel in self.panels)
 
     def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
-        """Draw the panels at these positions; with a frame, add its title, notes and margins."""
+        """Draw the panels with the given indices; if `frame` is given, add its title, notes and margins."""
         box = PanelBox(_SIDE, _SIDE, _LEFT, _RIGHT, 0.5, 0.45 + LINE)
         figure, axes = panels(len(places), box, frame)
         for panel_axes, place in zip(axes, places, strict=True):

@@ -43,7 +43,7 @@ class SurfaceChart:
         return ("all sports",)
 
     def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
-        """Draw the panel; with a frame, add its title, notes and margins."""
+        """Draw the panel; if `frame` is given, add its title, notes and margins."""
         box = PanelBox(COLUMN - 1.6, COLUMN - 1.6, 0.6, 1.0, 0.5 + LINE, 0.45)
         figure, (axes,) = panels(len(places), box, frame)
         self._draw(axes, figure, box)

@@ -64,12 +64,13 @@ def analyze(
     """Compute all numbers that a report's page shows.
 
     Args:
-        scoring: groups by sport, respondent and prompt. The noise ceiling requires counts with participants. The seed
-            and number of resamples of its policy are used for all random draws.
-        reasoning: the analysis of rationales, which becomes part of the report; None for none.
+        scoring: the scored groups, by sport, respondent and prompt. The noise ceiling requires counts that name the
+            participants. Its policy's seed is used for all random draws, and its number of resamples for all intervals
+            (mixtures: at most `RESAMPLES`).
+        reasoning: the analysis of rationales, which becomes part of the report; None for a report without it.
         rationales: examples of each group's rationales for each image, which are shown with the image.
         most_images: maximum number of images in the gallery; None for all.
-        before: an earlier run, to compute what changed since then (see `run_changes`); None for none.
+        before: an earlier run, to compute what changed since then (see `run_changes`); None for no comparison.
         workers: workers that compute the noise ceiling, the scores and the mixtures.
         tell: called with a description of the current step.
 

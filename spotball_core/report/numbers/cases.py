@@ -1,4 +1,4 @@
-"""Compute cases: one group's answers to one image, their distance from the reference, and their failures."""
+"""Compute cases: a group's answers to one image, their distance from the reference, and their failure modes."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Case:
 def cases(scoring: Scoring, groups: Sequence[Group]) -> list[Case]:
     """Return a case for each of these groups and each image that it answered, in the order of the groups.
 
-    Answers of the reference have no case, and neither have images on which the distance to the reference is undefined.
+    The reference has no cases. Images on which the distance to the reference is undefined have no cases either.
     """
     arrays = scoring.arrays
     uniform = uniform_distances(scoring)

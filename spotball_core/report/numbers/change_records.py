@@ -27,7 +27,8 @@ class Change(GroupKey):
         p: two-sided p value of a permutation test that swaps the runs' labels within images.
         p_holm: the p value after Holm's adjustment over all changes of this metric. Groups with the same answers in
             both runs are excluded from the adjustment; their p is 1.
-        real: whether the adjusted p value is at most 0.05 and the interval, if there is one, excludes 0.
+        real: whether the difference is not 0, the adjusted p value is at most 0.05, and the interval (if there is one)
+            excludes 0.
         n_images: number of images used.
     """
 
@@ -122,7 +123,7 @@ class RunChanges(Record):
         only_before: groups in the earlier run only.
         only_after: groups in the later run only.
         n_images: number of images on which any group is compared.
-        images: differences between the images of the runs.
+        images: differences between the answered images of the runs.
         same_reference: whether the reference's responses to the compared images are the same in both runs; None without
             a reference. Distances of both runs are to the reference of the later run.
         n_tests: for each metric, the number of changes in Holm's adjustment.

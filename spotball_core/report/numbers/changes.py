@@ -312,7 +312,7 @@ def _why_undefined(answers: Matched, key: str) -> str:
 
 
 def _tested(changes: Sequence[Change], groups: Iterable[ComparedGroup]) -> dict[str, list[int]]:
-    """Return, for each metric, the indices of the changes in Holm's adjustment.
+    """Return, for each metric, the indices of the changes that Holm's adjustment includes.
 
     Groups with the same answers in both runs are excluded; the p values of their changes are 1. Swapping the runs does
     not change which groups are excluded, so the other groups' p values stay valid.
@@ -326,7 +326,7 @@ def _tested(changes: Sequence[Change], groups: Iterable[ComparedGroup]) -> dict[
 
 
 def _adjusted(changes: Sequence[Change], tested: Mapping[str, Sequence[int]]) -> Iterator[Change]:
-    """Adjust the p values of each metric, and decide which changes are real. The changes keep their order."""
+    """Adjust the p values of each metric, and set `Change.real`. The changes keep their order."""
     adjusted: dict[int, float] = {}
     for places in tested.values():
         adjusted |= zip(places, holm([changes[place].p for place in places]), strict=True)

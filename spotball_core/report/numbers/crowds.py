@@ -24,7 +24,7 @@ def crowd(scenes: Sequence[Scene], *, bootstrap: int, seed: int) -> Crowd | None
         seed: seed of the resamples.
 
     Returns:
-        The numbers of each image and their means; None if no image has a list of players.
+        The two numbers for each image, and their means over images; None if no image has a list of players.
     """
     known = [scene for scene in scenes if scene.players is not None]
     if not known:

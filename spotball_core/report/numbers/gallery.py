@@ -103,9 +103,9 @@ def _disagreement(some: Sequence[Case]) -> float:
 
 
 def _ease(scoring: Scoring, place: int, some: Sequence[Case], mass: FloatArray | None) -> float:
-    """Return the share of guesses on an image that find the ball; NaN if the ball's cells are not known.
+    """Return the share of the reference's guesses on an image that find the ball; NaN if its cells are not known.
 
-    The guesses are those of the reference. Without them, the result is the mean over the groups.
+    Without a reference, return the mean of this share over the groups.
     """
     if not scoring.arrays.has_truth[place]:
         return math.nan

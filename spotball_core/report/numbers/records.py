@@ -19,7 +19,7 @@ MEAN_OVER_PROMPTS = (
     *("center_ratio", "symmetric_center_bias", "normalized_entropy", "normalized_entropy_matched"),
     *("image_entropy", "image_entropy_matched"),
 )
-"""Metrics for which Spot the Ball (Table 3) averages over a respondent's prompts, and similar metrics."""
+"""Metrics that are averaged over a respondent's prompts: those of *Spot the Ball*, Table 3, and similar metrics."""
 
 HEADLINE = ("accuracy", "euclidean_error", "wasserstein_matched")
 """Main metrics of a report, for which it has differences from the reference, ranks, and means over sports."""
@@ -258,12 +258,13 @@ class ShownImage(Record):
         reference: the share of the reference's answers that name each cell.
         reference_right: the share of the reference's answers that name a cell with the ball; None if the ball's cells
             are not known, or without a reference.
-        ease: `reference_right`, or without a reference the mean of the groups' `right`; None if not known.
+        ease: `reference_right`; without a reference, the mean of the groups' `right`. None if the ball's cells are not
+            known.
         disagreement: mean distance of the groups' answers to the reference's; None without distances.
         from_typical: absolute difference of the disagreement from its median over the sport's images; None without
             distances.
-        leak: share of answers that find the ball, of the best group minus the reference. If it is large, check the
-            picture for a trace of the ball. None if the ball's cells are not known.
+        leak: the largest share of a group's answers that find the ball, minus the same share of the reference. If it is
+            large, check the picture for a trace of the ball. None if the ball's cells are not known.
         cases: the answers of each group.
     """
 
@@ -311,7 +312,8 @@ class PageNumbers(Record):
         n_images: number of images on which a group is scored.
         n_responses: number of responses to these images.
         grid: the grid of the maps.
-        window: first and last row and column of the center window; None if the grid has none.
+        window: first and last row, and first and last column, of the center window; None if the grid has no such
+            window.
         sports: the sports, in the order of the groups.
         groups: answers of each scored group.
         differences: differences of each group from the reference.
@@ -371,12 +373,13 @@ _G = TypeVar("_G", bound=_OfKind)
 def compared(groups: Iterable[_G], reference: str | None) -> list[_G]:
     """Select the groups to compare with the reference.
 
-    These are all groups except those of the reference and of baselines. If there are none, baselines are selected.
+    These are all groups except those of the reference and of baselines. If no such group exists, the baselines are
+    selected.
     """
     others = [group for group in groups if group.respondent != reference]
     return [group for group in others if group.kind != "baseline"] or others
 
 
 def in_words(respondent: str, groups: Iterable[_G]) -> str:
-    """Return the name to use for a respondent in sentences: "people" for the only human one of these groups."""
+    """Return the name to use for a respondent in sentences: "people" if no other respondent of the groups is human."""
     return "people" if {group.respondent for group in groups if group.kind == "human"} == {respondent} else respondent

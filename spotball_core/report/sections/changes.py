@@ -21,11 +21,11 @@ _MOST_NAMES = 5
 """Maximum number of images that a sentence names."""
 
 _OPEN_ROWS = 24
-"""Maximum number of rows of a table that the page shows unfolded."""
+"""Maximum number of rows of a table that the page shows open; longer tables are folded."""
 
 
 def changes(view: PageView, numbers: RunChanges) -> Section:
-    """Return the section with the real changes, the differences between the runs' data, and a table of every change."""
+    """Return the section on real changes (see `Change.real`) and the runs' data, with a table of all changes."""
     points = (*change_sentences(view, numbers), *_data_sentences(view, numbers))
     signature = f"{view.report.signature}|before:{numbers.data_before[:8]}|perm:{numbers.permutations}"
     tables = ([_changes_table(view, numbers)] if numbers.changes else []) + [_answers_table(numbers)]
@@ -35,7 +35,7 @@ def changes(view: PageView, numbers: RunChanges) -> Section:
 
 
 def change_sentences(view: PageView, numbers: RunChanges) -> tuple[str, ...]:
-    """Return a sentence for each real change, and one with the number of changes that are not real."""
+    """Return sentences about the real changes (see `Change.real`), and about the number of the other changes."""
     real = [change for change in numbers.changes if change.real]
     sentences = [_sentence(view, numbers, change) for change in real[:_MOST_SENTENCES]]
     if left := len(real) - len(sentences):

@@ -183,7 +183,7 @@ def _rank_cell(view: PageView, score: GroupScore, key: str) -> TableCell:
 
 
 def _differences(view: PageView) -> PageTable:
-    """Return the table of all paired differences with their p values."""
+    """Return the table of all differences from the reference, with their p values."""
     keys = [key for key in HEADLINE if any(difference.metric == key for difference in view.page.differences)]
     groups = []
     for sport in (*view.sports, None):

@@ -23,7 +23,7 @@ UNIFORM = "uniform guessing"
 LIKE_THE_BALL = "like the ball"
 
 Chance = dict[str, float | None]
-"""The score of uniform guessing in each sport, or another value that scores are compared with, by sport."""
+"""For each sport, the score of uniform guessing, or another value that scores are compared with."""
 
 
 def accuracy(view: PageView) -> Section:
@@ -74,7 +74,7 @@ def no_ceiling(view: PageView) -> str:
 
 
 def center(view: PageView) -> Section:
-    """Return the section on where in the image guesses gather, and how widely they spread (Spot the Ball, Table 3)."""
+    """Return the section on the center bias and the spread of guesses (Spot the Ball, Table 3)."""
     lead = (
         "The center ratio is the share of guesses in the center window, divided by the share of the ball's cells in "
         "it. A value above 1 means center bias. The window (rows 2–4 and columns 3–7 of the paper's grid) is not quite "
@@ -108,7 +108,7 @@ def center(view: PageView) -> Section:
 
 
 def _with_means(view: PageView, sport: str, keys: tuple[str, ...]) -> tuple[tuple[TableCell, ...], ...]:
-    """Return a sport's rows. Respondents with several prompts also have a row with the mean over prompts, as in the
+    """Return a sport's table rows. Respondents with several prompts also have a row of means over prompts, as in the
     paper."""
     rows: list[tuple[TableCell, ...]] = []
     scores = view.of_sport(sport)

@@ -1,9 +1,9 @@
 """Define baselines: respondents that guess from the scenes alone, without images.
 
-A baseline has one distribution over the cells for each scene. `baseline_distributions` returns it, and
+For each scene, a baseline has a distribution over the cells. `baseline_distributions` returns it, and
 `baseline_responses` draws answers from it, so that a baseline is scored like any respondent. A baseline may have no
-answer for a scene (no player boxes, no truth); its samples are then unparsed. Scenes with a visible ball (controls) are
-answered like the others.
+answer for a scene, for example without player boxes; its samples then count as unparsed. Scenes with a visible ball
+(controls) are answered like the others.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CENTER_SD = 0.15
 """Standard deviation of the `center` baseline, as a share of the image's width and of its height."""
 
 NEAR_SCALE = 0.04
-"""Scale of the `nearest-player` baseline, as a share of the image's diagonal: half of tau in the paper (eq. 5)."""
+"""Scale s of the `nearest-player` baseline, in image diagonals: half of tau in eq. 5 of Spot the Ball."""
 
 SOCIAL_WEIGHTS: Mapping[str, float] = MappingProxyType(
     {
@@ -51,22 +51,22 @@ SOCIAL_WEIGHTS: Mapping[str, float] = MappingProxyType(
 
 They were fitted to people on the 50 soccer images of the published study, with keypoints by MediaPipe;
 `docs/explanation/cues.md` describes how. They are constants, so the baseline uses no responses. On these 50 images, the
-weights are not held out.
+baseline is evaluated on the data that its weights were fitted to.
 """
 
 PROMPT = "base"
-"""The prompt name in the baselines' answers. Baselines do not use a prompt."""
+"""Name in the column `prompt` of the baselines' answers. Baselines do not use a prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The record of one baseline.
+    """A baseline: its name, its description, and the function that computes its guesses.
 
     Attributes:
-        name: its name as a respondent.
-        description: what it guesses, in one line.
-        function: function from scenes of one grid shape to their distributions, shape (n_scenes, n_cells); a row of NaN
-            if it has no answer.
+        name: the baseline's name as a respondent.
+        description: the cells that the baseline guesses, in one line.
+        function: function that takes scenes of one grid shape and returns the distributions over the cells, shape
+            (n_scenes, n_cells). A row is NaN if the baseline has no answer.
     """
 
     name: str
@@ -77,18 +77,20 @@ class Baseline:
 def baseline_distributions(name: str, scenes: Sequence[Scene]) -> FloatArray:
     r"""Return a baseline's distribution over the cells for each scene.
 
-    - `uniform`: all cells equally.
+    - `uniform`: all cells have the same probability.
     - `center`: a Gaussian around the image's center, truncated at the image's edges. Its standard deviation is 0.15 of
-      the width and of the height; a cell has the Gaussian's mass over its area.
+      the width and of the height. A cell's probability is the integral of the Gaussian over the cell.
     - `nearest-player`: $p_j \propto \exp(-d_j^2 / 2s^2)$ with d the distance from a cell's center to the nearest
-      player's box (eq. 4), 0 inside, and s = 0.04 image diagonals. It has no answer without player boxes.
-    - `prior`: where the ball is in the other scenes of the same sport, with each ball cell counted once; the scene
-      itself is excluded. It is uniform if no other scene of the sport has a known truth. Its answer to a scene depends
-      on which other scenes there are.
-    - `oracle`: the ball's cells, equally. It has no answer if the truth is not known.
-    - `social`: the cues that people follow, with people's weights (`SOCIAL_WEIGHTS`), in a conditional logit over the
-      cells. It never sees the ball of the scene itself; one of its cues is where the ball is in the other scenes of the
-      sport. Cues that do not apply to a scene, such as body cues without keypoints, are neutral.
+      player's box, 0 inside (Spot the Ball, eq. 4), and s = 0.04 image diagonals. It has no answer without player
+      boxes.
+    - `prior`: how often each cell holds the ball in the other scenes of the same sport. A ball in several cells counts
+      once for each of them. The distribution is uniform if the ball's cells are unknown in all other scenes. It depends
+      on which other scenes are passed.
+    - `oracle`: the ball's cells have the same probability, all other cells 0. It has no answer if the ball's cells are
+      unknown.
+    - `social`: a conditional logit over the cells, with the cues that people follow and people's weights
+      (`SOCIAL_WEIGHTS`). It does not use the ball of the scene itself; one of its cues is where the ball is in the
+      other scenes of the sport. Cues that do not apply to a scene, such as body cues without keypoints, have no effect.
 
     Args:
         name: one of `BASELINES`.
@@ -98,7 +100,8 @@ def baseline_distributions(name: str, scenes: Sequence[Scene]) -> FloatArray:
         Shape (n_scenes, n_cells); each row sums to 1, or is NaN if the baseline has no answer.
 
     Raises:
-        OptionError: for an unknown name, no scenes, a scene that occurs twice, or scenes of different grid shapes.
+        OptionError: if the name is unknown, if there are no scenes, if a scene occurs twice, or if the scenes have
+            different grid shapes.
 
     Examples:
         >>> from spotball_core.grid import Grid
@@ -121,8 +124,9 @@ def baseline_responses(
 ) -> pl.DataFrame:
     """Draw answers from baselines and return them as rows with the columns of a responses file.
 
-    The draws for a scene depend only on the seed, the baseline and the scene's identity. Other baselines, other scenes
-    and their order do not change them (but the distributions of `prior` and `social` depend on other scenes).
+    The random numbers for a scene depend only on the seed, the baseline and the scene's sport and image. Other
+    baselines, other scenes and their order do not change them. However, the distributions of `prior` and `social`
+    depend on the other scenes.
 
     Args:
         scenes: scenes of one grid shape.
@@ -131,11 +135,13 @@ def baseline_responses(
         seed: an integer of at least 0, or a Generator, from which one number is drawn.
 
     Returns:
-        The columns `spotball_core.io.frames.COLUMNS`, with one row for each (baseline, scene, sample), in this order:
-        kind "baseline", prompt "base", samples from 1, `cell` null if the baseline has no answer.
+        A frame with the columns `spotball_core.io.frames.COLUMNS` and one row per answer, sorted by baseline, scene and
+        sample. `kind` is "baseline", `prompt` is "base", `sample` starts at 1, and `cell` is null if the baseline has
+        no answer.
 
     Raises:
-        OptionError: in the cases of `baseline_distributions`, and for less than one sample or a negative seed.
+        OptionError: if `baseline_distributions` raises it, if `names` is empty, if `samples` is less than 1, or if the
+            seed is negative.
 
     Examples:
         >>> from spotball_core.grid import Grid
@@ -161,13 +167,14 @@ def drawn_responses(
     The draws for a scene depend only on the seed, the respondent's name, and the scene's identity and distribution.
 
     Args:
-        distributions: by the respondent's name, shape (n_scenes, n_cells) each; a row of NaN if it has no answer.
+        distributions: distributions over the cells by respondent name, shape (n_scenes, n_cells) each. A row is NaN if
+            the respondent has no answer.
         scenes: scenes of one grid shape.
         samples: number of answers per scene.
         seed: as for `baseline_responses`.
 
     Returns:
-        Rows in the format of `baseline_responses`.
+        A frame in the format of `baseline_responses`, with `kind` "baseline".
     """
     import polars as pl
 
@@ -193,7 +200,7 @@ def drawn_responses(
 
 
 def _draws(name: str, distributions: FloatArray, scenes: Sequence[Scene], samples: int, seed: int) -> IntArray:
-    """Return indices of drawn cells, shape (n_scenes, samples); n_cells if there is no answer."""
+    """Return the indices of the drawn cells, shape (n_scenes, samples). The index n_cells means no answer."""
     draws = np.full((len(scenes), samples), distributions.shape[-1], dtype=np.int64)
     cumulative = np.cumsum(distributions, axis=-1)
     # The last value is 1 up to rounding. It must be exactly 1, or a draw could exceed it.
@@ -217,7 +224,7 @@ def _center(scenes: Sequence[Scene]) -> FloatArray:
 
 
 def _gaussian_shares(n: int) -> FloatArray:
-    """Return the mass of the center's truncated Gaussian in each of n equal parts of [0, 1]; shape (n,)."""
+    """Return the probability of each of n equal parts of [0, 1] under the Gaussian of `center`; shape (n,)."""
     below = [math.erf((edge - 0.5) / (CENTER_SD * math.sqrt(2))) for edge in np.linspace(0, 1, n + 1)]
     return _shares(np.diff(below))
 
@@ -259,12 +266,12 @@ def _social(scenes: Sequence[Scene]) -> FloatArray:
 
 
 def _truth(scenes: Sequence[Scene]) -> FloatArray:
-    """Return 1 where the ball is, shape (n_scenes, n_cells); a row of 0 if that is not known."""
+    """Return 1 for the ball's cells and 0 for others, shape (n_scenes, n_cells). A row is 0 if they are unknown."""
     return np.stack([scene.layout.mask(scene.ball_cells or ()) for scene in scenes]).astype(float)
 
 
 def _shares(mass: FloatArray) -> FloatArray:
-    """Return rows divided by their sums; NaN if a sum is 0."""
+    """Divide each row by its sum. A row is NaN if its sum is 0."""
     return ratio(mass, mass.sum(axis=-1, keepdims=True))
 
 
@@ -278,4 +285,4 @@ _ALL = (
 )
 
 BASELINES: Mapping[str, Baseline] = MappingProxyType({baseline.name: baseline for baseline in _ALL})
-"""Every baseline by name."""
+"""All baselines, by name."""

@@ -1,6 +1,6 @@
 """Define the errors that users can cause, and how they are reported.
 
-All of them derive from `SpotballError`. The command line prints one message and exits with status 2.
+All of them derive from `SpotballError`. If one is raised, the command line prints its message and exits with status 2.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 SHOWN_PROBLEMS = 20
-"""Maximum number of problems shown; each cause counts once."""
+"""Maximum number of problems in a message. Problems with the same cause count once."""
 
 SHOWN_LINES = 5
-"""Maximum number of lines shown per problem."""
+"""Maximum number of line numbers in the message of a problem."""
 
 SHOWN_VALUES = 3
-"""Maximum number of different values shown per problem."""
+"""Maximum number of different values in the message of a problem."""
 
 NO_ROWS = "Add a row for each answer, or remove the file"
-"""Advice for a file without rows."""
+"""Advice to the user if a file of answers has no rows."""
 
 
 class SpotballError(Exception):
@@ -26,7 +26,7 @@ class SpotballError(Exception):
 
 
 class GridError(SpotballError, ValueError):
-    """Raised for a cell, a label or a point that the grid does not contain."""
+    """Raised for invalid grids and boxes, and for a cell, a label or a point that is outside the grid."""
 
 
 class DistributionError(SpotballError, ValueError):
@@ -34,7 +34,7 @@ class DistributionError(SpotballError, ValueError):
 
 
 class OptionError(SpotballError, ValueError):
-    """Raised for an option with an unusable value."""
+    """Raised if an option or an argument has an invalid value."""
 
 
 class NotEnoughMemoryError(SpotballError, MemoryError):
@@ -42,7 +42,7 @@ class NotEnoughMemoryError(SpotballError, MemoryError):
 
 
 class WorkerError(SpotballError, RuntimeError):
-    """Raised if a worker process was ended from outside."""
+    """Raised if a worker process ended unexpectedly, for example because the system killed it."""
 
 
 class MissingExtraError(SpotballError, ImportError):
@@ -54,16 +54,16 @@ class MissingExtraError(SpotballError, ImportError):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One cause of problems in a file: where it occurs, what was found and what was expected.
+    """A problem in a file, which may occur in several lines: what was found and what was expected.
 
     Attributes:
         file: the file.
-        line: the first line with the problem; None if it concerns the whole file.
-        field: the column or key.
-        found: the value found; the first values if they differ.
-        expected: the expected value.
+        line: the first line with the problem; None if the problem concerns the whole file.
+        field: the column or key with the problem.
+        found: description of the value that was found; the first values if they differ between lines.
+        expected: description of the expected value.
         count: number of lines with the problem.
-        lines: the first of these lines, if there are several.
+        lines: numbers of the first of these lines, if there are several.
         fix: advice to the user, as a sentence; empty if `expected` is enough.
     """
 
@@ -85,7 +85,7 @@ class Problem:
 
 
 def unreadable_text(file: str, error: OSError | UnicodeDecodeError) -> Problem:
-    """Return the problem of a text file that cannot be read, or that is not UTF-8."""
+    """Return the problem that describes why a text file cannot be read."""
     if isinstance(error, UnicodeDecodeError):
         actual = f"byte {error.object[error.start]:#04x}, which is not UTF-8"
         return Problem(file, None, "file", actual, "text in UTF-8", fix="Save the file as UTF-8 and retry")
@@ -93,7 +93,7 @@ def unreadable_text(file: str, error: OSError | UnicodeDecodeError) -> Problem:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a question that suggests the most similar known name, after a space; an empty text if none is similar.
+    """Return a question that suggests the most similar known name and starts with a space; empty if none is similar.
 
     Examples:
         >>> did_you_mean("acuracy", ["accuracy", "log_score"]), did_you_mean("x", ["accuracy"])
@@ -107,7 +107,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
-    """Return a message about a name that does not exist, with a suggestion and the names that do.
+    """Return the message for an unknown name, with a suggestion and the list of known names.
 
     Examples:
         >>> unknown_name("baseline", "unifrom", ["uniform", "center"])
@@ -121,7 +121,7 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
 
 
 def listed_lines(lines: Sequence[int], count: int) -> str:
-    """List the first lines of `count`.
+    """Return line numbers as text, which ends with an ellipsis if `lines` has fewer than all `count` line numbers.
 
     Examples:
         >>> listed_lines([2, 3, 7], 3), listed_lines([2, 3, 7], 40), listed_lines([2], 1)
@@ -132,7 +132,7 @@ def listed_lines(lines: Sequence[int], count: int) -> str:
 
 
 def listed_values(values: Sequence[str]) -> str:
-    """List the first of some values.
+    """Return the first values as text, which ends with an ellipsis if there are more than `SHOWN_VALUES`.
 
     Examples:
         >>> listed_values(["'a'", "'b'"]), listed_values(["'a'", "'b'", "'c'", "'d'"])
@@ -161,7 +161,7 @@ def merged(problems: Iterable[Problem]) -> list[Problem]:
 
 
 class _Cause:
-    """Problems with one cause; only the first lines and values are kept."""
+    """Collect the problems that have the same cause, and keep only the first lines and values."""
 
     def __init__(self, first: Problem) -> None:
         self.first, self.count = first, 0
@@ -184,11 +184,11 @@ class _Cause:
 
 
 class InputError(SpotballError):
-    """Raised for a file that cannot be used.
+    """Raised for files or data that cannot be read or that have invalid content.
 
     Attributes:
-        problems: the problems, each cause once.
-        total: total number of problems.
+        problems: the problems. Problems with the same cause are merged.
+        total: number of problems before merging.
     """
 
     def __init__(self, problems: Iterable[Problem]) -> None:

@@ -1,6 +1,6 @@
-"""Compute distances of cells from outlines, the shares of cells that outlines cover, and parts of outlines.
+"""Compute distances from cells to outlines, the share of each cell that an outline covers, and the area of outlines.
 
-Boxes have faster formulas: `Grid.box_distances` and `Grid.box_shares`.
+For boxes, use `Grid.box_distances` and `Grid.box_shares`, which are faster.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Polygon = tuple[tuple[float, float], ...]
-"""Points (x, y) in pixels; the first point is not repeated at the end."""
+"""The corners (x, y) of a polygon, in pixels. The first corner is not repeated at the end."""
 
 Polygons = Sequence[Sequence[tuple[float, float]]]
-"""The polygons whose union is an outline."""
+"""An outline: polygons, in pixels, whose union is the outlined area."""
 
 
 def outline_distances(outlines: Sequence[Polygons], grid: Grid) -> FloatArray:
-    """Return the distance from each cell's center to each outline, 0 inside or on it (eq. 4), in pixels.
+    """Return the distance from each cell's center to each outline in pixels, 0 inside or on it (Spot the Ball, eq. 4).
 
     Returns:
         Shape (n_outlines, n_cells).
@@ -41,7 +41,7 @@ def outline_distances(outlines: Sequence[Polygons], grid: Grid) -> FloatArray:
 
 
 def outline_shares(outlines: Sequence[Polygons], grid: Grid) -> FloatArray:
-    """Return the share of each cell's area that each outline covers (eq. 6).
+    """Return the share of each cell's area that each outline covers (the quotient in eq. 6 of Spot the Ball).
 
     Returns:
         Shape (n_outlines, n_cells), in [0, 1].
@@ -75,7 +75,7 @@ def outline_area(polygons: Polygons) -> float:
 
 
 def clipped(polygons: Polygons, width: float, height: float) -> tuple[Polygon, ...]:
-    """Return the part of an outline within an image of this size; empty if there is none.
+    """Return the part of an outline inside an image of this size in pixels; empty if no part is inside.
 
     Examples:
         >>> [sorted(part) for part in clipped([[(-5, 0), (5, 0), (5, 10), (-5, 10)]], 640, 360)]
@@ -89,7 +89,7 @@ def clipped(polygons: Polygons, width: float, height: float) -> tuple[Polygon, .
 def polygons_of_shape(shape: Any) -> tuple[Polygon, ...]:
     """Return polygons whose union is a Shapely shape.
 
-    They have no holes: a part with a hole is cut through the hole.
+    The polygons have no holes: a part with a hole is cut into several polygons through the hole.
     """
     import shapely
 
@@ -114,7 +114,7 @@ def _without_holes(part: Any) -> Iterator[Any]:
 
 
 def _shapes(outlines: Sequence[Polygons]) -> NDArray[Any]:
-    """Return one valid shape for each outline, because detectors' polygons may cross themselves."""
+    """Return a valid Shapely shape for each outline, because polygons from detectors may cross themselves."""
     import shapely
 
     return np.array(
@@ -124,7 +124,7 @@ def _shapes(outlines: Sequence[Polygons]) -> NDArray[Any]:
 
 
 def _areas(polygon: Sequence[tuple[float, float]]) -> NDArray[Any]:
-    """Return the polygons that a polygon consists of, without the lines that remain of parts without width."""
+    """Return the valid polygons that a polygon consists of. Parts without area are dropped."""
     import shapely
 
     # Apply get_parts twice: a collection may contain a shape of several parts.

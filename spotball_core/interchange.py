@@ -1,8 +1,8 @@
 """Convert frames and columns of other libraries to the types that metrics and readers accept.
 
-Supported are frames that export Arrow data (pandas, Polars, PyArrow, DuckDB and others), Hugging Face datasets, and
-array-like columns; none of these libraries is required. Columns named after cells or after a box's sides are sorted by
-name.
+This module supports frames that export Arrow data (pandas, Polars, PyArrow, DuckDB and others), Hugging Face datasets,
+and array-like columns. None of these libraries is required. If columns are named after cells (A1, A2, ...) or the edges
+of a box (x1, y1, x2, y2), they may be in any order.
 """
 
 from __future__ import annotations
@@ -31,17 +31,18 @@ _SIDES = ("x1", "y1", "x2", "y2")
 
 
 def is_foreign(values: object) -> bool:
-    """Return whether this is a frame or a column rather than an array, a list, a mapping or text."""
+    """Return whether the values are a frame or a column of another library, not an array, a list, a mapping or text."""
     if isinstance(values, (np.ndarray, np.generic, Sequence, Mapping)):
         return False
     return any(hasattr(values, name) for name in ("__arrow_c_stream__", "to_numpy", "to_polars"))
 
 
 def frame_of(values: Any) -> pl.DataFrame:
-    """Return another library's frame as a Polars frame; missing values become null.
+    """Convert another library's frame to a Polars frame. Missing values become null.
 
     Raises:
-        InputError: for a column without a frame, a column of mixed types, or two columns of one name.
+        InputError: if the values are a single column, if a column has values of several types, or if two columns have
+            the same name.
     """
     import polars as pl
 
@@ -63,9 +64,9 @@ def frame_of(values: Any) -> pl.DataFrame:
 
 
 def array_of_tensor(values: Any) -> Any:
-    """Return the values of a PyTorch tensor as an array; other values are returned unchanged.
+    """Convert a PyTorch tensor to an array of float64. Other values are returned unchanged.
 
-    NumPy cannot read tensors with gradients, on a GPU, or of type bfloat16.
+    NumPy itself cannot convert tensors that have gradients, are on a GPU, or are of type bfloat16.
     """
     if not hasattr(values, "detach"):
         return values
@@ -76,16 +77,17 @@ def array_of_tensor(values: Any) -> Any:
 
 
 def values_of(values: object, grid: Grid | None) -> object:
-    """Return labels or numbers from a frame with one column per cell, from a column, or from an array of text.
+    """Convert a frame with one column per cell, a column, a tensor, or an array of text to an array or a list.
 
-    If the columns of a frame are named after the grid's cells, they are sorted in the grid's order, and missing cells
-    are 0. Otherwise the columns keep their order.
+    If the columns of a frame are named after the grid's cells, they are sorted in the grid's order, and cells without a
+    column are 0. Otherwise the columns keep their order. Without a grid, cells are those of `Grid.standard()`.
 
     Returns:
         A list of labels, with None for missing ones, or an array of numbers; other values are returned unchanged.
 
     Raises:
-        GridError: for a frame in which only some columns are named after cells, or two after the same cell.
+        GridError: if only some columns of a frame are named after cells, or two columns after the same cell.
+        DistributionError: if a column named after a cell contains values that are not numbers.
 
     Examples:
         >>> import polars as pl
@@ -104,7 +106,7 @@ def values_of(values: object, grid: Grid | None) -> object:
 
 
 def boxes_of_frame(values: object) -> NDArray[Any]:
-    """Return boxes from a frame with the columns x1, y1, x2, y2 in any order, among others; shape (n_boxes, 4).
+    """Return the columns x1, y1, x2, y2 of a frame as boxes, shape (n_boxes, 4). Other columns are ignored.
 
     Raises:
         GridError: if one of the columns is missing, or contains values that are not numbers.
@@ -120,7 +122,7 @@ def boxes_of_frame(values: object) -> NDArray[Any]:
 
 
 def _columns(values: Any) -> tuple[list[object] | None, NDArray[Any]]:
-    """Return the names and values (n_rows, n_columns) of a frame; for a single column, no names and shape (n_rows,)."""
+    """Return column names and values, shape (n_rows, n_columns); for a single column, None and shape (n_rows,)."""
     if hasattr(values, "__arrow_c_array__") and not hasattr(values, "columns"):
         import polars as pl
 
@@ -172,7 +174,7 @@ def _cell(name: object, grid: Grid) -> int | None:
 
 
 def _listed(array: NDArray[Any]) -> list[Any]:
-    """Return the array's values, with None for each missing value of the other library."""
+    """Return the array's values as a list, with None for each missing value, such as NaN."""
     return [value if _is_there(value) else None for value in array.tolist()]
 
 

@@ -1,4 +1,4 @@
-"""Handle NumPy's masked arrays: masked values are missing, but `np.asarray` would drop the mask."""
+"""Handle NumPy's masked arrays. Masked values are missing, but `np.asarray` would drop the mask and use them."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from spotball_core.errors import SpotballError
 
 
 def without_mask(values: object, what: str, error: type[SpotballError], *, missing: float | None = None) -> object:
-    """Return values without a mask, or raise an error for a mask without a defined meaning.
+    """Return values without a mask: rows that are fully masked are filled, any other mask raises an error.
 
     Args:
         values: anything that NumPy converts to an array; lists may contain masked arrays.
-        what: the values' name in messages.
-        error: the type of the raised error.
-        missing: the value for a row (along the last axis) that is fully masked; None if masked values are not allowed.
+        what: name of the values in error messages.
+        error: type of the raised error.
+        missing: the value that fills a row (along the last axis) if it is fully masked; None if masked values are not
+            allowed.
 
     Returns:
-        The values unchanged if none is masked.
+        An array without a mask. Values that are not masked arrays are returned unchanged.
 
     Raises:
-        SpotballError: of the given type, if a row is partly masked, or masked values are not allowed.
+        SpotballError: of the type `error`, if a row is only partly masked, or if masked values are not allowed.
 
     Examples:
         >>> rows = np.ma.array([[1, 2], [3, 4]], mask=[[0, 0], [1, 1]])
@@ -52,7 +53,7 @@ def _is_masked(values: object) -> bool:
 
 
 def _joined(values: object) -> np.ma.MaskedArray[tuple[int, ...], np.dtype[np.generic]]:
-    """Return one masked array; for a list, the masks of its items are combined."""
+    """Return the values as one masked array. The items of a list are stacked with their masks."""
     if isinstance(values, list | tuple):
         return np.ma.stack([_joined(value) for value in values])  # type: ignore[no-any-return, unused-ignore]
     return np.ma.asarray(values)  # type: ignore[no-any-return, unused-ignore]

@@ -1,8 +1,8 @@
 """Draw the grid on an image, in the same way for models, people and web pages.
 
-If the cells are large enough, each has its label in its top left corner, in white with a dark rim, so that it is
-readable on grass, on shirts and on crowds. If they are too small, rows and columns are named on a margin around the
-image. If these names do not fit either, the image is first enlarged by an integer factor.
+If the cells are large enough, each cell has its label in its top left corner, in white with a dark rim, so that the
+label is readable on grass, shirts and crowds. If the cells are too small, the names of rows and columns are drawn on a
+margin around the image. If these names do not fit either, the image is first enlarged by an integer factor.
 """
 
 from __future__ import annotations
@@ -24,31 +24,34 @@ if TYPE_CHECKING:
     Font = FreeTypeFont | ImageFont
 
 STYLE = 1
-"""Version of the drawing; increased whenever the same image and grid are drawn differently."""
+"""Version of the drawing. Increase it if the same image and grid would be drawn differently."""
 
 LARGEST = 8000
 """Maximum number of pixels along a side of the drawing."""
 
 _WANTED = 13
-"""Label size in an image 360 pixels high, larger in a higher image, because models see images scaled down."""
+"""Desired font size of labels in pixels, for images up to 360 pixels high.
+
+In higher images, it grows in proportion to the height, because models scale images down.
+"""
 
 _SHARE = 0.21
-"""Label size as a share of the cell's shorter side, for large cells."""
+"""Minimum font size of labels, as a share of the cell's shorter side."""
 
 _ACROSS, _DOWN = 0.65, 0.4
-"""Maximum share of a cell's width and height that its label covers, if it is smaller than wanted."""
+"""Maximum share of a cell's width and of its height that a label covers. If necessary, its font is made smaller."""
 
 _IN_CELLS, _ON_MARGIN = 10, 9
 """Smallest readable font sizes in pixels: on the image, and on the margin."""
 
 _APART = 3
-"""Minimum number of pixels between two names on the margin."""
+"""Minimum distance in pixels between two names on the margin."""
 
 _LIGHT, _DARK = (255, 255, 255), (0, 0, 0)
 _STRONG, _FAINT = 150, 70
 """Opacity of the lines, out of 255.
 
-Strong: all lines between labeled cells, else every fifth. Faint: the other lines.
+If each cell is labeled, all lines are strong. Otherwise, every fifth line is strong and the others are faint.
 """
 
 _PAPER, _INK = (24, 24, 24), (255, 255, 255)
@@ -61,7 +64,8 @@ class GridLayout:
     Attributes:
         scale: factor by which the image is enlarged.
         type: font size of the labels in pixels.
-        margin: left and right, above and below, in pixels; zeros if each cell has its own label.
+        margin: width of the margin left and right, and its height above and below, in pixels; zeros if each cell has
+            its own label.
         size: width and height of the drawing, in pixels.
     """
 
@@ -76,8 +80,8 @@ def layout(grid: Grid) -> GridLayout:
     """Return the layout of a grid drawing on its image.
 
     Raises:
-        GridError: if the cells are so small that the image would exceed 8000 pixels per side, or the image already
-            does.
+        GridError: if the drawing would exceed 8000 pixels per side, because the cells are too small or the image is too
+            large.
         MissingExtraError: if Pillow is not installed.
 
     Examples:
@@ -114,11 +118,11 @@ def gridded(image: Image, grid: Grid) -> Image:
     """Return a copy of an image with the grid and its labels.
 
     Args:
-        image: an RGB image of the grid's size.
-        grid: a grid with the image's size in pixels.
+        image: an RGB image.
+        grid: the grid, with the image's width and height in pixels.
 
     Raises:
-        GridError: if the image does not have the grid's size, and in the cases of `layout`.
+        GridError: if image and grid have different sizes, or if the drawing would exceed 8000 pixels per side.
         MissingExtraError: if Pillow is not installed.
     """
     from PIL import Image as Images, ImageDraw
@@ -164,7 +168,7 @@ def _lines(draw: ImageDraw, xs: list[int], ys: list[int], thick: int, *, every: 
 
 @lru_cache(maxsize=1)
 def _labels(grid: Grid, xs: tuple[int, ...], ys: tuple[int, ...], size: int) -> tuple[Image, Image]:
-    """Return masks of the labels' rims and of their letters, with each label in its cell's top left corner.
+    """Return two masks of the image's size: the rims of all labels, and the letters of all labels.
 
     Most images of a dataset have the same size, so these masks are cached.
     """
@@ -185,7 +189,7 @@ def _labels(grid: Grid, xs: tuple[int, ...], ys: tuple[int, ...], size: int) -> 
 
 
 def _names(draw: ImageDraw, grid: Grid, xs: list[int], ys: list[int], plan: GridLayout) -> None:
-    """Draw the letters of the rows left and right, and the numbers of the columns above and below."""
+    """Draw the rows' letters on the left and right margins, and the columns' numbers on the top and bottom margins."""
     font, (left, top), (width, height) = _font(plan.type), plan.margin, plan.size
     for row in range(grid.rows):
         y = top + (ys[row] + ys[row + 1]) / 2
@@ -202,13 +206,13 @@ def _widest(names: Sequence[str]) -> str:
 
 
 def _fitting(text: str, width: float, height: float) -> int:
-    """Return the largest font size, at least 1, at which a text fits into this width and height in pixels."""
+    """Return the largest font size at which a text fits into this width and height in pixels; at least 1."""
     wide, high = _room(text, 100)
     return max(1, math.floor(100 * min(width / wide, height / high)))
 
 
 def _room(text: str, size: int) -> tuple[int, int]:
-    """Return the width and height of a text, in pixels."""
+    """Return the width and height of a text at a font size, in pixels."""
     left, top, right, bottom = _font(size).getbbox(text)
     return math.ceil(right - left), math.ceil(bottom - top)
 

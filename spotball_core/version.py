@@ -1,4 +1,4 @@
-"""Return the installed version."""
+"""Find the installed version of spotball-core."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from importlib import metadata
 
 
 def version() -> str:
-    """Return the version of spotball-core."""
+    """Return the installed version of spotball-core."""
     return metadata.version("spotball-core")

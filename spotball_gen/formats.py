@@ -1,4 +1,4 @@
-"""File formats of this package whose content is described by a record class; see `spotball_core.schema.published`."""
+"""List this package's file formats that are published as JSON Schemas; see `spotball_core.schema.published`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from spotball_gen.poses.report import PosesReport
 
 
 def _stage(stage: str) -> Any:
-    """Return the union of the settings of a stage's built-in kinds, each with its `kind`."""
+    """Return the union type of the settings of a stage's built-in kinds. The field `kind` identifies each of them."""
     union: Any = None
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         of, kind = entry.name.split(".", 1)

@@ -1,4 +1,4 @@
-"""Run a generation from its configuration to its dataset, as `spotball gen run` does."""
+"""Generate a dataset from a configuration, as `spotball gen run` does."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ from spotball_gen.review.store import Key
 from spotball_gen.video.sources import settle_videos
 
 DEMO = "demo"
-"""Subfolder of the work folder with the synthetic match."""
+"""Subfolder of the work folder that contains the synthetic videos of the demo."""
 
 INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True)
 class GenerationResult:
-    """The result of starting or resuming a generation.
+    """The result of a generation that was started or resumed.
 
     Attributes:
-        written: the written dataset.
-        failures: failures in all sessions.
-        verdict: verdict of the leak test, as a sentence; empty without items.
+        written: summary of the written dataset.
+        failures: videos, frames and items that failed, including those of earlier sessions of the same run.
+        verdict: verdict of the leak test, as a sentence; empty if the dataset has no items.
     """
 
     written: Written
@@ -74,23 +74,23 @@ def generate(
     After an interrupt (Ctrl-C or SIGTERM), the work in progress is stored before the function ends.
 
     Args:
-        config: the configuration, or None for the demo with a synthetic match.
+        config: the configuration file, or None for the demo with synthetic matches.
         out: the dataset's folder.
-        retry_failed: whether items that failed repeat their stage.
-        repaint: whether to repaint what reviewers marked. These images are then reviewed again.
-        tell: called with information for the user.
+        retry_failed: whether to retry the stages at which items failed.
+        repaint: whether to inpaint again the images that reviewers marked for this. They are then reviewed again.
+        tell: called with each message for the user.
         on_progress: called with the number of videos read and their total.
         quiet: whether to hide the progress.
-        engine: `local` runs the stages in this process, `ray` on Ray Data. The results are the same.
-        ray_address: address of a running Ray cluster; None starts a local one, which ends with the run.
+        engine: `local` runs the stages in this process, `ray` runs them on Ray Data. The results are the same.
+        ray_address: address of a running Ray cluster; None starts a local cluster, which ends with the run.
         debug: whether to show Ray's log.
 
     Raises:
-        InputError: if the configuration or videos cannot be used.
-        OptionError: if the folder holds something else or was created with another configuration, if another process
-            uses it, or if an address is given without Ray.
-        MissingExtraError: if Ray is not installed.
-        KeyboardInterrupt: after an interrupt.
+        InputError: if the configuration is invalid, or if a video is missing or has changed since the start of the run.
+        OptionError: if `out` contains other files or was created with another configuration, if another process uses
+            it, or if `ray_address` is given without the engine `ray`.
+        MissingExtraError: if a required package, such as Ray, is not installed.
+        KeyboardInterrupt: if the run is interrupted with Ctrl-C or SIGTERM.
     """
     check_engine(engine, ray_address)
     if engine == "ray":
@@ -153,7 +153,7 @@ def _verdict(dataset: Path) -> str:
 
 
 def _packages(plan: GenerationPlan) -> dict[str, str]:
-    """Return the versions of the packages that results depend on, if they are installed."""
+    """Return the versions of Python and of the installed packages that the results depend on."""
     versions = {"python": platform.python_version()}
     packages = {name for choice in (plan.frames, *plan.stages) for name in choice.make.packages}
     for name in sorted({"spotball-core", *packages}):

@@ -1,1 +1,1 @@
-"""The Spot the Ball task for Inspect AI, and the import of its logs."""
+"""Run the Spot the Ball task in Inspect AI, and import its logs."""

@@ -1,4 +1,4 @@
-"""Import Inspect logs of the task as responses. Each reply is parsed again."""
+"""Import Inspect logs of the task as responses. The replies are parsed again, so the parse policy may differ."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Imported:
     Attributes:
         reading: the replies, parsed to responses.
         scenes: the scenes that the logs contain.
-        failed: samples without a reply, counted by error message. They are excluded.
+        failed: number of samples without a reply, by error message. They are not among the responses.
         unfinished: the status of each evaluation that did not succeed, by the log's path.
     """
 
@@ -53,12 +53,13 @@ def import_logs(
     """Read Inspect logs (`.eval` or `.json`) of the task `spot_the_ball`, and parse their replies.
 
     Args:
+        paths: the log files.
         respondent: the respondent's name in the responses; by default the model's name in the log.
         policy: how to parse replies.
 
     Raises:
-        InputError: if a file is not a log of the task, if two logs contain the same sample (respondent, image, prompt,
-            epoch), or if two logs describe a scene differently.
+        InputError: if a file is missing or is not a log of the task, if two logs contain the same sample (respondent,
+            image, prompt, epoch), or if two logs describe a scene differently.
         MissingExtraError: if Inspect is not installed.
     """
     gathered = _Gathered(respondent, policy)
@@ -147,7 +148,7 @@ def _header(path: Path) -> EvalLog:
 
 
 def _samples(path: Path) -> Iterator[EvalSample]:
-    """Yield the samples of a log, one at a time if the format allows, because their images may exceed the memory."""
+    """Yield the samples of a log. They are read one at a time if the format allows, because images need much memory."""
     from inspect_ai.log import read_eval_log, read_eval_log_samples
 
     try:

@@ -8,10 +8,10 @@ PACKAGE = "spotball_adapters"
 
 
 def named(name: str) -> str:
-    """Return the name to register, so that Inspect finds the object as PACKAGE/NAME in every installation.
+    """Return the name to register, so that Inspect finds the object as spotball_adapters/NAME in every installation.
 
-    In a regular install, Inspect adds PACKAGE itself. In an editable install it cannot, because it looks for a
-    distribution called PACKAGE, and this project's distribution is called `spotball-core`. Then, the name includes it.
+    In a regular install, Inspect adds the prefix itself. In an editable install, it looks for a distribution called
+    `spotball_adapters`. As this project's distribution is called `spotball-core`, the returned name has the prefix.
     """
     installed = {"site-packages", "dist-packages"} & set(Path(__file__).parts)
     return name if installed else f"{PACKAGE}/{name}"

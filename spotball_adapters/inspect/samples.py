@@ -1,6 +1,6 @@
-"""Metadata of the task's samples.
+"""Create the metadata of the task's samples, and count the answers of scored samples.
 
-The metadata are stored in the log, which can therefore be scored and imported without the dataset.
+The metadata are stored in the log, so the log can be scored and imported without the dataset.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class Reference(Record):
-    """Answers about one image by the reference, the respondent that the model is compared with.
+    """The answers of the reference about one image. The reference is the respondent that the model is compared with.
 
     Attributes:
-        counts: the columns `cell`, `n` and `parts` of `Counts.table`, one row per cell.
+        counts: the columns `cell`, `n` and `parts` of `Counts.table`, with one row per cell that was answered.
     """
 
     respondent: Name
@@ -41,12 +41,12 @@ class About(Record):
 
     @classmethod
     def of(cls, scene: Scene, prompt: Prompt, reference: Reference | None) -> About:
-        """Return the metadata of a sample."""
+        """Return the metadata of a sample that asks about a scene with a prompt."""
         return cls(scene=scene, prompt=prompt.name, version=prompt.version, digest=prompt.digest, reference=reference)
 
 
 def references(counts: Counts, respondent: str) -> dict[tuple[str, str], Reference]:
-    """Return a respondent's counts by image, summed over all prompts."""
+    """Return a respondent's answers, counted by image (sport, image) and summed over all prompts."""
     import polars as pl
 
     own_rows = counts.table.filter(pl.col("respondent") == respondent)
@@ -63,7 +63,8 @@ def counted(answers: Iterable[tuple[About, str | None]], respondent: str) -> Cou
     """Return the counts of the given answers, and of the reference's answers about the same images.
 
     Args:
-        answers: the metadata of the sample and the label of the cell for each answer; None as label if it is unparsed.
+        answers: for each answer, the metadata of its sample and the label of the chosen cell, or None if the answer
+            could not be parsed.
         respondent: the name of the respondent that gave the answers.
     """
     import polars as pl

@@ -1,4 +1,4 @@
-"""The task's scorer: parse each reply to a cell, and compute the metrics of `spotball_core` over all replies."""
+"""Score the task: parse each reply to a cell, and compute the metrics of `spotball_core` over all replies."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ RESPONDENT = "this model"
 
 @metric(name=named("spot_the_ball_metrics"), scores="unreduced")
 def spot_the_ball_metrics() -> Metric:
-    """Compute every metric of `spotball score` for each sport, under the name SPORT/KEY.
+    """Return a metric that computes all scores of `spotball score` for each sport, with names such as soccer/accuracy.
 
-    Each epoch counts as a separate reply, because averaging an image's epochs would lose the counts that the metrics
-    need. Undefined metrics, for example a distance without a reference, are omitted.
+    Each epoch counts as a separate reply, because the metrics need the number of replies per cell. Undefined scores,
+    for example a distance to a reference if there is none, are omitted.
     """
 
     def compute(scores: list[SampleScore]) -> Value:

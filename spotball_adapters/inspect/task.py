@@ -1,4 +1,4 @@
-"""The task: one prompt about every image of a dataset, with the paper's number of samples by default."""
+"""Define the task: ask one prompt about each image of a dataset, by default as often as in the paper."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ except ImportError as error:
     raise MissingExtraError("The task for Inspect", "inspect") from error
 
 SAMPLES, CHAIN_SAMPLES = 50, 20
-"""Default numbers of epochs, as in the paper: for prompts without questions, and for prompts with questions."""
+"""Default number of epochs, as in Spot the Ball: for prompts without questions, and for prompts with questions."""
 
 HUMAN = "human"
 
@@ -44,16 +44,18 @@ def spot_the_ball(
     pictures: str | None = None,
     parse_policy: ParsePolicy = DEFAULT_POLICY,
 ) -> Task:
-    """Ask for the location of the removed ball in each image.
+    """Return the task of locating the removed ball in each image.
 
     Args:
         dataset: folder with scenes.jsonl and the images.
         prompt: base, cue, cot, or the path of your own prompt file.
-        samples: replies per image, as epochs; by default those of the paper: 50, or 20 for prompts with questions.
-        reference: the respondent in the dataset's responses to compare the model with; by default human, if present.
-        controls: also ask about images in which the ball is visible.
-        pictures: folder for the images with their grids; by default a folder in the user's cache.
-        parse_policy: how to parse replies, strict or lenient.
+        samples: number of replies per image (epochs). The default is that of Spot the Ball: 50, or 20 for prompts with
+            questions.
+        reference: the respondent to compare the model with, from the dataset's responses; by default `human`, if it
+            has responses.
+        controls: whether to ask also about images in which the ball is visible.
+        pictures: folder for the images with drawn grids; by default a folder in the user's cache.
+        parse_policy: how to parse replies: `strict` or `lenient`.
 
     Raises:
         OptionError: if the dataset has no images to ask about, or if the reference has no responses.
@@ -88,10 +90,12 @@ def spot_the_ball(
 
 @solver(name=named("questions_first"))
 def questions_first(prompt: str) -> Solver:
-    """Ask a prompt's questions one by one, each in its own conversation, then ask for the cell with the answers.
+    """Return a solver that asks each question of a prompt in its own conversation, then asks for the cell.
+
+    The final message, which asks for the cell, contains the answers to the questions.
 
     Args:
-        prompt: the prompt of the task.
+        prompt: the prompt's name or file, as for `spot_the_ball`.
     """
     loaded_prompt = load_prompt(prompt)
 
@@ -122,7 +126,7 @@ def _sample(scene: Scene, prompt: Prompt, reference: Reference | None, picture: 
 
 
 def _id(scene: Scene) -> str:
-    """Return the sample's id, SPORT/IMAGE, in which slashes and percent signs of the names are escaped."""
+    """Return the sample's id SPORT/IMAGE. Slashes and percent signs in the two names are escaped."""
     return "/".join(part.replace("%", "%25").replace("/", "%2F") for part in scene.key)
 
 
@@ -135,9 +139,9 @@ def _message(picture: ContentImage, text: str) -> ChatMessageUser:
 
 
 def _references(folder: Path, scenes: Sequence[Scene], respondent: str | None) -> dict[tuple[str, str], Reference]:
-    """Return the reference's answers by image.
+    """Return the reference's answers by (sport, image).
 
-    If no reference is named, human participants are the reference. The result is empty if they have no responses.
+    If `respondent` is None, human participants are the reference. The result is empty if they have no responses.
     """
     if respondent is None and not any(folder.glob("responses*")):
         return {}

@@ -1,1 +1,1 @@
-"""Import raw replies from the output files of other tools as responses."""
+"""Convert raw replies in the output files of other tools to responses."""

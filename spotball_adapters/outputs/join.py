@@ -1,4 +1,4 @@
-"""Match the ids of other tools to scenes."""
+"""Find the scenes that the image ids in other tools' files refer to."""
 
 from __future__ import annotations
 
@@ -14,19 +14,23 @@ from spotball_core.schema.scene import Scene
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The scene that an id identifies, and the prompt if the index table has one."""
+    """The scene that an id identifies, and the prompt from the index table, or None."""
 
     scene: Scene
     prompt: str | None = None
 
 
 class SceneIndex:
-    """Find the scene for an id: `image`, `sport/image`, a path of the image's file, or an id from an index table.
+    """Find the scene that an id identifies.
+
+    Without an index table, an id is `image`, `sport/image`, or the path of the image file. With an index table, only
+    its ids are valid.
 
     Args:
         scenes: the scenes of the dataset.
-        table: a file that maps ids to images, with the columns `index` (or `id`, `doc_id`, `custom_id`), `image`, and
-            optionally `sport` and `prompt`. Without an id column, rows are numbered from 0.
+        table: an index table, which is a file that maps ids to images. It has a column of ids, such as `index`, `id` or
+            `custom_id`, the column `image`, and optionally `sport` and `prompt`. Without a column of ids, the ids are
+            the row numbers from 0.
 
     Raises:
         InputError: if the table cannot be read, repeats an id, or names an image that is not among the scenes.
@@ -47,7 +51,12 @@ class SceneIndex:
             self._table = self._read(table)
 
     def find(self, ids: Sequence[str], sport: str | None = None) -> Target | None:
-        """Return the target of the first id that names a scene, or None if no id does."""
+        """Return the scene of the first id that identifies exactly one scene, or None if no id does.
+
+        Args:
+            ids: possible ids of an image, the preferred id first.
+            sport: the image's sport, or None if it is unknown.
+        """
         for name in ids:
             if name in self._table:
                 return self._table[name]

@@ -12,26 +12,26 @@ from spotball_adapters.providers.protocol import Finish
 from spotball_core.errors import InputError, OptionError, Problem, did_you_mean
 
 REPLIES = ("reply", "response", "prediction", "output", "completion", "answer", "generation", "text")
-"""Columns of a table that may contain the reply. The first one that exists is used."""
+"""Names of columns that may contain the reply in a table. The first of these columns that exists is used."""
 
 IDS = ("image", "image_id", "id", "custom_id", "index", "doc_id", "question_id", "image_path", "path", "file")
-"""Columns that may identify the image, in the order in which they are tried."""
+"""Names of columns that may identify the image, in the order in which they are tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class RawReply:
-    """An unparsed reply from the output of another tool.
+    """A reply from the output of another tool, before it is parsed.
 
     Attributes:
-        line: the record's line in the file.
-        ids: possible ids of the image. The first one that identifies an image is used.
+        line: number of the record's line in the file.
+        ids: possible ids of the image. The first id that identifies an image is used.
         text: the text of the reply.
         finish: why the reply ended.
         sample: number of the reply among the replies to the same prompt and image, from 1. If None, replies are
             numbered in the file's order.
         sport: the image's sport, or None if the record does not state it.
-        model: the model's name, if the record has one.
-        failed: why the reply is missing, or None.
+        model: the model's name, or None if the record does not state it.
+        failed: why the reply is missing, or None if there is a reply.
     """
 
     line: int
@@ -49,10 +49,10 @@ class Layout:
     """A tool's record format.
 
     Attributes:
-        name: the name for `--layout`.
-        title: the tool's name.
-        fits: function that returns whether a file has this format, given a record and `FileRecords.head`.
-        replies: function that returns the replies in a record, given the record, `FileRecords.head` and the line.
+        name: the format's name, as for the option `--layout`.
+        title: description of the format for messages, with the tool's name.
+        fits: function that returns whether a file has this format, given its first record and `FileRecords.head`.
+        replies: function that yields the replies in a record, given the record, `FileRecords.head` and the line number.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Layout:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield every string in a value, which may be a string or nested lists of strings."""
+    """Yield all strings in a value, which may be a string or nested lists of strings."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list | tuple):
@@ -135,7 +135,7 @@ INSPECT_FINISH: Mapping[str, Finish] = {
     "model_length": "length",
     "content_filter": "filtered",
 }
-"""Finish reason for each stop reason of Inspect. All stop reasons that are not listed become "other"."""
+"""The finish reason for each stop reason of Inspect. Stop reasons that are not listed become "other"."""
 
 
 def _inspect(record: Mapping[str, Any], head: Mapping[str, Any], line: int) -> Iterator[RawReply]:
@@ -179,7 +179,7 @@ def _row(record: Mapping[str, Any], line: int, reply: str, image: str | None) ->
 
 
 def _field(record: Mapping[str, Any], path: str) -> Any:
-    """Return the value of a column, or of a key within a column, such as `doc.image`."""
+    """Return the value of a column, or of a key within a column, such as `doc.image`; None if it is missing."""
     if path in record:
         return record[path]
     value: Any = record
@@ -213,7 +213,7 @@ LAYOUTS = {
         Layout("table", "a table", lambda record, head: any(name in record for name in REPLIES), _table),
     )
 }
-"""Formats by name, in the order in which they are tried."""
+"""The supported formats by name, in the order in which they are tried."""
 
 
 def raw_replies(
@@ -222,18 +222,19 @@ def raw_replies(
     """Extract the replies from the records of a file.
 
     Args:
-        file: the records.
+        file: the file's records.
         layout: a key of `LAYOUTS`, or None to recognize the format from the first record.
-        reply: the reply's column, for tables. `a.b` is the key b in column a.
-        image: the column that names the image, in the same notation.
+        reply: name of the column that contains the reply, only for tables. `a.b` is the key b in the column a.
+        image: name of the column that contains the image's id, in the same notation.
 
     Returns:
-        The title of the format, and the replies in the file's order. If lm-evaluation-harness wrote several records of
-        a reply, one per filter, only the first is used.
+        The title of the format, and the replies in the file's order. If lm-evaluation-harness wrote several records for
+        the same reply, one per filter, only the first record is used.
 
     Raises:
-        OptionError: if the format is unknown, or if `reply` is given with a format other than a table.
-        InputError: if no format fits, or if a record lacks the column of the reply or of the image.
+        OptionError: if `layout` is unknown, or if `reply` is given and `layout` is not `table` or None.
+        InputError: if the first record does not fit the format or any format, or if `reply` is given and the first
+            record lacks the column `reply` or `image`.
     """
     if layout is not None and layout not in LAYOUTS:
         raise OptionError(f"layout {layout!r} does not exist. Use one of {', '.join(LAYOUTS)}.")

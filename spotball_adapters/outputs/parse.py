@@ -1,4 +1,4 @@
-"""Parse the raw replies in other tools' files to responses, and report the unparsed ones."""
+"""Parse the replies in other tools' files to responses, and list the replies that could not be parsed."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 PROMPT = "base"
-"""Default name of the prompt in the responses."""
+"""Default value of the column `prompt` in the responses."""
 
 SHOWN = 200
-"""Maximum number of characters of an unparsed reply in `ParsedFiles.unparsed`."""
+"""Maximum number of characters of a reply in `ParsedFiles.unparsed`. Longer replies are cut off."""
 
 _UNPARSED = ("file", "line", "sport", "image", "respondent", "prompt", "sample", "problem", "reply")
 
@@ -36,11 +36,11 @@ class ParsedFiles:
 
     Attributes:
         reading: the responses, and the number of unparsed replies for each reason.
-        unparsed: a table with a row per unparsed reply, and the columns `file`, `line`, `sport`, `image`, `respondent`,
-            `prompt`, `sample`, `problem`, and `reply` (the beginning of the reply).
-        layouts: the recognized format and the number of replies, by file.
-        failed: requests without a reply, counted by reason. They are not among the responses.
-        missing: number of scenes of the dataset without a reply (controls excluded).
+        unparsed: a table with one row per reply that could not be parsed, and the columns `file`, `line`, `sport`,
+            `image`, `respondent`, `prompt`, `sample`, `problem`, and `reply` (the beginning of the reply).
+        layouts: the format's title and the number of replies, by path of the file.
+        failed: number of requests without a reply, by reason. They are not among the responses.
+        missing: number of scenes without a reply. Controls, which show the ball, are not counted.
     """
 
     reading: ParsedReplies
@@ -62,23 +62,26 @@ def parse_files(
     prompt: str = PROMPT,
     policy: ParsePolicy = DEFAULT_POLICY,
 ) -> ParsedFiles:
-    """Parse the raw replies in files that other tools wrote.
+    """Parse the replies in files that other tools wrote.
 
     Args:
-        paths: JSON Lines, JSON, CSV, TSV, Excel or Parquet files. Text files may be compressed with gzip.
+        paths: JSON Lines, JSON, CSV, TSV, Excel, Parquet or Inspect (.eval) files. Text files may be compressed with
+            gzip.
         scenes: the scenes of the dataset.
         layout: a key of `LAYOUTS`, or None to recognize the format.
-        reply: the reply's column, for tables.
-        image: the column that names the image.
+        reply: name of the column that contains the reply, only for tables.
+        image: name of the column that contains the image's id.
         index: a file that maps ids to images; see `SceneIndex`.
-        respondent: the name in the responses; by default the model's name in the file, otherwise the file's name.
-        prompt: the prompt's name, unless the index table has one.
+        respondent: the respondent's name in the responses; by default the model's name in the file, or else the name of
+            the file.
+        prompt: the prompt's name in the responses, unless the index table contains a prompt.
         policy: how to parse replies.
 
     Raises:
-        InputError: if a file cannot be read, an id names no scene, or a sample occurs twice.
-        OptionError: if `layout` is unknown, or if `reply` is given with a layout other than `table`.
-        MissingExtraError: for an Excel file without the extra `excel`.
+        InputError: if a file cannot be read or has an unknown format, if no id of a reply identifies a scene, or if a
+            sample occurs twice.
+        OptionError: if `layout` is unknown, or if `reply` is given and `layout` is not `table` or None.
+        MissingExtraError: if the extra `excel` (for Excel files) or `inspect` (for .eval files) is not installed.
     """
     scene_index = SceneIndex(scenes, index)
     gathered = _Gathered(respondent, prompt, policy)
@@ -112,7 +115,7 @@ class _Gathered:
         self._answers: Counter[tuple[str, str, str, str]] = Counter()
 
     def add(self, file: FileRecords, raw: RawReply, target: Target) -> Problem | None:
-        """Parse and add a reply. Return a problem if its sample was already added, otherwise None."""
+        """Parse and add a reply. Return a problem if another reply has the same sample number, otherwise None."""
         if raw.failed is not None:
             self.failed[shortened(raw.failed, 100)] += 1
             return None

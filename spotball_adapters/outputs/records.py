@@ -1,4 +1,4 @@
-"""Read records from JSON Lines, JSON, CSV, TSV, Excel, Parquet and Inspect files; text files also with gzip."""
+"""Read records from JSON Lines, JSON, CSV, TSV, Excel, Parquet and Inspect files. Text files may be gzipped."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from spotball_core.service.json_file import parse_json
 from spotball_core.service.unpacked_size import MOST_BYTES, check_parquet_size, check_zip_size
 
 ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".xlsx", ".parquet", ".eval")
-"""Supported file extensions. Text files may also end in `.gz`."""
+"""Supported file extensions. The names of compressed text files end in `.gz` in addition, such as `.csv.gz`."""
 
 _BINARY = (".xlsx", ".parquet", ".eval")
 
 LISTS = ("samples", "results", "predictions", "responses", "data", "rows")
-"""Keys of a JSON file's object that may contain the list of records."""
+"""Keys that may contain the list of records, if a JSON file contains an object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,9 @@ class FileRecords:
 
     Attributes:
         path: the file.
-        rows: each record with its line number; in JSON, Excel and Parquet files, with its position. Both are counted
-            from 1.
-        head: the fields of a JSON file's object, without the list of records; empty for other files.
+        rows: each record with its number: the line of a text file, the row of an Excel sheet, or in JSON, Parquet and
+            Inspect files the position in the list of records. All are counted from 1.
+        head: the other fields of the object that contains the records, for JSON and Inspect files; otherwise empty.
     """
 
     path: Path
@@ -41,7 +41,7 @@ class FileRecords:
 
     @property
     def name(self) -> str:
-        """Return the file's name without extensions."""
+        """Return the file's name without `.gz` and without the file extension."""
         stem = self.path.name.removesuffix(".gz")
         return stem[: -len(Path(stem).suffix)] if Path(stem).suffix else stem
 
@@ -50,8 +50,8 @@ def read_records(path: Path) -> FileRecords:
     """Read the records of a file.
 
     Raises:
-        InputError: if the file is missing, has an unsupported extension, or cannot be read.
-        MissingExtraError: for an Excel file without the extra `excel`.
+        InputError: if the file is missing, has an unsupported extension, cannot be read, or contains no records.
+        MissingExtraError: if the extra `excel` (for Excel files) or `inspect` (for .eval files) is not installed.
     """
     ending = Path(path.name.removesuffix(".gz")).suffix.lower()
     if path.suffix == ".gz" and ending in _BINARY:

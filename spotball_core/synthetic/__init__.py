@@ -1,1 +1,1 @@
-"""Make synthetic scenes, pictures, poses and respondents, to try the software without data."""
+"""Make synthetic scenes, images, poses and respondents, so that the software can be tried without data."""

@@ -12,11 +12,11 @@ Point = tuple[float, float]
 Color = tuple[int, int, int]
 
 FINER = 3
-"""Enlargement factor at which everything is drawn before it is scaled down, for smooth edges."""
+"""Factor by which images are drawn larger. They are then scaled down, which gives smooth edges."""
 
 
 class Pen:
-    """Draws on a picture several times larger, with coordinates in pixels of the final picture."""
+    """Draw on an image that is enlarged by the factor `FINER`. All coordinates are in pixels of the final image."""
 
     def __init__(self, draw: ImageDraw) -> None:
         self._draw = draw
@@ -60,18 +60,18 @@ def center_of(box: tuple[float, float, float, float]) -> Point:
 
 
 def between(start: Point, end: Point, share: float) -> Point:
-    """Return the point at this share of the way between two points."""
+    """Return the point at this share of the way from `start` to `end`."""
     return start[0] + (end[0] - start[0]) * share, start[1] + (end[1] - start[1]) * share
 
 
 def towards(start: Point, target: Point, reach: float) -> Point:
-    """Return the target, or the point nearest to it within this reach."""
+    """Return the target if it is within `reach` of `start`, otherwise the point at this distance in its direction."""
     away = math.dist(start, target)
     return between(start, target, min(1.0, reach / away)) if away else target
 
 
 def mixed(color: Color, other: Color, share: float) -> Color:
-    """Return a color mixed with this share of another.
+    """Mix two colors. `share` is the share of `other` in the result.
 
     Examples:
         >>> mixed((0, 0, 0), (200, 100, 50), 0.5)
@@ -82,5 +82,5 @@ def mixed(color: Color, other: Color, share: float) -> Color:
 
 
 def darker(color: Color, share: float) -> Color:
-    """Return a color at this share of its brightness."""
+    """Return a color darkened to this share of its brightness."""
     return mixed((0, 0, 0), color, share)

@@ -1,7 +1,7 @@
-"""Draw pictures of synthetic scenes: people on a field who look at the ball, whether or not it is drawn.
+"""Draw images of synthetic scenes: people on a field look at the ball, even if the ball is not drawn.
 
-They replace photos where the whole workflow runs without data, such as in the demo of the human study. They are clearly
-drawings, and the board along the field states that they are synthetic.
+They replace photos if the workflow runs without data, such as in the demo of the human study. They are clearly
+drawings, and a board along the field states that they are synthetic.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SHADE: Color = (56, 62, 76)
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """The look of a sport: colors of its ground, its surroundings and its teams (shirt and shorts)."""
+    """The colors of a sport: its field, the lines, the board along the field, and each team's shirts and shorts."""
 
     ground: Color
     other: Color
@@ -63,11 +63,12 @@ def write_scene_pictures(scenes: Sequence[Scene], folder: Path) -> tuple[Scene, 
     """Draw scenes into a dataset folder as images/SPORT/IMAGE.png, with the ball only if the scene is a control.
 
     Returns:
-        The scenes with the paths of their pictures.
+        Copies of the scenes in which `path` is the path of the image, relative to `folder`.
 
     Raises:
         MissingExtraError: if Pillow is not installed.
-        OptionError: in the cases of `draw_scene`.
+        OptionError: if a sport is not one of the synthetic sports, or if a scene has no players or no bounding box of
+            the ball.
     """
     drawn = []
     for scene in scenes:
@@ -83,8 +84,8 @@ def write_scene_pictures(scenes: Sequence[Scene], folder: Path) -> tuple[Scene, 
 def draw_scene(scene: Scene, *, ball: bool) -> Image:
     """Draw a scene made by `spotball_core.synthetic.scenes.synthetic_scenes`.
 
-    The same scene gives the same picture, and pictures with and without the ball differ only in the ball. Each player
-    stands in their bounding box and looks at the ball; the nearest player reaches or kicks for it.
+    The same scene always gives the same image, and images with and without the ball differ only in the ball. Each
+    player is drawn in their bounding box and looks at the ball. The nearest player kicks the ball or reaches for it.
 
     Args:
         scene: a scene of a synthetic sport, with players and the ball's bounding box.
@@ -94,7 +95,8 @@ def draw_scene(scene: Scene, *, ball: bool) -> Image:
         An RGB image with the scene's width and height in pixels.
 
     Raises:
-        OptionError: for a scene of another sport, without players or without the ball's bounding box.
+        OptionError: if the sport is not one of the synthetic sports, or if the scene has no players or no bounding box
+            of the ball.
         MissingExtraError: if Pillow is not installed.
     """
     try:
@@ -213,13 +215,16 @@ _FIELDS = {
 
 
 def _from_side(width: float, rng: np.random.Generator) -> Callable[[float], float]:
-    """Return a function from a share of the width to x, counted from a randomly chosen side."""
+    """Return a function that converts a share of the width, measured from a randomly chosen side, to x."""
     left = rng.random() < 0.5
     return lambda share: width * share if left else width * (1 - share)
 
 
 def _strip(vanishing: Point, top: float, bottom: float, left: float, right: float) -> list[Point]:
-    """Return the field between two lines through the vanishing point that start at `left` and `right`."""
+    """Return the corners of a strip of the field between two lines from the bottom edge to the vanishing point.
+
+    The lines start at x = `left` and x = `right`.
+    """
 
     def at(x: float, y: float) -> Point:
         share = (y - vanishing[1]) / (bottom - vanishing[1])

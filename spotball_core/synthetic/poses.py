@@ -1,4 +1,4 @@
-"""Make keypoints for synthetic scenes, with known directions: heads and torsos turn roughly toward the ball."""
+"""Make keypoints for synthetic scenes, in which heads and torsos turn roughly toward the ball."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _TORSO = _HIPS - _SHOULDERS
 # half the distance between the hips; how far the torso leans and the knees bend to the front.
 _EAR, _EYE, _BROW, _HIP, _LEAN, _KNEE = 0.14, 0.2, 0.06, 0.2, 0.08, 0.12
 _ARM, _HAND = 0.45, 0.85
-"""Distances of elbows and wrists below the shoulders, in lengths of the torso."""
+"""Vertical distances from the shoulders down to the elbows and wrists, in lengths of the torso."""
 
 
 @dataclass(frozen=True, slots=True)
 class PoseNoise:
-    """Deviations of synthetic people from the direction to the ball.
+    """Random deviations of synthetic people's heads and torsos from the direction to the ball.
 
     Attributes:
         head: standard deviation of the angle between a head and the line to the ball, in degrees.
-        torso: the same for a torso.
+        torso: standard deviation of the angle between a torso and the line to the ball, in degrees.
         elsewhere: share of people whose head and torso turn in independent random directions.
         missing: share of keypoints that are not detected.
     """
@@ -42,17 +42,17 @@ class PoseNoise:
 
 
 NO_NOISE = PoseNoise(0.0, 0.0, 0.0, 0.0)
-"""No noise: all heads and torsos turn exactly toward the ball, and all keypoints are detected."""
+"""Noise of zero: all heads and torsos turn exactly toward the ball, and all keypoints are detected."""
 
 
 def synthetic_poses(
     scenes: Sequence[Scene], *, noise: PoseNoise | None = None, seed: int | np.random.Generator = 0
 ) -> tuple[Scene, ...]:
-    """Return synthetic scenes with keypoints of their players.
+    """Return copies of synthetic scenes with keypoints of their players.
 
-    Only the keypoints are added. A person's keypoints depend only on the seed and the scene. Directions in the image
-    follow the assumptions of `spotball_core.cue_maps.directions`: with `NO_NOISE`, the directions estimated there point
-    to the ball.
+    Only the keypoints are added. They depend only on the seed, the noise and the scene. They follow the assumptions of
+    `spotball_core.cue_maps.directions`: with `NO_NOISE`, the directions that this module estimates from the keypoints
+    point to the ball.
 
     Args:
         scenes: scenes from `synthetic_scenes`, with players and the ball's bounding box.
@@ -60,7 +60,7 @@ def synthetic_poses(
         seed: an integer of at least 0, or a Generator, from which one number is drawn.
 
     Raises:
-        OptionError: for a scene without players or without the ball's bounding box, or a negative seed.
+        OptionError: if a scene has no players or no bounding box of the ball, or if the seed is negative.
 
     Examples:
         >>> from spotball_core.synthetic.scenes import synthetic_scenes
@@ -122,7 +122,7 @@ def _person(box: FloatArray, ball: FloatArray, noise: PoseNoise, rng: np.random.
 
 
 def _turned(direction: FloatArray, spread: float, elsewhere: bool, rng: np.random.Generator) -> FloatArray:
-    """Return the unit vector of a direction after a random rotation, shape (2,)."""
+    """Return the unit vector of a direction after a random rotation, or of a random direction; shape (2,)."""
     turn = rng.normal(0.0, np.radians(spread))
     random = rng.uniform(-np.pi, np.pi)
     angle = random if elsewhere else np.arctan2(direction[1], direction[0]) + turn
@@ -130,7 +130,7 @@ def _turned(direction: FloatArray, spread: float, elsewhere: bool, rng: np.rando
 
 
 def _upright(direction: FloatArray) -> tuple[float, float]:
-    """Return the horizontal direction with this projection: its parts to the right and toward the camera."""
+    """Convert a direction in the image to a horizontal unit vector: its parts to the right and toward the camera."""
     side, front = float(direction[0]), float(direction[1]) / ELEVATION
     length = float(np.hypot(side, front))
     return side / length, front / length

@@ -1,4 +1,4 @@
-"""Make synthetic respondents that follow known cues, to test the cue analysis."""
+"""Make synthetic respondents that follow cues with known weights, to test the cue analysis."""
 
 from __future__ import annotations
 
@@ -19,17 +19,19 @@ if TYPE_CHECKING:
 
 
 def cue_distributions(scenes: Sequence[Scene], weights: Mapping[str, float]) -> FloatArray:
-    """Return the guesses of a respondent that follows cues with known weights.
+    """Return the distributions over the cells of a respondent that follows cues with known weights.
 
     Args:
-        scenes: scenes of one grid shape. A cue has a separate scale for each sport, as in `explain_cues`.
-        weights: the standardized weight of each cue; other cues have weight 0. Without cues, guesses are uniform.
+        scenes: scenes of one grid shape. Cues are standardized separately for each sport, as in `explain_cues`.
+        weights: the standardized weight of each cue. Cues that are not listed have weight 0. Without weights, the
+            distributions are uniform.
 
     Returns:
         Shape (n_scenes, n_cells); each row sums to 1.
 
     Raises:
-        OptionError: for unknown cues, no scenes, scenes that occur twice or have different grid shapes.
+        OptionError: if a cue is unknown, if there are no scenes, if a scene occurs twice, or if scenes of a sport have
+            different grid shapes.
 
     Examples:
         >>> from spotball_core.synthetic.scenes import synthetic_scenes
@@ -60,15 +62,15 @@ def cue_responses(
 
     Args:
         scenes: scenes of one grid shape.
-        respondents: by name, the standardized weights of the cues that they follow.
-        samples: answers per scene.
+        respondents: the standardized weights of the cues that each respondent follows, by the respondent's name.
+        samples: number of answers per scene.
         seed: an integer of at least 0, or a Generator, from which one number is drawn.
 
     Returns:
-        The same columns as `baseline_responses`, with kind "baseline".
+        A frame with the same columns as `baseline_responses`. `kind` is "baseline".
 
     Raises:
-        OptionError: in the cases of `cue_distributions`, and for a negative seed.
+        OptionError: if `cue_distributions` raises it, or if the seed is negative.
 
     Examples:
         >>> from spotball_core.synthetic.scenes import synthetic_scenes

@@ -1,7 +1,7 @@
-"""Make synthetic scenes, which run through the whole workflow without data, network or key.
+"""Make synthetic scenes, so that the whole workflow can be run without data, network or API key.
 
-They have the benchmark's format but not its content. Their sports are called `synthetic-...`, so that numbers from them
-are not mistaken for results about people or models.
+The scenes have the benchmark's format but not its content. Their sports are called `synthetic-...`, so that scores on
+them are not mistaken for results about people or models.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from spotball_core.schema.scene import GridShape, PlayerBox, Scene
 from spotball_core.typing import FloatArray
 
 CONTROL_EVERY = 10
-"""Number of images of a sport per control."""
+"""Every tenth image of a sport is a control, in which the ball is visible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +25,13 @@ class _Sport:
     """Settings of a sport's synthetic scenes. Areas are in square pixels of a 640 x 360 image.
 
     Attributes:
-        players: mean number of players (table 1 of the paper).
-        player_area: mean area of a player's box (table 1).
-        ball_area: area of the ball's box (table 1; for soccer, converted from the 512 x 512 frame to the image).
-        center: mean height of the players' centers in the image, as a share of the image's height.
-        reach: standard deviation of the ball's horizontal distance from its player, in widths of the player.
-        height: range of the ball's height relative to its player, in heights of the player from the top downward.
+        players: mean number of players (Spot the Ball, Table 1).
+        player_area: mean area of a player's box (Table 1).
+        ball_area: median area of the ball's box (the mean in Table 1; for soccer, converted from 512 x 512 pixels to
+            the image).
+        center: mean y coordinate of the players' centers, as a share of the image's height.
+        reach: standard deviation of the ball's horizontal distance from the player who has it, in widths of the player.
+        height: range of the ball's vertical distance below the top of this player, in heights of the player.
     """
 
     players: float
@@ -57,19 +58,19 @@ _SIDEWAYS, _UPWARDS = 0.22, 0.12  # sd of the players' centers, as shares of the
 
 
 def synthetic_scenes(n: int = 60, *, seed: int | np.random.Generator = 0) -> tuple[Scene, ...]:
-    """Make synthetic scenes on the grid from the paper, alternating between three sports.
+    """Make synthetic scenes on the standard grid, alternating between three sports.
 
-    The number and size of the players and the size of the ball follow table 1 of the paper. The ball is near a player's
-    feet in soccer, in or near a player's hands in basketball, and in the air above a player in volleyball. Images are
-    numbered from 1 within each sport; every tenth image of a sport is a control. There are no image files.
+    The number and size of the players and the size of the ball follow Table 1 of Spot the Ball. The ball is near a
+    player's feet in soccer, in or near a player's hands in basketball, and in the air above a player in volleyball.
+    Images are numbered from 1 within each sport; every tenth image of a sport is a control. No image files are created.
 
     Args:
         n: number of scenes.
         seed: an integer of at least 0, or a Generator, from which one number is drawn. A scene's content depends only
-            on the seed, its sport and its number: a smaller `n` returns the first scenes of a larger one.
+            on the seed, its sport and its number. Therefore, a smaller `n` gives the first scenes of a larger `n`.
 
     Raises:
-        OptionError: for less than one scene or a negative seed.
+        OptionError: if `n` is less than 1, or if the seed is negative.
 
     Examples:
         >>> scenes = synthetic_scenes(4)
@@ -108,7 +109,7 @@ def _scene(sport: str, number: int, seed: int) -> Scene:
 
 
 def _players(look: _Sport, grid: Grid, n: int, rng: np.random.Generator) -> FloatArray:
-    """Return the boxes of n players, shape (n, 4)."""
+    """Draw the boxes of n players at random; shape (n, 4)."""
     aspect = _ASPECT * np.exp(rng.normal(0, _ASPECT_SPREAD, n))
     # Box areas are log-normal: their mean is their median times exp(variance of the logarithm / 2).
     median_area = look.player_area / np.exp((_ASPECT_SPREAD**2 + (2 * _SIZE_SPREAD) ** 2) / 2)

@@ -1,4 +1,4 @@
-"""The paper that introduced the benchmark, as BibTeX."""
+"""The BibTeX entry of the paper that introduced the benchmark, Spot the Ball."""
 
 from __future__ import annotations
 
@@ -13,4 +13,4 @@ BIBTEX = f"""@article{{balamurugan2025spottheball,
   url = {{{PAPER}}}
 }}
 """
-"""The same reference as `preferred-citation` in CITATION.cff, which is not part of the installed package."""
+"""The BibTeX entry. It equals `preferred-citation` in CITATION.cff, which is not part of the installed package."""

@@ -1,4 +1,4 @@
-"""Write the summary that a command prints first: a sentence to quote, a narrow table, and a pointer to the rest."""
+"""Format the summary that a command prints first: a sentence to quote, a narrow table, and notes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _GAP = 2
 """Blanks between columns."""
 
 _SHORTEST = 8
-"""Characters of a shortened name, at least."""
+"""Minimum number of characters of a shortened name."""
 
 
 def first_screen(
@@ -35,19 +35,20 @@ def first_screen(
     signature: str = "",
     to_terminal: bool = False,
 ) -> str:
-    """Write a summary of a result. Names that are too long are shortened; numbers are not.
+    """Return a summary of a result as text. Names that are too long are shortened; numbers are not.
 
     Args:
         headline: the result in a sentence.
-        heads: the heads of the table's columns; a head may have two lines.
+        heads: headings of the table's columns. A heading may have two lines.
         rows: the rows of the table.
-        n_names: number of leading columns that are names; the others are numbers.
-        n_words: number of columns after the names that are fixed words, which are never shortened.
-        about: the subject of the table.
-        warnings: warnings, printed on one line each; on a terminal, they are wrapped between words.
-        notes: sentences below the table.
-        signature: the signature of the numbers, or other lines that must not be wrapped, such as paths.
-        to_terminal: whether the text may use the width of the terminal that standard output is connected to.
+        n_names: number of leading columns that contain names, which may be shortened.
+        n_words: number of columns after the names that contain words, which are never shortened. The remaining columns
+            contain numbers.
+        about: text above the table that names its subject.
+        warnings: warnings below the table, one line each. On a terminal, they are wrapped between words.
+        notes: sentences below the warnings.
+        signature: last lines, which are not wrapped, such as the signature of the scores or paths.
+        to_terminal: whether the text has the width of the terminal, if standard output is a terminal.
     """
     from rich.console import Console
     from rich.table import Table
@@ -91,14 +92,14 @@ def first_screen(
 
 
 def _width(head: str, cells: Iterable[str]) -> int:
-    """Return the width of a column in which no text is cut off."""
+    """Return the smallest width of a column at which no text is cut off."""
     from rich.cells import cell_len
 
     return max(cell_len(text) for text in (*head.split("\n"), *cells))
 
 
 def _shorten(widths: list[int], n_names: int, available: int) -> None:
-    """Make the widest of the first columns, which are names, narrower until all columns fit."""
+    """Make the widest columns of names narrower until all columns fit, or until no name can be shortened further."""
     while n_names and sum(widths) > available:
         widest = max(range(n_names), key=lambda column: widths[column])
         if widths[widest] <= _SHORTEST:

@@ -1,4 +1,4 @@
-"""Format numbers for reports: significant digits, unit and interval."""
+"""Format numbers for reports, with rounding, units and intervals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SIGNS = {"share": "%", "px": " px", "cell": " cells", "diagonal": " diagonals",
 
 
 def unit_of(key: str, policy: ScorePolicy) -> str:
-    """Return the unit of a metric's values under a policy."""
+    """Return the unit of a metric's values under a score policy, such as `share` or `px`."""
     return METRICS[key].unit_under(policy)
 
 
@@ -38,7 +38,7 @@ def quantity(value: float, unit: str) -> str:
 
 
 def interval(ends: Interval | None, unit: str) -> str:
-    """Format an interval in brackets, without its unit; return an empty text if there is none.
+    """Format an interval in brackets, without its unit. Return an empty text if `ends` is None.
 
     Examples:
         >>> interval((0.145, 0.2372), "share")
@@ -48,7 +48,7 @@ def interval(ends: Interval | None, unit: str) -> str:
 
 
 def told(value: MetricValue, unit: str) -> str:
-    """Format a value with its interval for a sentence, or the reason why there is no value.
+    """Format a value with its unit and its confidence interval, or state why there is no value.
 
     Examples:
         >>> told(MetricValue(value=0.1921, ci95=(0.145, 0.2372)), "share")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 ALPHA = 0.05
-"""A difference is clear if its adjusted p value is at most this."""
+"""Significance level: a difference is called clear if its adjusted p value is at most 0.05."""
 
 
 def say_p(p: float) -> str:
-    """Format a p value with `=` or `<`, to two significant digits or three decimals.
+    """Format a p value to two significant digits, such as `= 0.043`, or as `< 0.001`.
 
     Examples:
         >>> say_p(0.04321), say_p(0.00004), say_p(0.6)

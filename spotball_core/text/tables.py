@@ -1,4 +1,4 @@
-"""Write tables as text: for a terminal, as Markdown and as LaTeX."""
+"""Format tables as text for a terminal, as Markdown and as LaTeX."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 _WIDE = 200
 
 Titled = tuple[str, int, list[str], list[list[str]]]
-"""A table: its title, the number of its columns that are names, its heads and its rows."""
+"""A table: its title, the number of leading columns that contain names, the column headings, and the rows."""
 
 
 def print_tables(tables: Iterable[Titled], foot: str, console: Console) -> None:
-    """Print tables and the text below them.
+    """Print tables, and the text `foot` below the last table.
 
     A table that is wider than the console is split into several tables, so that no number is cut.
     """
@@ -44,12 +44,12 @@ def print_tables(tables: Iterable[Titled], foot: str, console: Console) -> None:
 
 
 def _width(head: str, cells: list[str]) -> int:
-    """Return the minimum width of a column: its head may be wrapped between words, its cells at line breaks."""
+    """Return the minimum width of a column. Its heading may be wrapped between words, its cells only at line breaks."""
     return max(len(part) for part in (*head.split(), *(line for cell in cells for line in cell.split("\n"))))
 
 
 def columns_that_fit(widths: list[int], n_names: int, width: int) -> Iterator[list[int]]:
-    """Yield the columns of each table: the names, and as many numbers as fit, at least one."""
+    """Yield the column indices of each table: all columns of names, and as many of numbers as fit, at least one."""
     names = list(range(n_names))
     group: list[int] = []
     for i in range(n_names, len(widths)):
@@ -62,12 +62,15 @@ def columns_that_fit(widths: list[int], n_names: int, width: int) -> Iterator[li
 
 
 def tables_as_text(tables: Iterable[Titled], foot: str, *, to_terminal: bool = False) -> str:
-    """Return the text that `print_tables` prints, at full width or at the width of the terminal on standard output."""
+    """Return the text that `print_tables` prints: 200 columns wide, or with `to_terminal` as wide as the terminal."""
     return printed_text(lambda console: print_tables(tables, foot, console), _WIDE, to_terminal=to_terminal)
 
 
 def printed_text(show: Callable[[Console], None], width: int, *, to_terminal: bool) -> str:
-    """Return what a function prints, at a width or at the width of the terminal on standard output."""
+    """Return the text that a function prints to a console.
+
+    The console is `width` columns wide. With `to_terminal`, it is as wide as the terminal if standard output is one.
+    """
     from rich.console import Console
 
     on_terminal = to_terminal and sys.stdout.isatty()
@@ -78,7 +81,7 @@ def printed_text(show: Callable[[Console], None], width: int, *, to_terminal: bo
 
 
 def tables_as_markdown(tables: Iterable[Titled], foot: str) -> str:
-    """Return tables in Markdown, and the text below them."""
+    """Return tables in Markdown, with the text `foot` below the last table."""
     lines: list[str] = []
     for title, n_names, heads, rows in tables:
         rules = ["---"] * n_names + ["---:"] * (len(heads) - n_names)
@@ -92,7 +95,7 @@ def tables_as_markdown(tables: Iterable[Titled], foot: str) -> str:
 
 
 def tables_as_latex(tables: Iterable[Titled], foot: str) -> str:
-    """Return tables in LaTeX, with rules of the package booktabs; titles and the text below are comments."""
+    """Return tables in LaTeX, with rules of the package booktabs. The titles and `foot` are written as comments."""
     lines: list[str] = []
     for title, n_names, heads, rows in tables:
         columns = "l" * n_names + "r" * (len(heads) - n_names)

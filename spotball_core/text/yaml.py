@@ -1,4 +1,4 @@
-"""Write mappings as YAML, for the metadata of Hugging Face cards."""
+"""Convert mappings to YAML, for the metadata of Hugging Face cards."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def yaml_text(value: Mapping[str, Any]) -> str:
     Every text is quoted, so that it is not read as a number, a date or a boolean.
 
     Args:
-        value: texts, numbers, lists and mappings. Lists and mappings must not be empty.
+        value: a mapping of texts, numbers, lists and mappings. Lists and mappings must not be empty.
 
     Examples:
         >>> print(yaml_text({"license": "mit", "tags": ["a", "b"], "n": 1}), end="")

@@ -1,4 +1,4 @@
-"""Boxes as read from a file of any format, and their conversion to an item's image."""
+"""Represent boxes read from a file of any format, and convert them to the pixels of an item's image."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ EXPECTED_SCORE = "a number from 0 to 1"
 
 @dataclass(frozen=True, slots=True)
 class FileBox:
-    """A box in a file.
+    """A box in a file, with coordinates in the original picture.
 
     Attributes:
-        corners: (x1, y1, x2, y2).
-        category: its category, as named in the file.
+        corners: (x1, y1, x2, y2), in pixels of the picture or in the unit that `of` defines.
+        category: the box's category, as named in the file.
         score: confidence, from 0 to 1.
-        of: width and height of the picture in the unit of the coordinates, or None for pixels of the picture.
+        of: width and height of the picture in the unit of the coordinates, such as (1, 1) for fractions; None for
+            pixels.
         outline: polygons whose union is the outline, in the same unit, or None if only the box is known.
         keypoints: COCO's 17 keypoints (x, y, confidence), in the same unit, or None if the pose is unknown.
     """
@@ -40,12 +41,12 @@ class FileBox:
 
 @dataclass(frozen=True, slots=True)
 class ImageView:
-    """The part of a picture that an item's image shows.
+    """The relation between an original picture and an item's image, which shows a resized part of it.
 
     Attributes:
         size: width and height of the picture in pixels.
         window: the part (x1, y1, x2, y2) of the picture that the image shows. It may extend beyond the picture.
-        image: width and height of the image.
+        image: width and height of the image in pixels.
     """
 
     size: tuple[float, float]
@@ -53,7 +54,7 @@ class ImageView:
     image: tuple[float, float]
 
     def box(self, box: FileBox, label: Label) -> Box | None:
-        """Return the box in the image, clipped at its edges, or None if it is outside.
+        """Return the box in pixels of the image, clipped at the image's edges, or None if it is outside the image.
 
         Examples:
             >>> view = ImageView((1920, 1080), (240, 0, 1680, 1080), (640, 480))
@@ -72,7 +73,7 @@ class ImageView:
         return Box(x1, y1, x2, y2, box.score, label, outline or None, keypoints)
 
     def _keypoint(self, point: Keypoint, box: FileBox) -> Keypoint:
-        """Return the keypoint in the image. A keypoint outside counts as not detected."""
+        """Return the keypoint in pixels of the image, or zeros if it is outside the image or was not detected."""
         x, y, confidence = self._place(0, point[0], box), self._place(1, point[1], box), point[2]
         is_inside = 0 <= x <= self.image[0] and 0 <= y <= self.image[1]
         return (x, y, confidence) if is_inside and confidence > 0 else (0.0, 0.0, 0.0)
@@ -82,14 +83,14 @@ class ImageView:
         return tuple(min(max(edge, 0.0), self.image[axis]) for edge in edges)
 
     def _place(self, axis: int, value: float, box: FileBox) -> float:
-        """Return a coordinate of the file as a coordinate of the image. It may be outside."""
+        """Convert a coordinate from the file to pixels of the image. The result may be outside the image."""
         unit = self.size[axis] / box.of[axis] if box.of else 1.0
         start, end = self.window[axis], self.window[axis + 2]
         return (value * unit - start) * self.image[axis] / (end - start)
 
 
 def number(text: str) -> float | None:
-    """Return the number in a text, or None if it is not a finite number.
+    """Return a text as a number, or None if it is not a finite number.
 
     Examples:
         >>> number(" 1.5 "), number("1e400"), number("one")
@@ -103,10 +104,10 @@ def number(text: str) -> float | None:
 
 
 def read_lines(path: Path) -> list[str]:
-    """Return the lines of a text file.
+    """Return the lines of a UTF-8 text file.
 
     Raises:
-        InputError: if the file does not exist or cannot be read.
+        InputError: if the file does not exist, cannot be read, or is not UTF-8.
     """
     try:
         return path.read_text(encoding="utf-8-sig").split("\n")

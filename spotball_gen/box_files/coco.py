@@ -1,6 +1,6 @@
 """Read boxes from COCO JSON: `images`, `categories` and `annotations` with `bbox` (left, top, width, height).
 
-`segmentation` becomes the outline. `keypoints` become the pose if they are COCO's 17.
+`segmentation` is read as the player's outline. `keypoints` are read as the pose if they are COCO's 17 keypoints.
 """
 
 from __future__ import annotations
@@ -67,16 +67,16 @@ class _Annotation(_Entry):
 
 
 def read_coco(path: Path) -> Mapping[str, tuple[FileBox, ...]]:
-    """Return the boxes of each image, by file name without extension. Boxes marked as crowds are excluded.
+    """Return the boxes of each image, by its file name without extension. Boxes with `iscrowd` are excluded.
 
     Raises:
-        InputError: if the file is invalid. The error lists all problems.
+        InputError: if the file cannot be read, or if entries are invalid. The error lists all invalid entries.
     """
     return _CocoReader(path).boxes()
 
 
 class _CocoReader:
-    """Reads one file and collects its problems."""
+    """Read one COCO file, and collect all its problems before raising an error."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

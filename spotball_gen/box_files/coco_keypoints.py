@@ -1,4 +1,4 @@
-"""Read a person's keypoints in COCO JSON: 51 numbers, with a confidence or a flag (0, 1, 2) in every third place."""
+"""Read a person's keypoints in COCO JSON: 17 triples x, y, v, in which v is a confidence or a flag (0, 1 or 2)."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def confident_keypoints(keypoints: Sequence[float], scores: Sequence[float] | No
 
     Args:
         keypoints: 51 numbers, as in the file.
-        scores: 17 confidences that replace the third numbers, as in exports of `spotball gen`.
-        flags: whether the third numbers are flags: 0 for an unlabeled keypoint, 1 for a hidden one (confidence 0.5), 2
-            for a visible one (confidence 1).
+        scores: 17 confidences that replace every third number, as in exports of `spotball gen`; None if there are none.
+        flags: whether every third number is a flag: 0 for an unlabeled keypoint, 1 for a hidden keypoint (confidence
+            0.5), 2 for a visible keypoint (confidence 1).
 
     Raises:
-        ValueError: if a confidence is outside [0, 1]. The message names the first one.
+        ValueError: if a confidence is outside [0, 1]. The message contains the first such confidence.
 
     Examples:
         >>> confident_keypoints([10, 20, 2, 11, 21, 1] + [0] * 45, None, flags=True)[:2].tolist()

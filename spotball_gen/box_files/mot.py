@@ -15,15 +15,16 @@ _NONE = -1
 
 
 def read_mot(path: Path, first_pixel: float) -> Mapping[int, tuple[FileBox, ...]]:
-    """Return the boxes of a video by frame number. Rows with confidence 0 are excluded, because they are marked as
-    ignored.
+    """Return the boxes of a video by frame number.
+
+    Rows with confidence 0 are excluded, because MOTChallenge marks boxes to be ignored in this way.
 
     Args:
         path: the file.
-        first_pixel: coordinate of the first pixel's left edge in the file.
+        first_pixel: coordinate that the file uses for the left edge of the first pixel, such as 1.
 
     Raises:
-        InputError: if lines are invalid. The error lists all of them.
+        InputError: if the file cannot be read, or if lines are invalid. The error lists at most `MOST_PROBLEMS` lines.
     """
     problems: list[Problem] = []
     boxes: dict[int, list[FileBox]] = {}

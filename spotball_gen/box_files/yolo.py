@@ -8,18 +8,18 @@ from spotball_core.errors import InputError, Problem
 from spotball_gen.box_files.boxes import EXPECTED_SCORE, MOST_PROBLEMS, FileBox, number, read_lines
 
 _SLACK = 1e-3
-"""Tolerance for boxes outside the picture, because files have few decimals."""
+"""Maximum distance of a value from the range [0, 1], because rounded boxes may extend slightly beyond the picture."""
 
 
 _CLASS_DIGITS = 9
-"""Maximum digits of a class number."""
+"""Maximum number of digits of a class number."""
 
 
 def read_yolo(path: Path) -> tuple[FileBox, ...]:
-    """Return the boxes in a file. In the file, x and y are a box's center.
+    """Return the boxes in a file, in which x and y are the center of each box.
 
     Raises:
-        InputError: if lines are invalid. The error lists all of them.
+        InputError: if the file cannot be read, or if lines are invalid. The error lists at most `MOST_PROBLEMS` lines.
     """
     problems: list[Problem] = []
     boxes: list[FileBox] = []

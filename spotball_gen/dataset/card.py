@@ -1,4 +1,4 @@
-"""The card of a dataset: contents, production, and evidence that the balls cannot be recognized."""
+"""Write the card of a dataset: its contents, how it was made, and tests of whether the inpainting is visible."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from spotball_gen.quality.leak import leak_test, verdict
 from spotball_gen.quality.splits import BY_SHOT, TEST, TRAIN, WITHOUT_TEST, video_of
 
 PERMUTATIONS, LOOKED_AT = 200, 1000
-"""Permutations and images of the leak test for every dataset. `spotball gen check` uses more."""
+"""Number of permutations and maximum number of images of the leak test in each dataset's card."""
 
 _ROWS = {
     "cells": "number of cells with the ball",
@@ -39,14 +39,14 @@ def card(
     *,
     seed: int,
 ) -> dict[str, Any]:
-    """Return the card as JSON values.
+    """Return the card of a dataset as JSON values.
 
     Args:
-        folder: the folder with scenes and images, for the leak test.
-        items: the items of the dataset. They are read one at a time.
-        scenes: the same items as scenes.
-        splits: see `spotball_gen.quality.splits`.
-        facts: how the dataset was made; see `spotball_gen.dataset.output`.
+        folder: the folder with the scenes and images, for the leak test.
+        items: the items of the dataset. They are read one at a time, because they may not fit into memory.
+        scenes: the scenes of the same items.
+        splits: the result of `spotball_gen.quality.splits.split`.
+        facts: how the dataset was made, with the keys `spotball_gen.dataset.output.FACTS`.
         seed: seed of the leak test.
     """
     by_sport = group(scenes)
@@ -70,7 +70,7 @@ def card(
 
 
 def group(scenes: Sequence[Scene]) -> dict[str, list[Scene]]:
-    """Return the scenes by sport. Sports are sorted, and scenes keep their order."""
+    """Group scenes by sport. Sports are sorted by name, and scenes keep their order within a sport."""
     by_sport: dict[str, list[Scene]] = {}
     for scene in scenes:
         by_sport.setdefault(scene.sport, []).append(scene)
@@ -78,7 +78,7 @@ def group(scenes: Sequence[Scene]) -> dict[str, list[Scene]]:
 
 
 class _Artifacts:
-    """Summary of the results of the stage `check`, collected item by item."""
+    """Collect the results of the stage `check` item by item, and summarize them."""
 
     def __init__(self) -> None:
         self._scores: list[float] = []
@@ -86,7 +86,7 @@ class _Artifacts:
         self._counts: Counter[str] = Counter()
 
     def add(self, item: Item) -> None:
-        """Add the results of an item."""
+        """Add the results of the stage `check` for an item."""
         check, scores = item.notes.get("check", {}), item.scores
         self._scores += [scores["artifact"]] if "artifact" in scores else []
         self._why.update(check.get("why", ()))

@@ -1,4 +1,4 @@
-"""Croissant metadata (MLCommons, version 1.1): a description of a dataset's files and records in JSON-LD.
+"""Write Croissant metadata (MLCommons, version 1.1), which describe a dataset's files and records in JSON-LD.
 
 https://docs.mlcommons.org/croissant/docs/croissant-spec-1.1.html
 """
@@ -56,11 +56,11 @@ def croissant_text(
 
     Args:
         name: name of the dataset.
-        description: description in sentences.
-        licenses: addresses or names of the licenses.
-        distribution: the files, from `file_object` and `file_set`.
-        record_sets: the readable records, from `record_set`.
-        url: address of the dataset or of a description of it.
+        description: description of the dataset, in sentences.
+        licenses: URLs or names of the licenses.
+        distribution: descriptions of the files, made with `file_object` and `file_set`.
+        record_sets: descriptions of the records in the files, made with `record_set`.
+        url: URL of the dataset, or of a page that describes it.
     """
     document = {
         "@context": _CONTEXT,
@@ -78,7 +78,7 @@ def croissant_text(
 
 
 def file_object(folder: Path, path: Path, encoding: str) -> dict[str, Any]:
-    """Return the description of a file, with its size and SHA-256.
+    """Return the Croissant description of a file, with its size and SHA-256.
 
     Args:
         folder: the root of the dataset.
@@ -98,7 +98,7 @@ def file_object(folder: Path, path: Path, encoding: str) -> dict[str, Any]:
 
 
 def file_set(name: str, includes: str, encoding: str) -> dict[str, Any]:
-    """Return the description of all files that match a pattern.
+    """Return the Croissant description of all files that match a pattern.
 
     Args:
         name: name of the set.
@@ -115,12 +115,12 @@ def file_set(name: str, includes: str, encoding: str) -> dict[str, Any]:
 
 
 def record_set(name: str, description: str, fields: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the description of a record set.
+    """Return the Croissant description of a set of records with the same fields.
 
     Args:
         name: name of the set.
         description: description of a record.
-        fields: the fields, from `record_field` with the set's name.
+        fields: descriptions of the fields, made with `record_field` and the same set name.
     """
     return {"@type": "cr:RecordSet", "@id": name, "name": name, "description": description, "field": list(fields)}
 
@@ -128,13 +128,13 @@ def record_set(name: str, description: str, fields: Sequence[dict[str, Any]]) ->
 def record_field(
     records: str, name: str, description: str, kind: dict[str, Any], source: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the description of a field.
+    """Return the Croissant description of a field of a record set.
 
     Args:
         records: name of the record set.
         name: name of the field.
         description: content of the field.
-        kind: `dataType`, and the shape of an array.
+        kind: Croissant's keys for the type: `dataType`, and for arrays `isArray` and `arrayShape`.
         source: the file and column that the field is read from.
     """
     return {

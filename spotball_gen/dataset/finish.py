@@ -32,9 +32,9 @@ def finish(
     Args:
         folder: the folder with scenes, images and the funnel.
         items: the items of the dataset, in the order of their ids.
-        facts: how the dataset was made; see `spotball_gen.dataset.output`.
-        seed: random seed.
-        shots: number of the shot, by item.
+        facts: how the dataset was made, with the keys `spotball_gen.dataset.output.FACTS`.
+        seed: seed of the split and of the leak test.
+        shots: number of the shot of each item, by the item's id.
 
     Raises:
         OSError: if a file cannot be written.

@@ -1,4 +1,4 @@
-"""Map the licenses of videos to the names of Hugging Face and Croissant."""
+"""Convert the licenses of videos to identifiers of the Hugging Face Hub and URLs for Croissant."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _KNOWN: Final = {
     "apache 2.0": "apache-2.0",
     "odbl": "odbl",
 }
-"""The Hub's identifiers by license name, in lowercase and without hyphens."""
+"""The Hub's license identifiers, by license name in lowercase with spaces instead of hyphens."""
 
 _ATTRIBUTION = re.compile(r"cc (by(?: (?:nc sa|nc nd|nc|sa|nd))?) (\d\.\d)")
 
 
 def hub_license(name: str) -> str | None:
-    """Return the Hub's identifier of a license, or None if the name is unknown.
+    """Return the Hugging Face Hub's identifier of a license, or None if the name is unknown.
 
     Examples:
         >>> [hub_license(name) for name in ("CC BY 4.0", "CC0", "CC-BY-NC-SA-3.0", "CC BY", "ask the club", "")]
@@ -34,10 +34,10 @@ def hub_license(name: str) -> str | None:
 
 
 def license_metadata(names: Iterable[str]) -> dict[str, Any]:
-    """Return the fields `license`, `license_name` and `license_details` of a card's metadata.
+    """Return the fields `license`, `license_name` and `license_details` for the metadata of a Hugging Face card.
 
     Args:
-        names: names of the licenses, as written by the videos' owners; empty if unknown.
+        names: names of the licenses, as written by the videos' owners; an empty name if a license is unknown.
 
     Examples:
         >>> license_metadata(["CC0"])
@@ -57,7 +57,7 @@ def license_metadata(names: Iterable[str]) -> dict[str, Any]:
 
 
 def license_urls(names: Iterable[str]) -> list[str]:
-    """Return the address of each license for Croissant; the name if the address is unknown.
+    """Return the URL of each different license, for Croissant. If the URL is unknown, the name is used.
 
     Examples:
         >>> license_urls(["CC BY 4.0", "ask the club", ""])

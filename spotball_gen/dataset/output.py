@@ -1,4 +1,4 @@
-"""Write the dataset from the ledger: to a temporary folder first, then moved into place."""
+"""Write the dataset of the items in the ledger: first to a temporary folder, which is then moved into place."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from spotball_gen.pipeline.quotas import choose
 from spotball_gen.quality.splits import WITHOUT_TEST
 
 FUNNEL = "funnel"
-"""Stem of the funnel's files."""
+"""Name, without extension, of the files with the funnel: how many items were left after each stage."""
 
 FACTS = ("run", "sports", "stages", "sources", "funnel", "targets", "packages")
-"""Facts in the card about how a dataset was made."""
+"""Keys of the card that describe how a dataset was made."""
 
 FORMAT = 4
-"""Version of the output. It changes if the same items result in different files."""
+"""Version of the output. Increase it if the same items would result in different files."""
 
 _MARKER, _NEW, _OLD = "written.json", "new", "old"
 
@@ -47,10 +47,10 @@ class Written:
 
     Attributes:
         chosen: number of items in the dataset.
-        steps: the funnel, from the first stage to the selection.
-        starving: unmet targets, one line each.
-        without_test: sports with a single shot, which have no test images.
-        fresh: whether anything was written, or False if the dataset was up to date.
+        steps: numbers of items that passed and failed each step, from the first stage to the selection.
+        starving: description of each target with too few items, one line per target.
+        without_test: sports without test images, because all their images are from one shot.
+        fresh: True if files were written, False if the dataset was already up to date.
     """
 
     chosen: int
@@ -61,16 +61,18 @@ class Written:
 
 
 def write_dataset(ledger: Ledger, plan: GenerationPlan, packages: Mapping[str, str]) -> Written:
-    """Write the dataset, unless it is up to date.
+    """Write the dataset unless it is up to date, and return a summary.
 
-    Without items, only the funnel is written.
+    If no item was selected, only the funnel is written.
 
     Args:
+        ledger: the run's ledger, with the items and the dataset's folder.
+        plan: the configuration of the run.
         packages: versions of the packages that results depend on.
 
     Raises:
         OSError: if a file cannot be written.
-        SpotballError: if a stage did not provide data that a scene needs.
+        SpotballError: if an item passed all stages but has no ball, ball cells or inpainted image.
     """
     # Read one item at a time, because all items may not fit into memory.
     choice = choose(ledger.items("passed"), plan.targets, plan.run.grid, seed=plan.run.seed)
@@ -106,7 +108,7 @@ def _without_test(ledger: Ledger) -> tuple[str, ...]:
 def _facts(
     ledger: Ledger, plan: GenerationPlan, packages: Mapping[str, str], steps: Sequence[FunnelStep], targets: Any
 ) -> dict[str, Any]:
-    """Return facts about how the dataset was made, without times and paths, which differ from run to run."""
+    """Return how the dataset was made, without times and paths, because these differ between equal runs."""
     stages = [
         {
             "stage": choice.stage,
@@ -165,7 +167,7 @@ def _scene(item: Item, plan: GenerationPlan, work: Path, folder: Path) -> Scene:
 
 
 def _corners(box: Box, plan: GenerationPlan) -> tuple[float, float, float, float]:
-    """Return the part of a box inside the image. It is not rounded, because small changes can affect cells."""
+    """Return the part of a box inside the image. It is not rounded, because that could change the ball's cells."""
     width, height = plan.run.width, plan.run.height
     x1, x2 = (float(min(max(x, 0), width)) for x in (box.x1, box.x2))
     y1, y2 = (float(min(max(y, 0), height)) for y in (box.y1, box.y2))
@@ -173,14 +175,14 @@ def _corners(box: Box, plan: GenerationPlan) -> tuple[float, float, float, float
 
 
 def _outlines(item: Item, plan: GenerationPlan) -> list[tuple[Polygon, ...] | None] | None:
-    """Return the parts of players' outlines inside the image, or None if no player has one."""
+    """Return the part of each player's outline inside the image, or None if no player has an outline."""
     size = plan.run.width, plan.run.height
     outlines = [(player.outline and clipped(player.outline, *size)) or None for player in item.players]
     return outlines if any(outlines) else None
 
 
 def _keypoints(item: Item, plan: GenerationPlan) -> list[tuple[Keypoint, ...] | None] | None:
-    """Return the keypoints of players whose pose is near their box, or None if no player has such keypoints."""
+    """Return each player's keypoints, None if they are not near the player's box; None if no keypoints remain."""
     poses = [
         player.keypoints if player.keypoints and near_box(player.keypoints, _corners(player, plan)) else None
         for player in item.players
@@ -189,7 +191,7 @@ def _keypoints(item: Item, plan: GenerationPlan) -> list[tuple[Keypoint, ...] | 
 
 
 def put(file: Path, place: Path) -> None:
-    """Link a file to another place, or copy it if the file system does not support links."""
+    """Create a hard link to a file at another path, or a copy if the file system does not support links."""
     place.parent.mkdir(parents=True, exist_ok=True)
     try:
         os.link(file, place)
@@ -204,7 +206,7 @@ def _write_funnel(folder: Path, steps: Sequence[FunnelStep]) -> None:
 
 
 def _there(ledger: Ledger) -> str | None:
-    """Return the digest of the dataset's sources, or None if the dataset is incomplete."""
+    """Return the digest of the data that the existing dataset was written from, or None if it is incomplete."""
     try:
         marker = parse_json((ledger.work / _MARKER).read_text(encoding="utf-8"))
     except FileNotFoundError:

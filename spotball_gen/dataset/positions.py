@@ -1,4 +1,4 @@
-"""Figure of the positions of balls and players: heat maps over the grid, two per sport."""
+"""Draw the positions of balls and players as heat maps over the grid, two per sport."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _BALL, _PLAYERS, _TEXT, _FAINT, _LINE = "#c2410c", "#0f766e", "#1f2933", "#5b677
 
 
 def picture(scenes: Mapping[str, Sequence[Scene]]) -> str:
-    """Return an SVG with two heat maps per sport: how often each cell holds the ball, and how much of it players cover.
+    """Return an SVG with two heat maps per sport: how often each cell holds the ball, and which share players cover.
 
     Args:
-        scenes: scenes by sport, with the same grid.
+        scenes: scenes by sport. All scenes have the same grid.
     """
     grid = next(iter(scenes.values()))[0].layout
     high = _WIDE * grid.height / grid.width

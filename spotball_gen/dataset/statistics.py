@@ -1,4 +1,4 @@
-"""Statistics of a dataset's images: the paper's Table 1, positions of balls and players, and difficulty."""
+"""Compute statistics of a dataset: Table 1 of Spot the Ball, positions of balls and players, and difficulty."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from spotball_core.schema.scene import Scene
 from spotball_gen.pipeline.difficulty import MEASURES, in_center, measures
 
 TABLE_1 = ("cells", "ball_area", "center_distance", "players", "player_area")
-"""Rows of Table 1, as means over images: number of cells that the ball spans, area of its box, its distance from the
-image's center, number of players, and mean area of a player's box (over images with players).
+"""Rows of Table 1 of Spot the Ball, as means over images: number of cells that the ball spans, area of its box, its
+distance from the image's center, number of players, and mean area of a player's box (over images with players).
 """
 
 
 def table_1(scenes: Sequence[Scene]) -> dict[str, float | None]:
-    """Return a column of Table 1 for some scenes, with lengths in pixels. A value of None means unknown."""
+    """Return the values of Table 1 for the given scenes, in pixels and square pixels; None if a value is unknown."""
     balls = np.array([scene.ball_box for scene in scenes if scene.ball_box], dtype=float).reshape(-1, 4)
     sizes = balls[:, 2:] - balls[:, :2]
     middles = np.array([(s.width / 2, s.height / 2) for s in scenes if s.ball_box], dtype=float).reshape(-1, 2)
@@ -34,8 +34,9 @@ def table_1(scenes: Sequence[Scene]) -> dict[str, float | None]:
 
 
 def difficulty(scenes: Sequence[Scene]) -> dict[str, Any]:
-    """Return quartiles of each difficulty measure, and the share of balls in the center window. Scenes need a
-    ball box.
+    """Return the quartiles of each difficulty measure, and the share of balls in the center window.
+
+    Scenes without a box of the ball are ignored.
     """
     measured = [
         measures(scene.ball_box, [box.corners for box in scene.players or ()], scene.layout)

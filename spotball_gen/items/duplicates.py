@@ -1,4 +1,4 @@
-"""Find near duplicates among perceptual hashes, with an index by bands of bits that avoids comparing all pairs."""
+"""Find near duplicates among perceptual hashes. An index over groups of bits (bands) avoids comparing all pairs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _BITS = 256
 _RECENT = 2048
 """Number of hashes that are compared one by one before they are sorted into the index."""
 _MOST_BANDS = 17
-"""With more bands, each has so few bits that too many hashes match, so all hashes are compared instead."""
+"""Maximum number of bands. If more were needed, they would have too few bits, so all hashes are compared instead."""
 _WIDEST = 32
-"""Maximum bits of a band that are looked up. Wider bands use only their first bits."""
+"""Maximum number of bits of a band in the index. Of wider bands, only the first bits are used."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """Hashes that were sorted together.
+    """A part of the index: some of the hashes, with the sorted keys of their bands.
 
     Attributes:
         keys: sorted keys, each composed of a band's number and the bits of that band of one hash.
@@ -39,20 +39,20 @@ class _Level:
         return cls(keys[order], places[order], size)
 
     def agreeing(self, keys: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-        """Return the indices of hashes that match in a band."""
+        """Return arrays with the indices of the hashes that have one of these keys."""
         first, last = (np.searchsorted(self.keys, keys, side=side) for side in ("left", "right"))
         return [self.places[start:end] for start, end in zip(first.tolist(), last.tolist(), strict=True) if end > start]
 
 
 class Seen:
-    """The perceptual hashes of all frames so far, to find near duplicates.
+    """Index of the perceptual hashes of all previous frames, to find near duplicates.
 
-    Two hashes that differ in at most `bits` bits agree in at least one of `bits + 1` bands, so only hashes that agree
-    in a band are compared. The bands are in sorted arrays of doubling sizes, so a search takes about log(n) binary
-    searches.
+    The bits of a hash are divided into `bits + 1` bands. Two hashes that differ in at most `bits` bits agree in at
+    least one band, so only hashes that agree in a band are compared. The bands are stored in sorted arrays of doubling
+    sizes, so looking up a band takes about log(n) binary searches.
 
     Args:
-        bits: maximum number of different bits of near duplicates.
+        bits: maximum number of bits in which near duplicates differ.
         known: ids and hashes of earlier frames.
 
     Source:
@@ -85,8 +85,9 @@ class Seen:
             self._sort()
 
     def near(self, frame_hash: bytes) -> tuple[str, int] | None:
-        """Return the nearest frame (the first if tied) and the number of different bits, or None if no frame
-        is near.
+        """Return the frame whose hash differs in the fewest bits (the first if tied), and their number.
+
+        Return None if all frames differ in more than `bits` bits.
         """
         query = np.frombuffer(frame_hash, dtype=np.uint8)[None]
         recent = np.arange(self._sorted, len(self._names))
@@ -103,7 +104,7 @@ class Seen:
         return (self._names[int(places[place[0, 0]])], bits) if bits <= self._bits else None
 
     def _sort(self) -> None:
-        """Sort the recent hashes into the index. Levels of equal size are merged."""
+        """Sort the recent hashes into the index, and merge levels of equal size."""
         new = np.arange(self._sorted, len(self._names))
         keys = self._keys(self._hashes[new[0] : new[-1] + 1])
         level = _Level.of(keys.ravel(), np.repeat(new, keys.shape[1]), len(new))

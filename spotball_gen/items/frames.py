@@ -1,4 +1,4 @@
-"""Frames of videos: the interface of frame readers, and perceptual hashes for near duplicates."""
+"""Define the interface of video frame readers, and compute perceptual hashes to detect near-duplicate frames."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _FINE = 16
 
 
 class VideoError(SpotballError):
-    """A video cannot be read, or only in part. Other videos are not affected."""
+    """Raised for a video that cannot be read completely. Other videos are not affected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The reading position in a video: number, time stamp (ms) and shot of the last frame that was taken."""
+    """The reading position in a video: number, time stamp (ms) and shot of the last selected frame."""
 
     frame: int
     ms: int
@@ -33,18 +33,18 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class VideoFrame:
-    """A frame that was taken, or that could not be read.
+    """A frame that a reader selected from a video, or that it could not read.
 
     Attributes:
-        number: its index in decoding order, from 0.
-        ms: its time stamp in milliseconds.
-        shot: number of its shot, from 0.
+        number: the frame's index in decoding order, from 0.
+        ms: the frame's time stamp in milliseconds.
+        shot: number of the frame's shot, from 0.
         picture: function that creates the image (RGB, of the run's size), or None if it failed or if the image is
             already in its file.
         size: width and height of the decoded frame.
         window: the part of the frame that the image shows: (x1, y1, x2, y2) in pixels.
         error: why the image is missing; empty if the image exists.
-        digest: its perceptual hash, or None to compute `digest` of the image.
+        digest: perceptual hash of the image, or None if it must be computed with the function `digest`.
     """
 
     number: int
@@ -63,7 +63,10 @@ class VideoFrame:
 
 
 class FrameReader(Protocol):
-    """A kind of the stage `frames`. Like other stages, it is created from its settings and the run's context."""
+    """The interface of implementations (kinds) of the stage `frames`, which select frames from a video.
+
+    Like other stages, a kind is created from its settings and the run's context.
+    """
 
     Settings: ClassVar[type[StageSettings]]
     packages: ClassVar[tuple[str, ...]]
@@ -73,18 +76,25 @@ class FrameReader(Protocol):
     settings: Any
 
     def read(self, source: VideoSource, after: Mark | None = None) -> Iterator[VideoFrame]:
-        """Yield the frames to take, in order. Frames after a mark are the same as in a complete reading.
+        """Yield the selected frames of a video in decoding order.
+
+        Args:
+            source: the video.
+            after: the position after which reading resumes; None starts at the beginning. The remaining frames are the
+                same as if the whole video were read.
 
         Raises:
-            VideoError: if nothing can be read, or if reading fails before the end.
+            VideoError: if no frame can be read, or if reading fails before the end of the video.
         """
         ...
 
 
 def digest(image: Image) -> bytes:
-    """Return a perceptual hash of 256 bits: whether brightness increases between neighboring fields of a 16 x 17 grid.
+    """Return a perceptual hash of 256 bits, to compare images by their content.
 
-    The hashes of two images of the same content differ in few bits, despite different compression and size.
+    The image is reduced to 16 rows and 17 columns of gray values. Each bit states whether a value is smaller than its
+    right neighbor. The hashes of two images of the same content differ in few bits, even if their compression and size
+    differ.
 
     Args:
         image: RGB, shape (height, width, 3).
@@ -97,7 +107,7 @@ def digest(image: Image) -> bytes:
 
 
 def gray_digest(gray: NDArray[np.uint8]) -> bytes:
-    """Return the perceptual hash of a luma image; see `digest`.
+    """Return the perceptual hash of a gray image; see `digest`.
 
     Args:
         gray: shape (height, width).

@@ -1,7 +1,8 @@
-"""Items: an image from a video with everything known about it, as it passes through the stages.
+"""Define items: images from videos, with the data that the stages have added so far.
 
-Coordinates are pixels of the item's image: x right, y down, from the top left corner. Times are seconds of the video.
-Items are immutable: a stage returns changed copies (`dataclasses.replace`, `Item.noted`, `Item.scored`).
+Coordinates are in pixels of the item's image, from its top left corner: x to the right, y down. Times are in seconds
+from the start of the video. Items are immutable: a stage returns changed copies (`dataclasses.replace`, `Item.noted`,
+`Item.scored`).
 """
 
 from __future__ import annotations
@@ -28,15 +29,15 @@ Label = Literal["ball", "player"]
 
 @dataclass(frozen=True, slots=True)
 class VideoSource:
-    """A video.
+    """The video that an item is from.
 
     Attributes:
-        video: its id: the file name and the start of the digest, so that it identifies the content.
+        video: id of the video: the file name and the start of the digest, so that it identifies the content.
         path: path of the file.
         sport: sport of the video.
         license: license according to the configuration or the origin; empty if unknown.
         origin: a file name as in the configuration, or an address.
-        sha256: digest of the file.
+        sha256: SHA-256 digest of the file.
     """
 
     video: str
@@ -75,7 +76,7 @@ class Box:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Box:
-        """Return the box in a record, as the inverse of `asdict`. Points in JSON are lists."""
+        """Return the box that `dataclasses.asdict` turned into this record. Points may be lists, as in JSON."""
         outline = record.get("outline")
         points = outline and tuple(tuple((x, y) for x, y in polygon) for polygon in outline)
         keypoints = record.get("keypoints")
@@ -120,8 +121,8 @@ class Item:
         frame: the image with the ball, decoded and resized to the run's size.
         scores: measurements of the stages, by name.
         boxes: all detections.
-        ball: the single ball, once it is determined.
-        players: those of the boxes that are players, not audience.
+        ball: box of the only ball, or None before the stage that determines it.
+        players: boxes of the players, without the audience.
         mask: the inpainted pixels. All other pixels must be unchanged.
         painted: the image without the ball.
         cells: labels of the cells that hold the ball, in index order.
@@ -153,11 +154,11 @@ class Item:
         return self.frame.array
 
     def scored(self, **scores: float) -> Item:
-        """Return a copy with added scores."""
+        """Return a copy of the item with these scores added."""
         return replace(self, scores={**self.scores, **{name: float(value) for name, value in scores.items()}})
 
     def noted(self, stage: str, **notes: Any) -> Item:
-        """Return a copy with notes added to those of a stage."""
+        """Return a copy of the item with these notes added to the notes of a stage."""
         return replace(self, notes={**self.notes, stage: {**self.notes.get(stage, {}), **notes}})
 
     def seed(self, seed: int, stage: str) -> int:
@@ -171,7 +172,7 @@ class Item:
         return int.from_bytes(digest[:8]) >> 1
 
     def record(self, work: Path) -> dict[str, Any]:
-        """Return everything except source and pixels as JSON values. File paths are relative to the work folder."""
+        """Return the item without its source and pixels as JSON values. File paths are relative to the work folder."""
         return {
             "id": self.id,
             "time": self.time,
@@ -189,10 +190,10 @@ class Item:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any], source: VideoSource, work: Path) -> Item:
-        """Return the item in a record, as the inverse of `record`.
+        """Return the item that the method `record` turned into this record.
 
         Raises:
-            ValueError: if a picture is outside the work folder.
+            ValueError: if the path of an image is not a path inside the work folder.
         """
         pictures = {
             name: record[name] and PictureFile(work / _checked(record[name]), gray=name == "mask")

@@ -1,4 +1,4 @@
-"""Images in PNG files, or uncompressed in PPM files, read on first access."""
+"""Write images to PNG files or uncompressed PPM files, and read them on first access."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from spotball_gen.items.png import SIGNATURE, quick_png
 
 @cache
 def opencv() -> Any:
-    """Return the module cv2.
+    """Return the module cv2 of OpenCV.
 
     Raises:
-        MissingExtraError: if it is not installed.
+        MissingExtraError: if OpenCV is not installed.
     """
     # Exceptions here report damaged images, so OpenCV's log is off. It reads this variable when it is imported.
     os.environ.setdefault("OPENCV_LOG_LEVEL", "SILENT")
@@ -36,8 +36,8 @@ class PictureFile:
 
     Args:
         path: the file.
-        array: the pixels, if available.
-        gray: whether it has one channel, as masks do.
+        array: the pixels, or None to read them from the file.
+        gray: whether the image has one channel, as masks do.
     """
 
     def __init__(self, path: Path, array: NDArray[np.uint8] | None = None, *, gray: bool = False) -> None:
@@ -46,8 +46,12 @@ class PictureFile:
 
     @classmethod
     def write(cls, path: Path, array: NDArray[np.uint8], *, packed: bool = True) -> PictureFile:
-        """Write pixels (RGB of shape (height, width, 3), or gray of shape (height, width)). The file is on disk when it
-        returns.
+        """Write pixels to a file, and return the `PictureFile`. When the method returns, the file is safely on disk.
+
+        Args:
+            path: the file.
+            array: RGB of shape (height, width, 3), or gray of shape (height, width).
+            packed: whether to write PNG; see `save`.
 
         Raises:
             OSError: if the file cannot be written.
@@ -57,7 +61,7 @@ class PictureFile:
         return picture
 
     def save(self, *, packed: bool = True) -> None:
-        """Write the file if the pixels are in memory. The file is on disk when it returns.
+        """Write the file if the pixels are in memory. When the method returns, the file is safely on disk.
 
         Args:
             packed: whether to write PNG. Otherwise, the file is an uncompressed PPM (or PGM, for gray), which takes a
@@ -89,7 +93,7 @@ class PictureFile:
         return self._array
 
     def pack(self) -> None:
-        """Convert the file to PNG unless it is one. The file is on disk when it returns.
+        """Convert the file to PNG unless it is PNG already. When the method returns, the file is safely on disk.
 
         Raises:
             OSError: if the file cannot be read or written.

@@ -1,4 +1,7 @@
-"""Sports: search queries, prompts and detector classes. A new sport needs an entry in the configuration, no code."""
+"""Define the settings of sports: search queries, prompts and detector classes.
+
+To add a sport, add an entry to the configuration. No code is needed.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +36,6 @@ class Sport(BaseModel):
 
 @cache
 def known_sports() -> Mapping[str, Sport]:
-    """Return the sports of the paper, which need no entry. An entry in the configuration replaces them."""
+    """Return the settings of the paper's sports by name. A sport's entry in the configuration replaces its settings."""
     text = files("spotball_gen.items").joinpath("sports.toml").read_text(encoding="utf-8")
     return {name: Sport.model_validate(entry) for name, entry in tomllib.loads(text).items()}

@@ -23,7 +23,7 @@ from spotball_gen.items.pictures import PictureFile
 from spotball_gen.items.sports import Sport
 
 ORDER = ("filter", "detect", "track", "plausibility", "inpaint", "check", "label")
-"""The stages that items pass, after frames have become items."""
+"""Names of the stages in the order in which items pass them. `frames`, which creates the items, is not included."""
 
 Device = Literal["cpu", "gpu"]
 
@@ -41,8 +41,8 @@ class Reject:
     Attributes:
         item: id of the item.
         stage: name of the stage.
-        reason: a few words, the same for all such items: `two balls`.
-        detail: details of this item: `2 above 0.3: 0.81, 0.44`.
+        reason: short reason, identical for all items rejected for this reason, such as `two balls`.
+        detail: details about this item, such as `2 above 0.3: 0.81, 0.44`.
         scores: the measurements that led to the decision.
     """
 
@@ -64,7 +64,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result for a batch. Each item is in exactly one of the three."""
+    """A stage's result for a batch. Each item of the batch is in exactly one of `items`, `rejects` and `failures`."""
 
     items: tuple[Item, ...] = ()
     rejects: tuple[Reject, ...] = ()
@@ -73,16 +73,16 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Context:
-    """The context of a stage.
+    """What a stage needs in addition to its own settings.
 
     Attributes:
-        work: the work folder.
+        work: the work folder of the run.
         grid: the grid over images of the run's size.
         seed: the run's seed. For an item, use `Item.seed(context.seed, stage)`.
         sports: the configuration of each sport.
         folder: the folder of the configuration. Paths in the settings are relative to it.
-        detector: class and settings of the run's detector, to examine an image again. A detector whose class has
-            `sees = False` does not use the image.
+        detector: class and settings of the run's detector, so that a stage can run it again on an image; None without a
+            detector. A detector whose class has `sees = False` does not use the image.
     """
 
     work: Path
@@ -93,12 +93,13 @@ class Context:
     detector: tuple[Any, StageSettings] | None = None
 
     def keep(self, item: Item, what: str, pixels: NDArray[np.uint8]) -> PictureFile:
-        """Write an image of an item into the work folder: `masks/VIDEO/ID.png`, or `masks/VIDEO/ID-1.png` after
-        repainting.
+        """Write an item's image into the work folder, and return its file.
+
+        The path is, for example, `masks/VIDEO/ID.png`, or `masks/VIDEO/ID-1.png` after the item was inpainted again.
 
         Args:
             item: the item.
-            what: the folder: `painted`, `masks`, ...
+            what: the subfolder of the work folder, such as `painted` or `masks`.
             pixels: RGB (height, width, 3), or a mask (height, width).
 
         Raises:
@@ -111,19 +112,22 @@ class Context:
 
 
 class Stage(Protocol):
-    """A kind of a stage, created from its settings and the run's context. The registry finds it by its class."""
+    """The interface of a stage's implementations, which are called its kinds.
+
+    A kind is a class that is created from its settings and the run's context.
+    """
 
     Settings: ClassVar[type[StageSettings]]
-    """The pydantic model of its table in the configuration."""
+    """The pydantic model of the stage's table in the configuration."""
     packages: ClassVar[tuple[str, ...]]
-    """Distributions whose versions the ledger records, if they are installed."""
+    """Names of Python packages whose versions the ledger records, if they are installed."""
 
     name: str
     """Name of the stage, one of `ORDER`."""
     kind: str
     """Name of the kind, as in the configuration."""
     version: str
-    """Version of the kind. Change it if results may differ."""
+    """Version of the kind. Change it whenever the kind's results may differ from those of the previous version."""
     settings: Any
     """The settings, an instance of `Settings`."""
     batch_size: int
@@ -141,11 +145,14 @@ class Stage(Protocol):
 
 
 def one_by_one(stage: str, items: Iterable[Item], judge: Callable[[Item], Item | Reject]) -> Outcome:
-    """Apply a function to each item, and return the outcome. An error becomes a failure of that item only.
+    """Apply a function to each item, and return the outcome. If the function raises an error, only that item fails.
+
+    Errors that would also affect other items (see `spares_no_other`) are raised.
 
     Raises:
-        SpotballError: if the function raises it, because it concerns settings or the machine, not a single item.
-        OSError: for a fault of the machine, for example a full disk.
+        SpotballError: if the function raises it, because it concerns the settings or the machine, not a single item.
+        OSError: if the disk is full or a file cannot be written.
+        MemoryError: if the memory is full.
     """
     passed: list[Item] = []
     rejects: list[Reject] = []
@@ -178,5 +185,5 @@ def spares_no_other(error: BaseException) -> bool:
 
 
 def said(error: BaseException) -> str:
-    """Return an error as one line of text."""
+    """Return an error's type and message as one line of at most 500 characters."""
     return f"{type(error).__name__}: {' '.join(str(error).split())}"[:500]

@@ -1,4 +1,4 @@
-"""Features of each cell for the leak test: noise, blur and edges, but neither position nor color."""
+"""Compute features of each cell for the leak test: noise, blur and edges, but neither position nor color."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from spotball_gen.items.item import Image
 from spotball_gen.items.pictures import opencv
 
 MEASURES = ("noise", "edges", "strong edges", "blur", "structure")
-"""Measures of each small block in a cell."""
+"""Measures of each block of 8 x 8 pixels in a cell."""
 
 FEATURES = (
     *(f"{how} {measure}" for measure in MEASURES for how in ("smallest", "median", "largest")),
     "blocks with hardly any noise",
 )
 """Features of a cell: minimum, median and maximum of each measure over its blocks, because a ball is smaller than a
-cell.
+cell, and the share of its blocks with hardly any noise.
 """
 
 BLOCK = 8
@@ -34,14 +34,14 @@ Floats = NDArray[np.float64]
 
 
 def cell_features(image: Image, grid: Grid) -> Floats:
-    """Return the features of all cells, relative to their image.
+    """Return the features of all cells of an image, standardized over these cells.
 
     Args:
         image: RGB, of any size.
-        grid: the grid, scaled to the image.
+        grid: the grid; only its numbers of rows and columns are used.
 
     Returns:
-        Shape (n_cells, n_features), in robust standard deviations over the image's cells.
+        Shape (n_cells, n_features), in robust standard deviations, limited to [-10, 10].
     """
     blocks = _blocks(image)
     height, width = blocks.shape[:2]
@@ -59,7 +59,10 @@ def cell_features(image: Image, grid: Grid) -> Floats:
 
 
 def _blocks(image: Image) -> Floats:
-    """Return the measures of all blocks, shape (block rows, block columns, 5), as logarithms of gray levels."""
+    """Return the measures of all blocks in the order of `MEASURES`, shape (block rows, block columns, 5).
+
+    All are logarithms, except strong edges, which is the share of the block's pixels.
+    """
     cv2 = opencv()
     gray = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY).astype(np.float32)
     border = cv2.BORDER_REFLECT
@@ -77,7 +80,7 @@ def _blocks(image: Image) -> Floats:
 
 
 def _block_means(values: NDArray[np.floating]) -> Floats:
-    """Return the mean of each complete block. Pixels left over at the right and bottom edges are ignored."""
+    """Return the mean of each complete block. Incomplete blocks at the right and bottom edges are ignored."""
     height, width = (max(1, side // BLOCK) for side in values.shape)
     block = min(BLOCK, values.shape[0]), min(BLOCK, values.shape[1])
     cut = values[: height * block[0], : width * block[1]].astype(np.float64)
@@ -86,7 +89,7 @@ def _block_means(values: NDArray[np.floating]) -> Floats:
 
 
 def _standard(features: Floats) -> Floats:
-    """Standardize each feature within its image: distance from the median, divided by the median absolute deviation."""
+    """Standardize each feature by its median and median absolute deviation over the cells, limited to [-10, 10]."""
     middle = np.median(features, axis=0)
     spread = 1.4826 * np.median(np.abs(features - middle), axis=0)
     # If most cells are equal, use the standard deviation instead.

@@ -13,9 +13,9 @@ RIDGE = 1e-3
 
 
 class Discriminant:
-    """Least squares of labels on features, in the direction of a linear discriminant.
+    """Fit a linear discriminant: a least squares regression of True and False labels on features.
 
-    The expensive part is computed once, so a large number of label vectors for the same rows are cheap.
+    The inverse covariance of the features is computed once, so fitting many label vectors to the same rows is cheap.
 
     Args:
         features: shape (n, k).
@@ -34,7 +34,7 @@ class Discriminant:
         self._inverse = np.linalg.inv(covariance)
 
     def weights(self, labels: Bools) -> Floats:
-        """Return the weights of the features, shape (k,). Rows with a higher weighted sum are more likely True."""
+        """Return the weights of the features, shape (k,). A higher weighted sum of a row means True is more likely."""
         weights: Floats = self._inverse @ (self._features[labels].sum(axis=0) - labels.mean() * self._sum)
         return weights
 

@@ -1,4 +1,4 @@
-"""Decoys for the leak test: untouched cells of the same image with a similar height and distance to players."""
+"""Choose decoys for the leak test: untouched cells of the same image whose position is similar to the ball's cell."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ DECOYS = 4
 """Number of decoys per ball."""
 
 _ONE_ROW, _COVERED, _NEAR, _ASIDE = 1.0, 0.25, 0.05, 4.0
-"""Differences that count as much as one row of cells: this share of a cell covered by players, this fraction of the
-image's diagonal in the distance to the nearest player, this many columns in the distance from the middle.
+"""Differences in position that count equally: one row of cells, a share of 0.25 of a cell covered by players, 0.05
+image diagonals in the distance to the nearest player, and four columns in the horizontal distance from the center.
 """
 
 Floats = NDArray[np.float64]
@@ -22,7 +22,7 @@ Bools = NDArray[np.bool_]
 
 
 def ball_cell(scene: Scene) -> int:
-    """Return the index of the cell with the largest part of the ball; the first ball cell without a box.
+    """Return the index of the cell with the largest part of the ball's box; without a box, of the first ball cell.
 
     Examples:
         >>> from spotball_core.grid import Grid
@@ -36,15 +36,15 @@ def ball_cell(scene: Scene) -> int:
 
 
 def decoys(scene: Scene, touched: Bools) -> NDArray[np.int64] | None:
-    """Return the cells whose position is most similar to the ball's cell: height, distance from the middle, and
-    players.
+    """Return the untouched cells whose position is most similar to that of the ball's cell, as measured by
+    `surroundings`.
 
     Args:
         scene: a scene with its ball.
         touched: cells with inpainted pixels, shape (n_cells,).
 
     Returns:
-        Their indices, the most similar first, shape (4,), or None if there are fewer untouched cells.
+        Indices of the cells, the most similar first, shape (4,), or None if fewer than four cells are untouched.
     """
     free = np.flatnonzero(~touched)
     if len(free) < DECOYS:
@@ -55,10 +55,10 @@ def decoys(scene: Scene, touched: Bools) -> NDArray[np.int64] | None:
 
 
 def surroundings(scene: Scene) -> Floats:
-    """Return the position of each cell in comparable units, shape (n_cells, 4).
+    """Return four measures of each cell's position, scaled so that equal differences count equally; shape (n_cells, 4).
 
-    The columns are its row, its distance from the middle of the image, how much of it and its neighbors players cover,
-    and the distance of its center from the nearest player.
+    The columns are the cell's row, its horizontal distance from the image's center, the share of the cell and its
+    neighbors that players cover, and the distance of its center from the nearest player.
     """
     grid = scene.layout
     rows, cols = np.divmod(np.arange(grid.n_cells), grid.cols)
@@ -82,7 +82,7 @@ def beside(cells: Bools, rows: int, cols: int) -> Bools:
 
 
 def _with_neighbors(values: Floats) -> Floats:
-    """Return for each cell the mean of its value and of the mean of its neighbors."""
+    """Return, for each cell, the average of its own value and the mean of its eight neighbors."""
     mixed: Floats = (values + np.mean(_around(np.pad(values, 1, mode="edge")), axis=0)) / 2
     return mixed
 

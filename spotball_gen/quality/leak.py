@@ -1,12 +1,12 @@
 """The leak test: can a simple classifier distinguish inpainted cells from others?
 
 The classifier sees noise, blur and edges of each cell relative to its image, but neither position nor content. It is
-trained on some videos and tested on others. The chance level comes from exchanging balls: each image gets the ball
-cells of another image of its sport, so the typical positions of balls are kept.
+trained on some videos and tested on others. To estimate the chance level, the ball cells are randomly permuted among
+the images of each sport, so the typical positions of balls are kept.
 
 The surroundings of a ball differ from other places: players are near and look at it. Therefore, a second test
-distinguishes the ball's cell only from decoys: untouched cells of the same image with a similar height and distance to
-players. Success in this test is more likely due to the inpainting than to the content.
+distinguishes the ball's cell only from decoys: untouched cells of the same image, at a similar height in the image and
+a similar distance to players. Success in this test is more likely due to the inpainting than to the content.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FOLDS = 5
 RESAMPLES = 1000
 """Number of resamples of videos for the confidence intervals."""
 LEVEL = 0.05
-"""Level of the test. The joint p value covers accuracy and AUC, so it needs no further correction."""
+"""Significance level of the test. The joint p value covers accuracy and AUC, so it needs no further correction."""
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -45,14 +45,14 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Measured:
-    """One number of the leak test.
+    """A statistic of the leak test (accuracy or AUC), compared with chance.
 
     Attributes:
-        value: value over the images.
-        interval: 95% confidence interval from resampling videos; None with fewer than three videos.
-        chance: mean over exchanges of balls.
-        chance_range: the middle 95% of these values.
-        p: share of exchanges (including the actual assignment) with at least this value.
+        value: mean of the statistic over the images.
+        interval: 95% confidence interval of `value` from resampling videos; None with fewer than three videos.
+        chance: mean of the statistic over random permutations of the balls.
+        chance_range: 2.5th and 97.5th percentiles of the statistic over these permutations.
+        p: share of the permutations (including the actual assignment) with at least `value`.
     """
 
     value: float
@@ -70,15 +70,16 @@ class Leak:
         accuracy: share of images whose most suspicious cell is a ball cell.
         auc: mean over images of the share of pairs (a ball cell, another cell) in which the ball cell is more
             suspicious.
-        weights: weights of the features, learned from all images, the largest first. They show which features reveal
-            balls. Each refers to a feature of variance 1, and their absolute values sum to 1.
+        weights: weights of the features, learned from all images, sorted from the largest absolute value. They show
+            which features reveal balls. They apply to features scaled to variance 1, and their absolute values sum to
+            1.
         images: number of images.
         videos: number of videos.
         folds: number of cross-validation folds. Each video is in one fold only.
-        permutations: number of exchanges of balls.
-        p: p value of both numbers together, see `joint_p`.
-        decoys: the result against decoys only, with the chance level that each of the ball's cell and its decoys is
-            equally likely; None within this result itself, and if fewer than two videos have decoys.
+        permutations: number of random permutations of the balls.
+        p: joint p value of accuracy and AUC; see `joint_p`.
+        decoys: the result of the test against decoys only. By chance, the ball's cell and its decoys are equally likely
+            to be chosen. None if fewer than two videos have decoys, and in this nested result itself.
     """
 
     accuracy: Measured
@@ -101,12 +102,12 @@ class Leak:
         """Return whether the inpainting is visible: whether inpainted cells were distinguished from their decoys.
 
         Cells around balls differ from most cells by their content, even with perfect inpainting. Therefore, the test
-        among all cells does not affect the verdict. None without decoys.
+        among all cells does not affect the verdict. The value is None if there was no test against decoys.
         """
         return self.decoys.distinguished if self.decoys else None
 
     def record(self) -> dict[str, Any]:
-        """Return the result as JSON values, rounded to thousandths. `leaks` is the verdict."""
+        """Return the result as rounded JSON values. The key `leaks` contains the verdict: the property `leaks`."""
         own = self._record()
         if self.decoys is None:
             return {**own, "leaks": None}
@@ -141,11 +142,12 @@ def leak_test(dataset: Path, *, seed: int = 0, permutations: int = 200, most: in
     Args:
         dataset: the dataset's folder.
         seed: random seed.
-        permutations: number of exchanges of balls for the chance level.
-        most: maximum number of images. If there are more, they are sampled.
+        permutations: number of random permutations of the balls, which estimate the chance level.
+        most: maximum number of images. If the dataset has more, this many are sampled.
 
     Raises:
-        InputError: if the dataset cannot be read, has scenes from fewer than two videos, or has several grids.
+        InputError: if the dataset cannot be read, if its images without the ball are from fewer than two videos, or if
+            they have grids of different shapes.
     """
     usable = [scene for scene in read_scenes(dataset / SCENES) if _tells(scene)]
     rng = np.random.default_rng(seed)
@@ -169,7 +171,7 @@ def leak_test(dataset: Path, *, seed: int = 0, permutations: int = 200, most: in
 
 
 def _looked_at(dataset: Path, scene: Scene) -> tuple[Floats, NDArray[np.int64] | None]:
-    """Return an image's features, and the cells of the second test: the ball's cell, then its decoys."""
+    """Return the features of a scene's cells, and the indices of its ball's cell and decoys; None without decoys."""
     image, grid = _image(data_file(dataset, scene.path)), scene.layout
     touched = grid.mask(scene.ball_cells or ())
     before = find_file([dataset], with_ball(scene.path))
@@ -208,7 +210,7 @@ def _against_decoys(
 
 
 def _tells(scene: Scene) -> bool:
-    """Return whether the ball was inpainted, and whether some but not all cells hold the ball."""
+    """Return whether the test can use a scene: the ball was inpainted, and some but not all cells held it."""
     in_cells = len(scene.ball_cells or ())
     return scene.path is not None and not scene.control and 0 < in_cells < scene.grid.rows * scene.grid.cols
 
@@ -220,7 +222,7 @@ class _Cells:
         features: shape (n_images, n_cells, n_features).
         truth: the ball cells, shape (n_images, n_cells).
         videos: the video of each image.
-        exchanged: function that draws a random truth.
+        exchanged: function that draws random ball cells, with the shape of `truth`.
     """
 
     def __init__(
@@ -243,9 +245,10 @@ class _Cells:
         self._learned = [Discriminant(self._rows(~out)) for out in self._out]
 
     def answered(self, truth: Bools) -> tuple[Floats, Floats]:
-        """Return for each image the share of its most suspicious cells that are ball cells, and its AUC.
+        """Return the accuracy and the AUC of each image, shape (n_images,) each, if `truth` marks the ball cells.
 
-        The classifier of an image was not trained on its video.
+        Accuracy is 1 if the most suspicious cell is a ball cell; of several equally suspicious cells, it is the share
+        that are ball cells. The classifier that rates an image was not trained on its video.
         """
         suspicion = np.zeros(truth.shape)
         for out, discriminant in zip(self._out, self._learned, strict=True):
@@ -264,7 +267,7 @@ class _Cells:
 
 
 def _between_images(truth: Bools, sports: Sequence[str]) -> Callable[[np.random.Generator], Bools]:
-    """Return a function that draws a random truth: each image gets the truth of another image of the same sport."""
+    """Return a function that randomly permutes the rows of `truth` among the images of each sport."""
     of = [np.flatnonzero(np.array(sports) == sport) for sport in sorted(set(sports))]
 
     def drawn(rng: np.random.Generator) -> Bools:
@@ -297,25 +300,26 @@ def _tested(cells: _Cells, rng: np.random.Generator, permutations: int) -> Leak:
 
 
 def joint_p(observed: Floats, by_chance: Floats) -> float:
-    """Return the p value of several statistics together, by the min-P method on permutations.
+    """Return the joint p value of several statistics, by the min-P method on permutations.
 
-    Each statistic of each permutation gets its own p value, the share of permutations with at least this value, and the
-    smallest of them represents the permutation. The joint p value is the share of permutations whose smallest p value
-    is at most the observed one. All shares include the actual assignment. If the balls are exchangeable, the joint p
-    value is at most 0.05 in at most 5% of datasets. The smallest p value itself is at most 0.05 in up to 10% of them.
+    For each permutation and each statistic, a p value is computed: the share of permutations with at least this value.
+    Only the smallest p value of each permutation is kept. The joint p value is the share of permutations whose smallest
+    p value is at most that of the actual assignment. All shares include the actual assignment. If the balls are
+    exchangeable, the joint p value is at most 0.05 in at most 5% of datasets. For comparison, the smallest of two p
+    values would be at most 0.05 in up to 10% of datasets.
 
     Source: Westfall and Young (1993), *Resampling-Based Multiple Testing*, section 2.3.
 
     Args:
-        observed: the statistics with the actual assignment, shape (n_statistics,). Larger is more extreme.
-        by_chance: the same with each permutation, shape (n_permutations, n_statistics).
+        observed: the statistics with the actual assignment, shape (n_statistics,). Larger values are more extreme.
+        by_chance: the statistics of each permutation, shape (n_permutations, n_statistics).
 
     Returns:
         A number above 0 and at most 1, in steps of 1 / (n_permutations + 1).
 
     Examples:
-        Both observed values have the p value 2 / 4. One of the three permutations, with an AUC of 0.7, has a smaller
-        one, 1 / 4.
+        Both observed values have the p value 2 / 4. One of the three permutations has a smaller p value: 1 / 4, for the
+        value 0.7.
 
         >>> joint_p(np.array([0.4, 0.6]), np.array([[0.2, 0.5], [0.4, 0.7], [0.2, 0.4]]))
         0.5
@@ -336,7 +340,7 @@ def _measured(values: Floats, by_chance: Floats, video: NDArray[np.int64], rng: 
 
 
 def _interval(values: Floats, video: NDArray[np.int64], rng: np.random.Generator) -> tuple[float, float] | None:
-    """Return the interval from resampling whole videos, because images of the same video are similar."""
+    """Return the 95% interval of the mean from resampling whole videos, or None with fewer than three videos."""
     n = int(video.max()) + 1
     if n < 3:
         return None
@@ -368,7 +372,7 @@ def _image(path: Path) -> NDArray[np.uint8]:
 
 
 def lines(leak: Leak) -> Iterator[str]:
-    """Yield lines for a terminal. The last line is the verdict."""
+    """Yield the lines that `spotball gen check` prints about the result. The last line is the verdict."""
     images = f"{leak.images:,} images of {leak.videos:,} videos"
     yield f"{images}; {leak.folds} folds of cross-validation; {leak.permutations} permutations of the balls' positions"
     yield from _numbers(leak)
@@ -384,7 +388,7 @@ def verdict(record: Mapping[str, Any]) -> str:
     """Return the verdict of a leak test as a sentence.
 
     Args:
-        record: a record from `Leak.record`, or `not_done` with the reason.
+        record: a record from `Leak.record`, or a record with the key `not_done` and the reason.
 
     Examples:
         >>> verdict({"not_done": "it needs images of at least two videos"})
@@ -419,7 +423,7 @@ def _numbers(leak: Leak) -> Iterator[str]:
 
 
 def _named(leak: Leak) -> str:
-    """Return the joint p value and, if cells were distinguished, the most informative features."""
+    """Return a text with the joint p value and, if cells were distinguished, the most informative features."""
     features = ", ".join(f"{name} ({weight:+.2f})" for name, weight in list(leak.weights.items())[:3])
     together = f" (p = {leak.p:.3f} for accuracy and AUC together)."
     return together + (f" The most informative features are {features}." if leak.distinguished else "")

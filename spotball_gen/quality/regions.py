@@ -1,7 +1,8 @@
 """Compare an inpainted region with its surroundings, and with untouched regions of the same shape.
 
-Texture, edges, noise and color are compared, each as inside relative to a surrounding ring. The same is measured at
-other places of the image with the same shape. An invisible fill is ordinary among these.
+Noise, texture and color inside the region, and gradients at its edge, are compared with a ring around it. The same
+features are computed for untouched regions of this shape at random positions in the image. If the inpainting is
+invisible, the features of the inpainted region are as common as those of the untouched regions.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from spotball_gen.items.item import Box, Image
 from spotball_gen.items.pictures import opencv
 
 FEATURES = ("noise", "texture", "seam", "color")
-"""Features of a region: logarithms of the ratio of inside to surroundings, and for color the logarithm of a
-distance."""
+"""Features of a region. `noise` and `texture` are logarithms of ratios of the inside to the ring around it, and `seam`
+of the region's edge to the ring. `color` is the logarithm of 1 plus the distance between the colors of inside and ring.
+"""
 
 FEWEST = 20
 """Minimum number of untouched regions for a result."""
@@ -27,11 +29,11 @@ _NOISE = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], dtype=np.float32) / 6
 _LEAST = 0.25
 """Gray levels added to both sides of a ratio, so that flat areas do not give infinite ratios."""
 _FAINT = 0.01
-"""Weight of players' pixels around a region. These pixels matter only if there are no other pixels."""
+"""Weight of players' pixels in the means. Other pixels have weight 1, so players hardly affect the features."""
 _RIM = 2
 """Number of pixels around a player's box that the player's edges affect."""
 _TRIES = 8
-"""Number of random places to try for each required place."""
+"""Number of random positions that are tried for each desired untouched region."""
 _WAYS = ((1, 0), (0, 1))
 
 Mask = NDArray[np.uint8]
@@ -40,13 +42,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Judged:
-    """The result for a region.
+    """The artifact score of an inpainted region.
 
     Attributes:
-        percentile: share of the untouched regions that stand out less, in [0, 1]; ties count half.
-        distance: distance from the typical region of its image, in robust standard deviations over all features.
+        percentile: share of the untouched regions with a smaller `distance`, in [0, 1]; ties count half.
+        distance: root mean square deviation of the features from their medians, in robust standard deviations.
         features: values of the region, by the names in `FEATURES`.
-        untouched: number of untouched regions for comparison.
+        untouched: number of untouched regions that the region was compared with.
     """
 
     percentile: float
@@ -73,17 +75,17 @@ def judge(
 ) -> Judged | None:
     """Return the artifact score of an inpainted region, with its features.
 
-    The region and the untouched regions are pooled. The distance of a region is the root mean square of its features,
-    each standardized by the median and the median absolute deviation of the pool. For an untouched region, the
-    percentile is uniformly distributed.
+    The distance of a region is the root mean square of its features. Each feature is standardized by its median and its
+    median absolute deviation over the inpainted and the untouched regions. If the inpainted region looks like the
+    untouched ones, its percentile is uniformly distributed.
 
     Args:
         painted: the image without the ball.
         mask: the inpainted pixels; any value except 0 is inside.
-        players: boxes of players. Untouched regions avoid them if there is enough room, and surrounding pixels of
-            players are ignored.
+        players: boxes of players. Untouched regions avoid them if there is enough room, and pixels of players have
+            almost no weight.
         seed: seed of the untouched regions' positions.
-        placements: desired number of untouched regions.
+        placements: maximum number of untouched regions.
 
     Returns:
         The result, or None if the mask is empty, or if there is room for fewer than 20 untouched regions.
@@ -103,7 +105,7 @@ def judge(
 
 
 class _Shape:
-    """The shape of a region and of its ring, which can be moved to other places."""
+    """The pixels of a region and of the ring around it, which can be shifted to other positions in the image."""
 
     def __init__(self, mask: Mask) -> None:
         cv2 = opencv()
@@ -121,8 +123,8 @@ class _Shape:
     def placements(
         self, painted: NDArray[np.bool_], player_mask: NDArray[np.bool_], rng: np.random.Generator, wanted: int
     ) -> NDArray[np.int64]:
-        """Return shifts (y, x) that move the shape within the image, off the inpainted pixels; shape (n, 2), n <=
-        wanted.
+        """Return random shifts (y, x) that keep the shape inside the image and off the inpainted pixels; shape (n, 2),
+        n <= wanted.
         """
         most = np.array([self._height, self._width]) - 1 - self._high
         shifts = rng.integers(-self._low, most + 1, size=(wanted * _TRIES, 2))
@@ -180,7 +182,7 @@ def _maps(image: Image) -> Floats:
 
 
 def _distances(features: Floats) -> Floats:
-    """Return the distance of each row from the center of all rows, shape (n,)."""
+    """Return the standardized distance of each row from the median of all rows, shape (n,)."""
     middle = np.median(features, axis=0)
     # Scaled to the standard deviation of a Gaussian, with a lower limit so that invisible differences do not stand out.
     spread = np.maximum(1.4826 * np.median(np.abs(features - middle), axis=0), 0.02)

@@ -12,10 +12,10 @@ from spotball_core.schema.scene import Scene
 
 TRAIN, TEST = "train", "test"
 WITHOUT_TEST = "without_test"
-"""Sports without test images, because all their images are from one shot."""
+"""Key for the sports without test images: all images are from one shot, or from one video that is not split."""
 
 BY_SHOT = "by_shot"
-"""Sports whose images are all from one video, and are split by its shots."""
+"""Key for the sports whose images are all from one video and are therefore split by shot."""
 
 TEST_SHARE = 0.2
 
@@ -23,7 +23,9 @@ _ITEM = re.compile(r"(.+)-\d{9,}")
 
 
 def video_of(scene: Scene) -> str:
-    """Return the video of a scene, which is the start of an item's id; for other images, the image itself.
+    """Return the id of a scene's video, read from an image name such as `match-1a2b3c4d-000012000`.
+
+    Each image with another name counts as a video of its own, with the id SPORT/IMAGE.
 
     Examples:
         >>> from spotball_core.grid import Grid
@@ -38,23 +40,22 @@ def video_of(scene: Scene) -> str:
 def split(
     scenes: Sequence[Scene], *, seed: int, test_share: float = TEST_SHARE, shots: Mapping[str, int] | None = None
 ) -> dict[str, Any]:
-    """Return the videos, and with them the images, for training and for the test.
+    """Assign the videos of each sport, with all their images, to training or test.
 
-    In each sport, videos are assigned to the test until it has its share of the images. The last video is assigned only
-    if this brings the share of images closer to `test_share`. A sport with a single video is split by shot if `shots`
-    is given: both parts then show the same match, but a test image and a training image are never from the same shot. A
-    sport with a single shot has no test images.
+    The videos of a sport are considered in a random order. The first is assigned to the test, and each of the others if
+    this does not move the share of images in the test away from `test_share`. The last video is always for training. A
+    sport with a single video is split by shot if `shots` is given: both parts then show the same match, but a test
+    image and a training image are never from the same shot. A sport that cannot be split has no test images.
 
     Args:
         scenes: all images.
-        seed: seed of the order in which videos are assigned to the test.
-        test_share: the test's share of a sport's images.
-        shots: number of the shot by image. Images that are not listed count as one shot of their video.
+        seed: seed of the random order of the videos.
+        test_share: desired share of a sport's images in the test.
+        shots: number of the shot by image name. Images that are not listed count as shot 0.
 
     Returns:
-        JSON values: for `train` and `test`, the lists `videos` and `images` (`SPORT/IMAGE`), sorted; `by_shot` lists
-            the sports that are
-        split by shot, `without_test` those with a single shot.
+        JSON values: `train` and `test` contain the lists `videos` (sorted) and `images` (`SPORT/IMAGE`, in the order of
+        `scenes`). `by_shot` lists the sports that are split by shot, and `without_test` those without test images.
 
     Examples:
         >>> from spotball_core.grid import Grid

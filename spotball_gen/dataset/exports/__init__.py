@@ -32,21 +32,21 @@ FORMATS: dict[str, ExportFormat] = {
 }
 
 CARD_FILES = ("card.md", "funnel.svg", "positions.svg")
-"""Files of the card: the text and its figures."""
+"""Names of the files of a dataset's card: the text and its figures."""
 
 
 def export(dataset: Path, format: str, out: Path, *, with_ball: bool = False) -> int:
-    """Export a dataset, and return the number of images.
+    """Export a dataset, and return the number of exported images.
 
     Args:
         dataset: the dataset's folder.
         format: a key of `FORMATS`.
         out: a folder that is empty or does not exist yet.
-        with_ball: export the images with the ball. Only the COCO format supports this, to train detectors.
+        with_ball: whether to export the images with the ball, to train detectors. Only the COCO format supports this.
 
     Raises:
-        InputError: if the dataset cannot be read.
-        OptionError: if `out` is not empty, or if images with the ball are requested in another format than COCO.
+        InputError: if the dataset is invalid, or if images are missing.
+        OptionError: if `out` is not empty, or if `with_ball` is set and the format is not COCO.
         OSError: if a file cannot be written.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
@@ -77,7 +77,7 @@ def export(dataset: Path, format: str, out: Path, *, with_ball: bool = False) ->
 
 
 def copy_card(dataset: Path, out: Path) -> bool:
-    """Copy the dataset's card and its figures, and return whether there is a card."""
+    """Copy the dataset's card and its figures, and return whether the dataset has a card."""
     if file_fault(dataset / CARD_FILES[0]) is not None:
         return False
     for name in CARD_FILES:

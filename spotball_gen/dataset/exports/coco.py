@@ -28,11 +28,11 @@ CATEGORIES = [
 def write(rows: list[Row], out: Path) -> None:
     """Write annotations/instances_PART.json and images/SPORT/IMAGE.
 
-    Boxes are [x, y, width, height], and outlines are segmentations. The file names are those of COCO, so that CVAT
-    recognizes the format. A box without an outline has an empty segmentation. A player with a known pose has
-    `keypoints`, and `keypoint_scores` with their confidences, which COCO does not define.
+    PART is `train` or `test`; these file names let CVAT recognize the format. Boxes are [x, y, width, height] in
+    pixels. Players' outlines are written as `segmentation`, which is empty for a box without an outline. A player with
+    a known pose has `keypoints`, and `keypoint_scores` with their confidences, which COCO does not define.
 
-    In images without the ball, the ball's box is the place where the ball was.
+    In images without the ball, the ball's box shows where the ball was.
     """
     (out / "annotations").mkdir()
     for row in rows:
@@ -84,7 +84,7 @@ def _annotations(rows: list[Row]) -> dict[str, Any]:
 
 
 def _keypoints(pose: Keypoints) -> dict[str, Any]:
-    """Return COCO's fields: x, y and visibility 2, or zeros for a keypoint that was not detected."""
+    """Return COCO's fields for a pose. A detected keypoint has x, y and visibility 2; the others have zeros."""
     points = [[x, y, 2] if confidence > 0 else [0, 0, 0] for x, y, confidence in pose]
     return {
         "num_keypoints": sum(confidence > 0 for *_, confidence in pose),

@@ -1,4 +1,4 @@
-"""Columns of an exported dataset, described once for Parquet, `datasets` and Croissant."""
+"""Describe the columns of an exported dataset, with their types in Parquet, `datasets` and Croissant."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _BOX = pl.List(pl.Float64)
 
 @dataclass(frozen=True)
 class Column:
-    """A column.
+    """A column of an exported dataset.
 
     Attributes:
-        name: its name in the file.
-        description: its content, in a sentence.
-        dtype: its type in Parquet.
+        name: the column's name in the file.
+        description: the column's content, in a sentence.
+        dtype: the column's Polars type.
     """
 
     name: str
@@ -60,7 +60,7 @@ _CROISSANT = {
 
 
 def feature(dtype: Any) -> dict[str, Any]:
-    """Return a type in the notation of the library `datasets`.
+    """Convert a Polars type to the notation of the library `datasets`.
 
     Examples:
         >>> feature(pl.List(pl.Float64))
@@ -74,7 +74,7 @@ def feature(dtype: Any) -> dict[str, Any]:
 
 
 def croissant_type(dtype: Any) -> dict[str, Any]:
-    """Return a type in Croissant's notation.
+    """Convert a Polars type to Croissant's notation.
 
     Examples:
         >>> croissant_type(pl.List(pl.List(pl.Float64)))

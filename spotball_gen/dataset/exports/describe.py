@@ -11,7 +11,7 @@ from spotball_gen.dataset.exports.columns import IMAGE, SCENE_COLUMNS, Column, c
 from spotball_gen.dataset.exports.parquet import COLUMNS, DATA
 
 Described = tuple[list[dict[str, Any]], list[dict[str, Any]]]
-"""A pair of files and record sets."""
+"""Descriptions of the files, and descriptions of the record sets."""
 
 _PARQUET, _JSON, _JSON_LINES = "application/x-parquet", "application/json", "application/jsonlines"
 _ITEMS = "items"
@@ -25,12 +25,12 @@ def parquet(
     records: str = _ITEMS,
     description: str = "The images with their ground truth.",
 ) -> Described:
-    """Describe Parquet files: one record per row, with decoded images.
+    """Describe Parquet files in Croissant, with one record per row. Images are decoded.
 
     Args:
         folder: the root of the dataset.
-        columns: columns of the files.
-        data: folder of the files.
+        columns: the columns of the files.
+        data: subfolder that contains the files.
         records: name of the record set.
         description: description of a record.
     """
@@ -45,7 +45,7 @@ def parquet(
 
 
 def imagefolder(folder: Path) -> Described:
-    """Describe PART/metadata.jsonl: one record per image, with its file name."""
+    """Describe the files PART/metadata.jsonl in Croissant, with one record per image and its file name."""
     file_name = Column(
         "file_name", "Path of the image file, relative to the folder `train` or `test`.", SCENE_COLUMNS[0].dtype
     )
@@ -65,7 +65,7 @@ def imagefolder(folder: Path) -> Described:
 
 
 def coco(folder: Path) -> Described:
-    """Describe annotations/instances_PART.json: the images and boxes of each split.
+    """Describe the files annotations/instances_PART.json in Croissant: the images and boxes of each split.
 
     The same file is described once per record set, because mlcroissant reads all fields of a file into one table.
     """

@@ -9,7 +9,7 @@ from spotball_gen.dataset.exports.rows import PARTS, Row
 
 
 def write(rows: list[Row], out: Path) -> None:
-    """Write PART/SPORT/IMAGE, and PART/metadata.jsonl with a line per image."""
+    """Write the images PART/SPORT/IMAGE, and PART/metadata.jsonl with one line per image. PART is `train` or `test`."""
     for part in PARTS:
         inside = [row for row in rows if row.part == part]
         if not inside:

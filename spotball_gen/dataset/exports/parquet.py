@@ -13,7 +13,7 @@ from spotball_gen.dataset.exports.columns import IMAGE_COLUMN, SCENE_COLUMNS, Co
 from spotball_gen.dataset.exports.rows import PARTS, Row
 
 PER_FILE, BYTES_PER_FILE = 1000, 300_000_000
-"""Maximum images per file, and maximum bytes of images per file. All rows of a file are in memory at once."""
+"""Maximum number of images per file, and of bytes of images per file. All rows of a file are in memory at once."""
 
 DATA = "data"
 """Name of the folder with the files."""
@@ -26,7 +26,7 @@ _Row = TypeVar("_Row")
 
 
 def write(rows: list[Row], out: Path) -> None:
-    """Write data/PART-00000-of-N.parquet. The column `image` holds each file's bytes and name."""
+    """Write data/PART-00000-of-N.parquet and so on. The column `image` contains each image file's bytes and name."""
     (out / DATA).mkdir()
     for part in PARTS:
         inside = [row for row in rows if row.part == part]
@@ -36,7 +36,7 @@ def write(rows: list[Row], out: Path) -> None:
 
 
 def piece_name(part: str, number: int, count: int) -> str:
-    """Return the file name of a piece of a split, in the Hub's naming scheme.
+    """Return the name of one of the files of a split, in the naming scheme of the Hugging Face Hub.
 
     Examples:
         >>> piece_name("train", 0, 2)
@@ -46,10 +46,11 @@ def piece_name(part: str, number: int, count: int) -> str:
 
 
 def in_pieces(rows: Sequence[_Row], sizes: Sequence[int]) -> Iterator[list[_Row]]:
-    """Divide rows into pieces, one per file.
+    """Yield the rows of each file, at most `PER_FILE`. A row that would exceed `BYTES_PER_FILE` starts a new file.
 
     Args:
-        sizes: bytes of each row's image.
+        rows: all rows of a split.
+        sizes: number of bytes of each row's image.
 
     Examples:
         >>> [len(piece) for piece in in_pieces("abc", [200_000_000, 100_000_000, 1])]
@@ -71,8 +72,8 @@ def write_table(records: Iterable[Mapping[str, object]], columns: Sequence[Colum
     """Write records as Parquet with the metadata that `datasets` needs to decode images.
 
     Args:
-        records: records with a value per column.
-        columns: columns in order.
+        records: values by column name, one record per row.
+        columns: the columns, in the order of the file.
         path: the new file.
     """
     frame = pl.DataFrame(list(records), schema={column.name: column.dtype for column in columns})
@@ -84,8 +85,8 @@ def write_table(records: Iterable[Mapping[str, object]], columns: Sequence[Colum
 def _hide_arrow_schema(path: Path) -> None:
     """Rename the entry `ARROW:schema` in the file's footer.
 
-    If this entry exists, PyArrow, with which `datasets` reads, ignores all other metadata. Polars always writes it.
-    Without it, the columns have their Parquet types, which are the same.
+    Polars always writes this entry. If it exists, PyArrow, with which `datasets` reads, ignores all other metadata.
+    Without the entry, PyArrow uses the Parquet types of the columns, which are the same.
     """
     with path.open("r+b") as file:
         file.seek(-8, 2)

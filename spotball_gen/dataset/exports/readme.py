@@ -21,7 +21,7 @@ TAGS = ("spot-the-ball", "social-inference", "vision-language-models", "croissan
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 
 _PATHS = {"parquet": "data/{}-*.parquet", "imagefolder": "{}/**"}
-"""Paths of a split's files, for formats that the library `datasets` loads."""
+"""Pattern of the paths of a split's files, for each format that the library `datasets` loads."""
 
 _DATASETS = 'from datasets import load_dataset\n\ndataset = load_dataset("FOLDER")\ndataset["train"][0]["image"]'
 _COCO = """from pycocotools.coco import COCO
@@ -32,7 +32,7 @@ _LOAD = {"parquet": _DATASETS, "imagefolder": _DATASETS, "coco": _COCO}
 
 
 def size_category(n_images: int) -> str:
-    """Return the Hub's size category of a dataset.
+    """Return the Hugging Face Hub's size category for a number of images.
 
     Examples:
         >>> size_category(999), size_category(1000), size_category(5_000_000)
@@ -42,11 +42,11 @@ def size_category(n_images: int) -> str:
 
 
 def readme(rows: Sequence[Row], format: str, *, with_ball: bool, card: bool) -> str:
-    """Return the README.
+    """Return the README of an export, with metadata for the Hugging Face Hub.
 
     Args:
-        rows: the images.
-        format: format of the export.
+        rows: the exported images.
+        format: name of the export format.
         with_ball: whether the ball is visible in the images.
         card: whether card.md is in the same folder.
     """
@@ -73,7 +73,7 @@ def readme(rows: Sequence[Row], format: str, *, with_ball: bool, card: bool) -> 
 
 
 def front_matter(metadata: Mapping[str, Any]) -> str:
-    """Return a card's metadata between its delimiter lines."""
+    """Return the YAML metadata of a Hugging Face card between lines of `---`."""
     return f"---\n{yaml_text(metadata)}---\n\n"
 
 
@@ -93,8 +93,8 @@ def source_table(heads: Sequence[str], sources: Iterable[tuple[str, ...]]) -> It
     """Yield the lines of the section that counts the images by source and license.
 
     Args:
-        heads: the columns of a source.
-        sources: the source of each image.
+        heads: names of the values in each source, such as video and license.
+        sources: the source of each image, as a tuple of these values.
     """
     yield from ("## Sources and licenses", "", markdown_row([*heads, "images"]), f"|{' --- |' * len(heads)} ---: |")
     for source, count in sorted(Counter(sources).items()):

@@ -1,4 +1,4 @@
-"""The rows of all exports: the scenes of a dataset with split, video and license."""
+"""Read the rows that all exports contain: the scenes of a dataset with split, video and license."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class SceneRow:
     origin: str
 
     def record(self) -> dict[str, Any]:
-        """Return all data except the image as JSON values. Boxes are (x1, y1, x2, y2) in pixels."""
+        """Return the row without the image as JSON values. Boxes are (x1, y1, x2, y2) in pixels."""
         scene = self.scene
         return {
             "id": scene.image,
@@ -84,7 +84,7 @@ class SceneRow:
         }
 
     def _outlines(self) -> list[list[list[list[float]]] | None]:
-        """Return the outline polygons of each player, or None if unknown."""
+        """Return the polygons of each player's outline; None for a player whose outline is unknown."""
         outlines = self.scene.player_outlines or (None,) * len(self.scene.players or ())
         return [
             None if outline is None else [[list(point) for point in polygon] for polygon in outline]
@@ -94,10 +94,10 @@ class SceneRow:
 
 @dataclass(frozen=True)
 class Row(SceneRow):
-    """A scene with its image.
+    """A scene with its split, its source and its image file.
 
     Attributes:
-        file: the image's file.
+        file: path of the image file.
     """
 
     file: Path
@@ -108,23 +108,24 @@ class Row(SceneRow):
         return output_name(self.scene.sport, self.scene.image, ending=image_ending(str(self.scene.path)))
 
     def copy(self, folder: Path) -> None:
-        """Copy the image file into a folder under its name."""
+        """Copy the image file to the path `name` in a folder."""
         place = folder / self.name
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(self.file, place)
 
 
 def read_rows(dataset: Path, *, with_ball: bool = False) -> list[Row]:
-    """Return the images of a dataset in the order of its scenes. Attention checks with a visible ball are excluded.
+    """Return the images of a dataset in the order of its scenes. Controls, which show the ball, are excluded.
 
-    Splits and sources are read from the dataset. A dataset without splits is split here, by video if ids name videos.
+    Splits and sources are read from the dataset. A dataset without splits.json is split by
+    `spotball_gen.quality.splits.split`.
 
     Args:
         dataset: the dataset's folder.
-        with_ball: use the image files with the ball.
+        with_ball: whether to use the image files with the ball.
 
     Raises:
-        InputError: if scenes cannot be read or images are missing.
+        InputError: if the scenes, the splits or the card are invalid, or if images are missing.
     """
     scenes = [scene for scene in read_scenes(dataset / SCENES) if not scene.control]
     files = _image_files(dataset, scenes, with_ball)
@@ -133,10 +134,10 @@ def read_rows(dataset: Path, *, with_ball: bool = False) -> list[Row]:
 
 
 def read_parts(dataset: Path, scenes: Sequence[Scene]) -> dict[str, str] | None:
-    """Return the split of each image, SPORT/IMAGE, in the dataset's splits.json, or None.
+    """Return the split of each image by its name SPORT/IMAGE, or None if the dataset has no splits.json.
 
     Raises:
-        InputError: if the file cannot be read or lacks an image.
+        InputError: if splits.json is invalid, or if it does not contain one of the scenes.
     """
     splits = _read(dataset / SPLITS, _Splits)
     if splits is None:
@@ -150,15 +151,15 @@ def read_parts(dataset: Path, scenes: Sequence[Scene]) -> dict[str, str] | None:
 
 
 def scene_rows(dataset: Path, scenes: Iterable[Scene], parts: Mapping[str, str]) -> Iterator[SceneRow]:
-    """Yield the scenes with their splits, and with the sources in the dataset's card.
+    """Yield the scenes with their splits, and with the sources from the dataset's card.
 
     Args:
         dataset: the dataset's folder.
         scenes: the scenes.
-        parts: the split of each image, SPORT/IMAGE.
+        parts: the split of each image, by the name SPORT/IMAGE.
 
     Raises:
-        InputError: if the card cannot be read.
+        InputError: if card.json exists and is invalid.
     """
     card = _read(dataset / "card.json", _Card) or _Card()
     sources = {source.video: source for source in card.sources}
@@ -173,7 +174,7 @@ def _part_of(splits: _Splits) -> dict[str, str]:
 
 
 def _image_files(dataset: Path, scenes: Sequence[Scene], with_ball: bool) -> list[Path]:
-    """Return the image file of each scene. Raise InputError that lists all unusable files."""
+    """Return the image file of each scene. If files are missing or unusable, raise InputError with all of them."""
     files: list[Path] = []
     problems: list[Problem] = []
     for scene in scenes:
@@ -190,7 +191,7 @@ def _image_files(dataset: Path, scenes: Sequence[Scene], with_ball: bool) -> lis
 
 
 def _read(path: Path, model: type[_Model]) -> _Model | None:
-    """Read a file next to the scenes, and check only the fields that exports need. Return None if it is missing."""
+    """Read a JSON file of the dataset, and check only the fields in `model`. Return None if the file does not exist."""
     if not path.exists():
         return None
     try:

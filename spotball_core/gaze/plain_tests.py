@@ -23,7 +23,7 @@ Multiplicity = Literal["none", "holm"]
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean, or a difference of means, with Student's test that it is 0.
+    """A mean, or a difference of means, with Student's t-test of whether it is 0.
 
     Attributes:
         estimate: the mean or the difference.

@@ -6,8 +6,8 @@ Test 4 uses congruent and incongruent photos, separately for three and four obje
 $\mathrm{logit}\,P(\text{head}) = \mathrm{DistEyeHead}_d * \mathrm{proximity} + \mathrm{view} + \mathrm{place} + u$,
 with a separate effect of each distance d between gaze target and head target (DistEyeHead), random intercepts $u$, and
 $a * b$ for the effects of a and b and their interaction. The test compares the marginal means of all pairs of
-distances. Holm's method adjusts the p values over the pairs of both numbers of objects. For each number of objects, the
-comparisons support one type:
+distances. Holm's method adjusts the p values jointly over the pairs for three and for four objects. For each number of
+objects, the comparisons support one type:
 
 - eye-head ambivalent: the mean at distance 0 is significantly above every other mean, and no two other means differ
   significantly;

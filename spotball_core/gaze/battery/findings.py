@@ -76,7 +76,7 @@ class Model(_Sparse):
         formula: formula with the most complex fixed effects that could be fitted; marginal means and slopes come from
             this model.
         groups: standard deviation of each random intercept that was kept, by grouping variable.
-        dropped: random structures that were tried and rejected, with reasons.
+        dropped: sets of random intercepts that were tried and rejected, with reasons.
         n_rows: number of fitted rows.
         log_likelihood: log likelihood by Laplace's approximation.
         converged: whether the fit converged.

@@ -67,8 +67,8 @@ class Stimulus(Record):
         actor: the person in the photo.
         scene: the place where the photo was taken (the study's site).
         attention_check: whether the photo only checks that participants pay attention.
-        list_id: number of the list of photos, for one participant, that contains this photo; None if no list contains
-            it.
+        list_id: number of the list of photos that contains this photo (each participant sees one list); None if no list
+            contains it.
     """
 
     stimulus_id: Name

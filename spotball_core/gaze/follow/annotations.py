@@ -56,7 +56,7 @@ def read_gazefollow(path: str | Path, sizes: Sizes = lambda image: None) -> tupl
 
     Args:
         path: the file: CSV without a header.
-        sizes: returns the size of an image.
+        sizes: function that returns the width and height of an image in pixels, or None if they are unknown.
 
     Raises:
         InputError: if the file cannot be read, a row has too few columns, or a value is not a number.
@@ -86,7 +86,7 @@ def read_video_attention(folder: str | Path, sizes: Sizes) -> tuple[FollowTarget
 
     Args:
         folder: `annotations/test` or `annotations/train`.
-        sizes: returns the size of a frame, which is named `show/clip/frame.jpg`.
+        sizes: function that returns the width and height in pixels of a frame, which is named `show/clip/frame.jpg`.
 
     Raises:
         InputError: if the folder has no annotations, a row does not have 7 values, or a value is not a number.

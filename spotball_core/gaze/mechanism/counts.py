@@ -62,7 +62,7 @@ class ChoiceCounts:
 
     @cached_property
     def blocks(self) -> tuple[FloatArray, IntArray]:
-        """Counts (n_configurations, most_photos, most_objects), and the index of each row's photo, -1 as padding."""
+        """Counts, shape (n_configurations, most_photos, most_objects), and indices of photos, padded with -1."""
         order = np.argsort(self.configuration, kind="stable")
         sizes = np.bincount(self.configuration, minlength=len(self.n_objects))
         starts = np.repeat(np.cumsum(sizes) - sizes, sizes)

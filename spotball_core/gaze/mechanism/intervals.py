@@ -22,7 +22,7 @@ def profile_interval(fits: Sequence[CueFit[ModelT]], index: int) -> tuple[float,
     kernel at their most likely values. An end is the parameter's bound if the bound is not rejected.
 
     Args:
-        fits: for each kernel, a fit in which the parameter is free, the most likely first.
+        fits: a fit with each kernel in which the parameter is free, sorted by likelihood, the highest first.
         index: index of the parameter in `PARAMETERS`.
     """
     ends = []

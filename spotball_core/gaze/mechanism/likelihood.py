@@ -28,8 +28,8 @@ PARAMETERS: Final = ("w", "q", "log_noise", "closeness", "side", "log_photo_nois
 """Names of the parameters, in the order of the parameter vector. w, q and lapse are from 0 to 1.
 
 `log_noise` and `log_photo_noise` are logarithms of standard deviations, in steps between neighboring objects, for
-photos at proximity 1 from the front. `closeness` and `side` are the changes of both logarithms with each step of
-proximity, and for photos from a side.
+photos at proximity 1 from the front. `closeness` is the change of both logarithms with each step of proximity,
+`side` is their change for photos from the left or right.
 """
 
 W, Q, LOG_NOISE, CLOSENESS, SIDE, LOG_PHOTO, LAPSE = range(len(PARAMETERS))

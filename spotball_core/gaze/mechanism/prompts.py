@@ -38,8 +38,8 @@ def prompt_spread(rows: pl.DataFrame, fitted: CueFit[CueLikelihood], index: int)
     """Estimate how a parameter varies over prompts, with the other parameters fixed at the fit to all prompts.
 
     The model assumes that the log odds of the parameter are normally distributed over prompts. Their mean and standard
-    deviation maximize the marginal likelihood. The value of each prompt is its posterior mean. The noise that trials with the
-    same photo share is treated as independent between prompts.
+    deviation maximize the marginal likelihood. The value of each prompt is its posterior mean. The noise that
+    trials with the same photo share is treated as independent between prompts.
 
     Args:
         rows: a respondent's trials.

@@ -72,7 +72,7 @@ class Design:
 
 
 def design(table: pl.DataFrame, terms: Sequence[str] = ()) -> Design:
-    """Build the fixed effects of a table, always with an intercept.
+    """Return the design of fixed effects for a table, always with an intercept.
 
     A term is a variable, or several joined by `*`, which stands for each of them and all their interactions. A column
     of strings, categories or truth values is a factor: it has 0/1 columns for all levels except the first. Levels have

@@ -1,12 +1,12 @@
 """Compute estimated marginal means, their differences, and slopes, all on the logit scale.
 
-As in emmeans, a fit is evaluated on a grid: all combinations of the factors' levels, with numbers at their means.
-Averages over the grid give all levels the same weight, and are computed on the logit scale, before the transformation
-to probabilities.
+As in emmeans, a fit is evaluated on a grid: all combinations of the factors' levels, with numeric variables at their
+means. Averages over the grid give all levels the same weight. They are computed on the logit scale, before the
+transformation to probabilities.
 
-By default, emmeans treats numbers with at most two values like factors (its option `cov.keep`, "2"): it averages over
-both values with equal weights. This module uses the means of all numbers by default (`cov_keep=0`); `cov_keep=2`
-reproduces the default of emmeans.
+By default, emmeans treats numeric variables with at most two values like factors (its option `cov.keep`, "2"): it
+averages over both values with equal weights. This module uses the mean of every numeric variable by default
+(`cov_keep=0`); `cov_keep=2` reproduces the default of emmeans.
 """
 
 from __future__ import annotations

@@ -31,7 +31,8 @@ class Search:
     """Maximize the likelihood jointly over the standard deviations and the coefficients.
 
     A quasi-Newton search on parameters of similar scale is followed by Newton's method, with a Hessian from differences
-    of the gradient. The likelihood is even in each standard deviation, so the search does not need a bound at 0.
+    of the gradient. The likelihood has the same value for a standard deviation and its negative, so the search does
+    not need a bound at 0.
 
     Attributes:
         theta: standard deviations at the maximum (k,).

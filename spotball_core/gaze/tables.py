@@ -30,7 +30,7 @@ def to_markdown(report: GazeReport) -> str:
 
 
 def tables(report: GazeReport) -> Iterator[Titled]:
-    """Yield Tables 1 and 2 of the gaze paper, the cue model, the numbers of all tests, comparisons, and other checks."""
+    """Yield Tables 1 and 2 of the gaze paper, the cue model, the numbers of all tests, comparisons and other checks."""
     yield _accuracy(report)
     yield _types(report)
     yield mechanism_table([(result.respondent, result.mechanism) for result in report.respondents])

@@ -126,7 +126,7 @@ class Rows:
             self.check(not_a_name(pl.col(column)), column, quoted(column), NAME_RULE)
 
     def settle(self) -> None:
-        """Run the checks that were added since the last call, and raise InputError with all invalid rows."""
+        """Run checks added since the last call; if rows are invalid, raise InputError with one problem per cause."""
         import polars as pl
 
         if not self._checks:

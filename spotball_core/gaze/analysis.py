@@ -40,11 +40,12 @@ HUMAN: Final = "human"
 
 
 class Checks(Record):
-    """The paper's checks of sites, response times and hints. Checks that the trials do not allow are empty.
+    """Effects of sites, response times and hints; empty or None if the trials do not allow a check.
 
     Attributes:
         sites: difference in wrongness between each site (place where photos were taken) and the first site.
-        response_time: effect of the response time on accuracy; None if response times are missing or all equal.
+        response_time: effect of the response time on accuracy; None if response times are missing or all equal, or if
+            neither the model nor a t-test is possible.
         hint: difference in accuracy between prompts with and without a hint; None if `GazeOptions.hinted` is empty or
             fewer than two photos have both kinds of prompts.
     """
@@ -58,15 +59,15 @@ class RespondentResult(Record):
     """The results of one respondent.
 
     Attributes:
-        respondent: its name.
+        respondent: name of the respondent.
         n_trials: number of trials in all conditions.
         n_unmatched: number of trials whose reply could not be matched to an object; they count as wrong.
         summary: two sentences: the result of the cue model, and the type.
-        accuracy: accuracy by number of objects, over the trials in `accuracy_of` (Table 1).
+        accuracy: accuracy by number of objects, over the trials named in `accuracy_of` (gaze paper, Table 1).
         accuracy_ci95: 95% confidence intervals of these accuracies; None without resamples.
-        accuracy_trials: number of trials behind each accuracy.
-        accuracy_of: the trials behind `accuracy`: `natural`, the condition of Table 1, or `all` if there are no natural
-            trials.
+        accuracy_trials: number of trials from which each accuracy was computed.
+        accuracy_of: the trials from which `accuracy` was computed: `natural` for those in the natural condition, or
+            `all` if there are no such trials.
         tests: the finding of each test, by the test's key.
         type: the respondent's type, which follows from the tests.
         at_chance: equivalence tests of accuracy and head choices against chance; None for fewer than two photos.
@@ -98,7 +99,7 @@ class RespondentResult(Record):
 
 
 class GazeSignature(Record):
-    """The full provenance of the numbers. `str()` returns the short form that is printed under tables.
+    """The data, version and options of a report. `str()` returns the short form that is printed under tables.
 
     Attributes:
         version: version of spotball-core.
@@ -132,7 +133,7 @@ class GazeSignature(Record):
 
 
 class Fleet(Record):
-    """Results over all respondents.
+    """Results about the respondents as a group: tests against chance, trends, and a comparison of two respondents.
 
     Attributes:
         against_chance: tests of each respondent's accuracy against uniform guessing.
@@ -153,7 +154,7 @@ class GazeReport(Record):
         fleet: results over all respondents.
         n_stimuli: number of photos, by condition and number of objects.
         chance: accuracy of uniform guessing by condition, averaged over respondents.
-        warnings: warnings that help to interpret the numbers.
+        warnings: warnings about limits of the numbers, such as unmatched choices or models replaced by t-tests.
         signature: short form of `provenance`, as printed under tables.
         provenance: full signature of the numbers: version, data and options.
     """
@@ -174,13 +175,13 @@ class GazeOptions:
 
     Attributes:
         policy: alpha and the correction for multiple tests.
-        people: the respondent whose trials Test 1 uses as people's; None for `human` if it exists, else the published
-            accuracies of people.
-        hinted: IDs of the prompts that contain a hint; empty for no test of hints.
+        people: the respondent whose trials Test 1 uses as those of people. With None, this is the respondent `human` if
+            there is one; else Test 1 uses the published accuracies of people.
+        hinted: IDs of the prompts that contain a hint; if empty, the effect of hints is not tested.
         models: release dates and sizes of models, by respondent; None for no trends.
         compare: two respondents whose accuracies are compared; None for no comparison.
         bootstrap: number of resamples of the photos, for intervals of means.
-        stability: number of bootstrap samples of the scenes from which the stability of types is estimated; 0 for none.
+        stability: number of bootstrap samples of the scenes for the stability of types; 0 to skip the estimate.
         seed: seed of all random draws.
         jobs: number of processes.
     """
@@ -214,8 +215,9 @@ def analyze(
         on_progress: called with each respondent's name when it is finished.
 
     Raises:
-        OptionError: if the trials do not contain a named respondent, or any of the named prompts; if all prompts have a
-            hint, or if there are no trials.
+        OptionError: if there are no trials, if `options.people` or `options.compare` names a respondent without trials,
+            if the two compared respondents have no photo in common, or if `options.hinted` is not empty and contains
+            none or all of a respondent's prompts.
     """
     from spotball_core.version import version
 

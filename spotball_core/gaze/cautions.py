@@ -1,4 +1,4 @@
-"""Return the warnings of a gaze analysis, which help to interpret its numbers."""
+"""Write the warnings of a gaze analysis, such as unmatched choices or models that were replaced by t-tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ INCONGRUENT_DROP: Final = 0.1
 
 
 def cautions(rows: pl.DataFrame, results: Sequence[RespondentResult], people: str | None) -> list[str]:
-    """Return the warnings of an analysis, first those about single respondents.
+    """Return the warnings of an analysis: first those about single respondents, then those about all trials.
 
     Args:
         rows: all trials.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 SECONDS: Final = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
-"""Lower bounds of the classes of response times, in seconds; the first class includes shorter times."""
+"""Lower bounds of the classes of response times, in seconds; the first class includes all shorter times above 0."""
 
 
 class Cell(Record):
@@ -22,8 +22,8 @@ class Cell(Record):
     Attributes:
         measure: `accuracy`, `wrongness` (among matched trials) or `head`, the share of choices of the head target.
         by: the variables that define the subset, with their values. `seconds_from` is the lower bound of a class of
-            response times, which ends at twice this value. The classes start at 0.25 (and less) and end at 64 (and
-            more).
+            response times in seconds; the upper bound is twice this value. The first class (0.25) includes all shorter
+            times, the last class (64) all longer times.
         value: the mean.
         ci95: 95% confidence interval of the mean, from resamples of the photos; None without resamples.
         chance: mean expected for uniform guessing on the same trials.
@@ -76,7 +76,7 @@ def cells_of(rows: pl.DataFrame, *, resamples: int, seed: int) -> list[Cell]:
 
 
 def _timed(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the trials that have a response time, with the lower bound of its class in `seconds_from`."""
+    """Return the trials with a response time above 0, with the lower bound of its class in `seconds_from`."""
     import numpy as np
     import polars as pl
 

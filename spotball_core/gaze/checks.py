@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 
 class Effect(Record):
-    """An effect with its interval and test.
+    """Result of a check: an effect with its confidence interval and test.
 
     Attributes:
         of: what is compared, in words.
         estimate: the size of the effect.
         scale: what the estimate measures, in words.
-        ci95: 95% confidence interval of the estimate; None if the data do not vary.
+        ci95: 95% confidence interval of the estimate; None if the tested values are all equal.
         p: two-sided p value.
         method: the method of the test.
-        reason: why a t-test replaces the model; empty if it does not.
+        reason: why a t-test replaces the mixed model; empty if the model is used, or if the check has no model.
         n_trials: number of trials used.
         n_stimuli: number of photos used.
     """
@@ -47,10 +47,10 @@ class Effect(Record):
 
 
 def hint_effect(rows: pl.DataFrame, hinted: Collection[str]) -> Effect | None:
-    """Test with a paired t-test over photos whether accuracy differs between prompts with and without a hint.
+    """Run a paired t-test over photos of whether accuracy differs between prompts with and without a hint.
 
     The test uses each photo's accuracy with the hinted prompts minus its accuracy with the other prompts, over trials
-    of the natural and the congruent condition, as in the paper's section 4.
+    of the natural and the congruent condition, as in section 4 of the gaze paper.
 
     Args:
         rows: a respondent's trials, from `measures.with_measures`.
@@ -92,16 +92,17 @@ def hint_effect(rows: pl.DataFrame, hinted: Collection[str]) -> Effect | None:
 
 
 def site_effect(rows: pl.DataFrame) -> tuple[Effect, ...]:
-    """Test whether wrongness depends on the site where photos were taken, and thus on the background (A.7.8).
+    """Test whether wrongness depends on the site where photos were taken, and thus on the background.
 
-    The model is that of the tests Proximity and View without interactions, with the site as an additional factor. Each
-    site is compared with the first in sorted order.
+    The model is that of the tests Proximity and View without interactions, with the site as an additional factor (gaze
+    paper, A.7.8). Each site is compared with the first site in sorted order.
 
     Args:
         rows: a respondent's trials, from `measures.with_measures`.
 
     Returns:
-        One effect per site after the first; empty if there is only one site, or the site of a photo is unknown.
+        One effect per site except the first; empty if there is only one site, or if the site of a photo is unknown.
+        Sites for which neither the model nor a regression is possible are omitted.
     """
     import polars as pl
 
@@ -149,16 +150,18 @@ def site_effect(rows: pl.DataFrame) -> tuple[Effect, ...]:
 
 
 def response_time_effect(rows: pl.DataFrame) -> Effect | None:
-    """Test whether slower answers are less often correct (A.4), with a mixed logistic model of the log response time.
+    """Test whether accuracy depends on the response time, with a mixed logistic model (gaze paper, A.4).
 
-    The model has random intercepts for photos, and for participants if they are known, so that differences between slow
-    and fast people are not effects of time.
+    The predictor is the logarithm of the response time. The random intercepts are those of `modeling.GROUPS`. They
+    include participants, if known, so that differences between slow and fast people do not count as effects of time. If
+    the model is unreliable, Welch's t-test compares the log response times of correct and wrong answers.
 
     Args:
-        rows: a respondent's trials, from `measures.with_measures`; those without a response time are excluded.
+        rows: a respondent's trials, from `measures.with_measures`; those without a response time above 0 are excluded.
 
     Returns:
-        The effect; None if all response times are equal.
+        The effect; None if all response times are equal, or if the t-test is needed and there are fewer than two
+        correct or fewer than two wrong answers.
     """
     import polars as pl
 

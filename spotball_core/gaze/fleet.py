@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 LARGEST: Final = 100.0
-"""Size in billions of parameters above which models are excluded as outliers, as in the paper (A.6)."""
+"""Size in billions of parameters above which models are excluded as outliers, as in the gaze paper (A.6)."""
 
 DAYS_A_YEAR: Final = 365.25
 
@@ -73,7 +73,9 @@ class FleetAgainstChance(Record):
 
 
 def against_chance(rows: pl.DataFrame, *, alpha: float = 0.05) -> FleetAgainstChance:
-    """Test each respondent's accuracy against uniform guessing (94 of the paper's 111 models were not above it).
+    """Test each respondent's accuracy against uniform guessing.
+
+    In the gaze paper, 94 of 111 models were not significantly above chance.
 
     Args:
         rows: trials of all respondents, from `measures.with_measures`.
@@ -115,10 +117,10 @@ def against_chance(rows: pl.DataFrame, *, alpha: float = 0.05) -> FleetAgainstCh
 
 
 class Trend(Record):
-    """The trend of accuracy with a variable, over several models (A.6).
+    """The trend of accuracy with a variable, such as the release date, over several models (gaze paper, A.6).
 
     Attributes:
-        of: the variable.
+        of: name of the variable, with its unit.
         n: number of models in the fit.
         n_left_out: number of excluded models: those without a value of the variable, and outliers.
         slope: slope of the regression line, in accuracy per year or per billion parameters.
@@ -144,10 +146,10 @@ def trend(of: str, x: ArrayLike, accuracy: ArrayLike, *, n_left_out: int = 0) ->
     """Return the trend of accuracy with x; None for fewer than three models, or if x or accuracy does not vary.
 
     Args:
-        of: the name of x.
+        of: name of the variable x, with its unit.
         x: value of the variable for each model, shape (n,).
         accuracy: accuracy of each model, shape (n,).
-        n_left_out: number of excluded models, which the result contains.
+        n_left_out: number of models that were excluded before; it is copied to the result.
     """
     from scipy import stats
 
@@ -185,7 +187,7 @@ class ModelFacts:
 def read_models(path: str | Path) -> dict[str, ModelFacts]:
     """Read `respondent`, `released` (such as 2025-11-30) and `parameters` (in billions) of models from a CSV file.
 
-    Return the facts by respondent. `released` and `parameters` may be empty or missing.
+    The columns `released` and `parameters` may be missing or have empty cells. Return a dictionary by respondent.
 
     Raises:
         InputError: if the file cannot be read or has invalid values. It lists all problems with file, line, field,
@@ -211,7 +213,7 @@ def read_models(path: str | Path) -> dict[str, ModelFacts]:
 
 
 def trends(accuracy: Mapping[str, float], models: Mapping[str, ModelFacts]) -> tuple[Trend, ...]:
-    """Return the trends of accuracy with release date and with size, over the models for which these are known.
+    """Return the trends of accuracy with release date and with size, each over the models for which it is known.
 
     Args:
         accuracy: accuracy of each respondent.
@@ -240,7 +242,7 @@ class TwoRespondents(Record):
         accuracy_b: share of correct choices of b, on the same photos.
         n_a: number of trials of a on these photos.
         n_b: number of trials of b on these photos.
-        z: z value of the two-proportion test with a pooled variance.
+        z: z value of the two-proportion test with a pooled variance; None if the pooled variance is 0.
         p: two-sided p value.
     """
 
@@ -255,7 +257,7 @@ class TwoRespondents(Record):
 
 
 def compare_two(rows: pl.DataFrame, a: str, b: str) -> TwoRespondents:
-    """Test with a two-proportion test, on photos that both answered, whether two respondents differ in accuracy.
+    """Test whether two respondents differ in accuracy on the photos that both answered (two-proportion z test).
 
     Args:
         rows: trials of all respondents, from `measures.with_measures`.

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from spotball_core.schema.report import Interval
 
 _BLOCK: Final = 2_000_000
-"""Maximum number of values in memory during resampling."""
+"""Maximum number of bootstrap weights that are in memory at once."""
 
 
 def reach(n_objects: ArrayLike, place: ArrayLike) -> IntArray:
-    """Return the largest possible distance from a position in a row of objects, in steps.
+    """Return the largest possible distance from a position in a row of objects, in steps between objects.
 
     Args:
         n_objects: number of objects.
@@ -47,7 +47,7 @@ def reach(n_objects: ArrayLike, place: ArrayLike) -> IntArray:
 
 
 def wrongness(n_objects: ArrayLike, gaze: ArrayLike, choice: ArrayLike) -> FloatArray:
-    """Return the distance between choice and target, as a share of the largest possible: 0 is correct, 1 the maximum.
+    """Return the distance of the choice from the target, divided by the largest possible distance: 0 (correct) to 1.
 
     Args:
         n_objects: number of objects.
@@ -65,7 +65,7 @@ def wrongness(n_objects: ArrayLike, gaze: ArrayLike, choice: ArrayLike) -> Float
 
 
 def expected_wrongness(n_objects: ArrayLike, gaze: ArrayLike) -> FloatArray:
-    """Return the wrongness that is expected if each object is chosen equally often.
+    """Return the expected wrongness under uniform guessing: the mean wrongness over all objects.
 
     Args:
         n_objects: number of objects.
@@ -161,7 +161,7 @@ def wilson(successes: float, n: int) -> tuple[float, float]:
 
 
 def share(values: ArrayLike, stimulus: ArrayLike, *, resamples: int = 1000, seed: int = 0) -> Share:
-    """Return the mean of values between 0 and 1, with a 95% confidence interval over photos.
+    """Return the mean of values between 0 and 1, with a 95% confidence interval from a bootstrap over photos.
 
     Trials with the same photo are not independent, so the bootstrap draws photos with all their trials. If each photo
     has one trial, or all photos have the same share, the interval is Wilson's.
@@ -193,7 +193,7 @@ def share(values: ArrayLike, stimulus: ArrayLike, *, resamples: int = 1000, seed
 
 
 def accuracy_by_objects(trials: pl.DataFrame, *, resamples: int = 1000, seed: int = 0) -> dict[int, Share]:
-    """Return the accuracy for each number of objects (Table 1).
+    """Return the accuracy by number of objects, as in Table 1 of the gaze paper.
 
     Args:
         trials: trials from `with_measures`.

@@ -23,7 +23,7 @@ Multiplicity = Literal["none", "holm"]
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean, or a difference of means, with Student's test that it is 0.
+    """A mean, or a difference of means, with Student's t-test of whether it is 0.
 
     Attributes:
         estimate: the mean or the difference.
@@ -47,7 +47,7 @@ class Mean:
 def one_sample(values: ArrayLike, null: float = 0.0, sides: Sides = "two-sided") -> Mean | None:
     """Run Student's test of one mean; return None for fewer than two values.
 
-    If all values are equal and differ from the null, p is 0 (or 1 on the other side).
+    If all values are equal, p is 0 if they differ from the null (with `greater`: are above it), else 1.
 
     Args:
         values: the sample, shape (n,).
@@ -68,8 +68,8 @@ def one_sample(values: ArrayLike, null: float = 0.0, sides: Sides = "two-sided")
 def mean_share(values: ArrayLike) -> tuple[float, float] | None:
     """Return a 95% confidence interval of a mean share; None for fewer than two values, or if all are equal.
 
-    It is Student's interval of the log odds, transformed back. If a share is 0 or 1, its log odds are infinite, so
-    Student's interval of the shares is used, clipped to 0 and 1.
+    The interval is Student's interval of the log odds, transformed back to shares. If a share is 0 or 1, its log odds
+    are infinite; Student's interval of the shares is then used instead, clipped to 0 and 1.
 
     Args:
         values: shape (n,), from 0 to 1.
@@ -106,7 +106,7 @@ def welch(a: ArrayLike, b: ArrayLike) -> Mean | None:
 
 
 def regression_slope(x: ArrayLike, y: ArrayLike, others: Sequence[ArrayLike] = ()) -> Mean | None:
-    """Return the slope of y on x in a linear regression with covariates, and the two-sided test that it is 0.
+    """Return the slope of y on x in a linear regression with covariates, and a two-sided t-test of whether it is 0.
 
     Args:
         x: the predictor, shape (n,).
@@ -148,10 +148,10 @@ def _student(estimate: float, se: float, df: float, n: int, sides: Sides) -> Mea
 
 
 def equivalence_p(estimate: float, se: float, margin: float, df: float | None = None) -> float:
-    """Return the p value of two one-sided tests (TOST) that an estimate is within a margin of 0.
+    """Return the p value of an equivalence test (two one-sided tests, TOST) of whether an estimate equals 0.
 
-    A small p is evidence of equality within the margin. It is below 0.05 if and only if the 90% confidence interval is
-    within the margin.
+    A small p is evidence that the true value is between -margin and margin. p is below 0.05 if and only if the 90%
+    confidence interval is within these limits.
 
     Args:
         estimate: the estimate to test.
@@ -286,7 +286,7 @@ def exact_p(successes: int, groups: Sequence[tuple[int, float]], sides: Sides = 
 
 
 def adjusted(p: Sequence[float], multiplicity: Multiplicity) -> list[float]:
-    """Return p values for several tests: unchanged, or adjusted by Holm's step-down method.
+    """Return the p values of several tests, unchanged (`none`) or adjusted by Holm's step-down method (`holm`).
 
     Examples:
         >>> [round(value, 4) for value in adjusted([0.01, 0.04, 0.03], "holm")]

@@ -20,7 +20,7 @@ _LONGEST = 24
 
 
 def headline(report: GazeReport) -> str:
-    """State the types of the respondents in one sentence. For one respondent, add the cue model's result."""
+    """Return one sentence with the types of the respondents; for one respondent, also with the cue model's result."""
     if len(report.respondents) == 1:
         (only,) = report.respondents
         return f"{shortened(only.respondent, _LONGEST)}: {only.summary}"

@@ -30,7 +30,7 @@ def to_markdown(report: GazeReport) -> str:
 
 
 def tables(report: GazeReport) -> Iterator[Titled]:
-    """Yield Tables 1 and 2, the cue model, the numbers of every test, comparisons of respondents, and other checks."""
+    """Yield Tables 1 and 2 of the gaze paper, the cue model, the numbers of all tests, comparisons and other checks."""
     yield _accuracy(report)
     yield _types(report)
     yield mechanism_table([(result.respondent, result.mechanism) for result in report.respondents])
@@ -40,12 +40,12 @@ def tables(report: GazeReport) -> Iterator[Titled]:
 
 
 def mark(finding: Finding) -> str:
-    """Return the sign of a verdict in tables (+, - or ?); for Test 4, the type that it supports."""
+    """Return the symbol for a verdict in tables (+ yes, - no, ? no answer); for Test 4, the type that it supports."""
     return finding.supports or MARKS[finding.verdict]
 
 
 def sizes(report: GazeReport) -> list[str]:
-    """Return all numbers of objects for which there are accuracies, in ascending order."""
+    """Return, in ascending order, all numbers of objects per photo for which the report contains accuracies."""
     return sorted({n for result in report.respondents for n in result.accuracy}, key=int)
 
 
@@ -60,7 +60,7 @@ def ends(ci95: Interval | None) -> str:
 
 
 def foot(report: GazeReport) -> Iterator[str]:
-    """Yield the lines below the tables."""
+    """Yield the lines of text that follow the tables."""
     yield from (f"{result.respondent}: {result.summary}" for result in report.respondents)
     yield from (f"warning: {warning}" for warning in report.warnings)
     yield "The sign + means yes, - means no, and ? means no answer."

@@ -41,7 +41,7 @@ class GazeWeights(Record):
     """The cue models of all respondents.
 
     Attributes:
-        respondents: the results of the respondents, in the order of the file.
+        respondents: the cue models of the respondents, in the order of the file.
         warnings: one text per respondent without a cue model, with the reason.
         signature: version, data and seed.
     """

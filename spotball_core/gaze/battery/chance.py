@@ -21,16 +21,17 @@ MARGIN: Final = 0.05
 class AtChance(Record):
     """Result of the test whether gaze target and head target are chosen as often as by uniform guessing.
 
-    Two one-sided tests (TOST) over photos at level 0.05 test that each share differs from chance by at most `margin`. A
-    nonsignificant difference from chance alone does not show this.
+    An equivalence test (two one-sided tests, TOST) over photos shows for each of the two shares whether its difference
+    from chance is at most `margin`. A nonsignificant difference would not show that a share equals chance.
 
     Attributes:
-        verdict: whether both shares equal chance within the margin.
+        verdict: whether both equivalence tests are significant, so that both shares equal chance within the margin.
         accuracy: accuracy minus chance, mean over photos of all conditions.
-        accuracy_p: p value of its equivalence test.
-        head: share of the head target minus chance, mean over incongruent photos; None without such photos.
-        head_p: p value of its equivalence test; None without such photos.
-        margin: largest difference that counts as equal.
+        accuracy_p: p value of the equivalence test of `accuracy`.
+        head: share of the head target minus chance, mean over incongruent photos; None for fewer than two such photos,
+            and the verdict then depends on `accuracy` alone.
+        head_p: p value of the equivalence test of `head`; None if `head` is None.
+        margin: largest difference from chance that counts as equal to chance.
     """
 
     verdict: bool
@@ -46,7 +47,7 @@ def at_chance(rows: pl.DataFrame, *, alpha: float = 0.05) -> AtChance | None:
 
     Args:
         rows: one respondent's trials, from `measures.with_measures`.
-        alpha: level of the tests.
+        alpha: level of the equivalence tests.
 
     Returns:
         The result; None for fewer than two photos.

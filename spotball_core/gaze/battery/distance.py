@@ -6,9 +6,9 @@ $$\mathrm{logit}\,E[D_i] = \mathrm{logit}\,E_0[D_i] + \mathrm{DistEyeHead}_i * \
 D is the distance of the choice from the gaze target (wrongness, Test 2.4) or from the head target (DistToHeadTarget,
 Test 3), as a share of the largest possible number of steps from that target. $E_0[D]$ is its expectation under uniform
 guessing, $u$ are the random intercepts, and $a * b$ stands for the effects of a and b and their interaction. Place is a
-factor: the number of objects, and whether that target is at an end of the row or inside. Targets at an end of the row
-allow larger distances, so the same error in steps is a smaller share. Without this factor, the eyes would seem to
-affect a noisy observer who follows only the head.
+factor: the number of objects, and whether that target is at an end of the row of objects or inside. Targets at an end
+allow larger distances, so an error of one step is a smaller share of the largest possible distance. Without the factor
+place, the eyes would seem to affect a noisy observer who follows only the head.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class Distance:
 
     Attributes:
         key: key of the test.
-        column: the column with the distance, as a share.
+        column: the column of the trials with the distance, as a share of the largest possible.
         steps: the column with the largest possible distance, in steps between objects.
         expected: the column with the distance expected under uniform guessing.
         target: the target from which the distance is measured: `gaze` or `head`.
-        title: name of the distance in sentences.
+        title: name to use for the distance in sentences.
     """
 
     key: Key
@@ -50,7 +50,7 @@ class Distance:
 
 
 def with_place(rows: pl.DataFrame, target: str) -> pl.DataFrame:
-    """Add `place` to trials: the number of objects, and whether the target is at an end of the row.
+    """Add the column `place`, such as "4 end": the number of objects, and whether the target is at an end of the row.
 
     Args:
         rows: trials.
@@ -69,7 +69,8 @@ def grows_with_distance(rows: pl.DataFrame, distance: Distance, *, alpha: float 
     Args:
         rows: a respondent's trials of all conditions, from `measures.with_measures`.
         distance: the tested distance: from the gaze target in Test 2.4, from the head target in Test 3.
-        alpha: interactions stay in the model if their p value is below it.
+        alpha: level of the likelihood-ratio test of the interactions, which decides whether the reported coefficients
+            include them. The p value of the finding does not depend on it.
     """
     import polars as pl
 

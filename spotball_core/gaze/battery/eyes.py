@@ -6,15 +6,15 @@ Test 4 uses congruent and incongruent photos, separately for three and four obje
 $\mathrm{logit}\,P(\text{head}) = \mathrm{DistEyeHead}_d * \mathrm{proximity} + \mathrm{view} + \mathrm{place} + u$,
 with a separate effect of each distance d between gaze target and head target (DistEyeHead), random intercepts $u$, and
 $a * b$ for the effects of a and b and their interaction. The test compares the marginal means of all pairs of
-distances. Holm's method adjusts the p values over the pairs of both numbers of objects. For each number of objects, the
-comparisons support one type:
+distances. Holm's method adjusts the p values jointly over the pairs for three and for four objects. For each number of
+objects, the comparisons support one type:
 
 - eye-head ambivalent: the mean at distance 0 is significantly above every other mean, and no two other means differ
   significantly;
 - head-dominant: the type is not eye-head ambivalent, at least one mean is significantly below a mean at a smaller
-  distance, and no mean is significantly above one;
-- neither: all other cases; it also replaces head-dominant if the head target is chosen less often than by chance when
-  the eyes look elsewhere.
+  distance, and no mean is significantly above a mean at a smaller distance;
+- neither: all other cases. Head-dominant is also changed to neither if the head target is chosen significantly less
+  often than by chance when the eyes look at another object.
 
 A nonsignificant difference does not show that two means are equal. Each pair of means therefore also has an equivalence
 test (two one-sided tests, TOST) of whether the difference is within `MARGIN` on the scale of log odds, or within
@@ -47,10 +47,10 @@ if TYPE_CHECKING:
 SIZES = (3, 4)
 
 MARGIN: Final = 0.5
-"""Largest difference of log odds that counts as equal: odds within a factor of 1.65."""
+"""Largest difference of log odds that counts as equal: the odds then differ by at most a factor of 1.65."""
 
 SHARE_MARGIN: Final = 0.1
-"""Largest difference of shares that counts as equal, if a t-test replaces the model."""
+"""Largest difference of shares that counts as equal; used if a t-test replaces the model."""
 
 TO_HEAD = Distance("3", "dist_to_head", "head_reach", "expected_dist_to_head", "head", "distance to the head target")
 
@@ -60,20 +60,22 @@ def gaze_responsiveness(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
 
     Args:
         rows: a respondent's trials of all conditions, from `measures.with_measures`.
-        alpha: interactions stay in the model if their p value is below it.
+        alpha: level of the likelihood-ratio test of the interactions, which decides whether the reported coefficients
+            include them. The p value of the finding does not depend on it.
     """
     return grows_with_distance(rows, TO_HEAD, alpha=alpha)
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Difference in choices of the head target between two distances of the gaze target from the head target.
+    """Comparison of choices of the head target at two distances between gaze target and head target.
 
     Attributes:
         n_objects: number of objects.
-        near: the smaller distance.
-        far: the larger distance.
-        drop: the head target's log odds (or share) at the smaller distance minus those at the larger.
+        near: the smaller distance, in steps between objects.
+        far: the larger distance, in steps between objects.
+        drop: log odds of choosing the head target at the smaller distance minus those at the larger; a difference of
+            shares if a t-test replaces the model.
         p: two-sided p value of the difference; `coin_flipping` adjusts it.
         p_equal: p value of the equivalence test, small if the difference is within the margin.
     """
@@ -87,7 +89,7 @@ class Pair:
 
 
 def supported(pairs: Sequence[Pair], alpha: float) -> Supports:
-    """Return the type that the pairs of means for one number of objects support.
+    """Return the type that the comparisons of all pairs of distances support, for one number of objects.
 
     Examples:
         >>> supported([Pair(3, 0, 1, 2.0, 0.01), Pair(3, 0, 2, 2.1, 0.01), Pair(3, 1, 2, 0.1, 0.6)], 0.05)
@@ -105,7 +107,7 @@ def supported(pairs: Sequence[Pair], alpha: float) -> Supports:
 
 
 def together(supports: Sequence[Supports]) -> Supports:
-    """Combine the types that photos with three and photos with four objects support into one type.
+    """Return the type that follows from the types that photos with three and with four objects support.
 
     Examples:
         >>> together(["neither", "head-dominant"]), together(["eye-head ambivalent", "head-dominant"])
@@ -214,7 +216,7 @@ def coin_flipping(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
 
 
 def notes(verdict: Supports, pairs: Sequence[Pair], alpha: float) -> tuple[str, ...]:
-    """Return a note if significance and equivalence of the means at distances above 0 lead to different conclusions.
+    """Return a note if the verdict and the equivalence tests of distances above 0 disagree; else an empty tuple.
 
     Args:
         verdict: the type that Test 4 supports.
@@ -241,9 +243,9 @@ def notes(verdict: Supports, pairs: Sequence[Pair], alpha: float) -> tuple[str, 
 
 
 def _avoids_head(rows: pl.DataFrame, alpha: float) -> bool:
-    """Return whether the head target is chosen less often than by chance when the eyes look elsewhere.
+    """Return whether the head target is chosen significantly less often than by chance when the eyes look elsewhere.
 
-    The share of the head target then falls with the distance of the eyes because choices are near the gaze target, not
+    In this case, the head target is chosen less often at larger distances because choices are near the gaze target, not
     because the head dominates.
     """
     import polars as pl
@@ -279,7 +281,7 @@ def _set(rows: pl.DataFrame, n_objects: int, alpha: float) -> _Set:
 
 
 def _plain(rows: pl.DataFrame, n_objects: int, fitted: Modeled) -> _Set:
-    """Compare the distances by t-tests over photos, adjusted for the position of the head target."""
+    """Compare the shares of head choices at all pairs of distances by t-tests over photos, adjusted for `place`."""
     import polars as pl
 
     photos = by_stimulus(rows, share=pl.col("is_head"))

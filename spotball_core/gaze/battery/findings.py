@@ -1,4 +1,4 @@
-"""Records of a test's result: its verdict, its numbers, and the models behind them."""
+"""Define the records of a test's result: its verdict, its numbers, and the models from which they were computed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Supports = Literal["head-dominant", "eye-head ambivalent", "neither"]
 
 
 class _Sparse(Record):
-    """A record whose JSON omits empty fields."""
+    """A record that omits empty fields when it is converted to JSON."""
 
     @model_serializer(mode="wrap")
     def _without_blanks(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -55,7 +55,7 @@ class Interactions(Record):
     """Likelihood-ratio test of whether a model needs its interactions.
 
     Attributes:
-        without: formula of the model without interactions.
+        without: formula of the model without the tested interactions.
         chi2: chi-squared value of the test.
         df: degrees of freedom of the test.
         p: p value of the test.
@@ -76,11 +76,11 @@ class Model(_Sparse):
         formula: formula with the most complex fixed effects that could be fitted; marginal means and slopes come from
             this model.
         groups: standard deviation of each random intercept that was kept, by grouping variable.
-        dropped: random structures that were tried and rejected, with reasons.
+        dropped: sets of random intercepts that were tried and rejected, with reasons.
         n_rows: number of fitted rows.
         log_likelihood: log likelihood by Laplace's approximation.
         converged: whether the fit converged.
-        problem: why the model is not used; empty if it is used.
+        problem: why the model is unreliable and a t-test replaces it; empty if the model is used.
         interactions: test of whether the interactions are needed; None if there are none or the test was not possible.
         coefficients: fixed effects of the model with interactions if these are needed, else of the model without them.
     """
@@ -107,10 +107,10 @@ class Finding(_Sparse):
         ci95: 95% confidence interval of the estimate.
         scale: what the estimate measures, in words.
         p: p value of the test.
-        p_adjusted: p value after the adjustment for several tests, if there is one.
-        as_asked: whether the estimate has the sign that the answer yes requires.
+        p_adjusted: p value adjusted for multiple tests; None if p values are not adjusted.
+        as_asked: whether the estimate has the sign that the answer yes requires; None if there is no estimate.
         supports: for Test 4, the type that the numbers support; None for other tests.
-        method: the method behind p.
+        method: the method that computed p.
         reason: why there is no verdict, or why a t-test replaces the model.
         notes: further remarks.
         n_trials: number of trials used.
@@ -140,18 +140,24 @@ class Finding(_Sparse):
     models: tuple[Model, ...] = ()
 
     def decided(self, p: float, alpha: float, *, adjusted: bool) -> Finding:
-        """Return a copy with the verdict for a p value, which is stored in `p_adjusted` if `adjusted` is true."""
+        """Return a copy whose verdict is yes if p is below alpha and the estimate has the required sign.
+
+        Args:
+            p: the p value that decides.
+            alpha: level of the test.
+            adjusted: whether p is adjusted for multiple tests and is stored in `p_adjusted`.
+        """
         verdict = bool(self.as_asked) and p < alpha
         return self.model_copy(update={"verdict": verdict, "p_adjusted": p if adjusted else None})
 
 
 def tested(key: Key, says: str, *, estimate: float, p: float, **more: Any) -> Finding:
-    """Return a finding, without its verdict yet, for a test in which an estimate above 0 supports the answer yes."""
+    """Return a finding whose verdict is still None; the answer yes requires an estimate above 0."""
     return Finding(
         verdict=None, question=QUESTIONS[key], says=says, estimate=estimate, p=p, as_asked=estimate > 0, **more
     )
 
 
 def no_answer(key: Key, reason: str, **more: Any) -> Finding:
-    """Return the finding of a test that has no verdict, with the reason."""
+    """Return a finding without a verdict, for a test that the trials do not allow; it contains the reason."""
     return Finding(verdict=None, question=QUESTIONS[key], says=f"No answer: {reason}.", reason=reason, **more)

@@ -4,9 +4,10 @@ Test 2.1 uses choices of gaze target or head target in incongruent photos of mor
 $\mathrm{logit}\,P(\text{head}) = \beta_0 + \mathrm{proximity} + u$, with proximity centered and random intercepts $u$.
 The answer is yes if $\beta_0$ is significantly above 0.
 
-Test 2.2 uses combinations of k photos of n objects that differ only in the eyes, answered to the same prompt. All k
-answers are the same by chance with probability $n^{1-k}$. The answer is yes if such agreement is significantly more
-frequent than by chance (Student's one-sided t-test of the mean of same − $n^{1-k}$, where same is 0 or 1).
+Test 2.2 uses combinations of k photos of n objects that differ only in the eyes and were shown with the same prompt. By
+chance, all k choices are the same object with probability $n^{1-k}$. Let same be 1 if all choices of a combination are
+the same object, else 0. The answer is yes if the mean of same − $n^{1-k}$ is significantly above 0 (Student's one-sided
+t-test).
 
 The model of Test 2.3 is $\mathrm{logit}\,P(\text{correct}) = \mathrm{logit}\,(1/n) + \mathrm{congruent} *
 \mathrm{proximity} + \mathrm{view} + \mathrm{objects} + u$, where $a * b$ stands for the effects of a and b and their
@@ -37,7 +38,8 @@ def head_more_often(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
 
     Args:
         rows: a respondent's trials of all conditions, from `measures.with_measures`.
-        alpha: level of the likelihood-ratio test of proximity in the model.
+        alpha: level of the likelihood-ratio test of proximity, which decides whether the reported coefficients include
+            proximity. The p value of the finding does not depend on it.
     """
     import polars as pl
 
@@ -83,20 +85,20 @@ def head_more_often(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
 
 
 COMBINATION = ("objects", "proximity", "view", "head", "actor", "scene", "prompt_id", "participant", "sample")
-"""The properties that photos of a combination share: everything except the gaze target."""
+"""Columns that have the same value in all trials of a combination; the gaze target is not among them."""
 
 
 def combinations(rows: pl.DataFrame) -> pl.DataFrame:
-    """Group trials into combinations of photos that differ only in the eyes, answered to the same prompt.
+    """Group trials with the same prompt into combinations of photos that differ only in the eyes.
 
     Args:
-        rows: trials, with measures.
+        rows: trials, from `measures.with_measures`.
 
     Returns:
         One row per combination of at least two photos whose choices are all matched. Its columns are those of
-        `COMBINATION`, `n_objects`, `k` (number of photos), `same` and `all_head` (1 if all choices are the same, or all
-        are the head target; else 0), and the probabilities of these under uniform guessing, `chance_same` $= n^{1-k}$
-        and `chance_head` $= n^{-k}$.
+        `COMBINATION`, `n_objects`, `k` (number of photos), `same` (1 if all choices are the same object, else 0),
+        `all_head` (1 if all choices are the head target, else 0), and the probabilities of `same` and `all_head` under
+        uniform guessing, `chance_same` $= n^{1-k}$ and `chance_head` $= n^{-k}$.
     """
     import polars as pl
 
@@ -117,9 +119,9 @@ def combinations(rows: pl.DataFrame) -> pl.DataFrame:
 def same_choice(rows: pl.DataFrame) -> Finding:
     """Test whether the same object is often chosen in photos that differ only in the eyes (Test 2.2).
 
-    The verdict follows the paper, which treats combinations as independent observations. Combinations of one scene with
-    several prompts are hardly independent. A test over scenes, averaged over prompts, is therefore also reported, and a
-    note is added if the two tests disagree.
+    The verdict follows the paper, which treats combinations as independent observations. However, combinations from the
+    same scene are not independent if they differ only in the prompt. The finding therefore also contains a t-test over
+    scenes, which averages over prompts, and a note if only one of the two tests is significant at 0.05.
 
     Args:
         rows: a respondent's trials of all conditions, from `measures.with_measures`.
@@ -181,7 +183,7 @@ def same_choice(rows: pl.DataFrame) -> Finding:
 
 
 def _chance_of_habits(rows: pl.DataFrame, combined: pl.DataFrame) -> float:
-    """Return the chance of identical choices for a respondent with these choice frequencies that ignores the photos."""
+    """Return the chance of identical choices for choices that have the frequencies in `rows` and ignore the photos."""
     import polars as pl
 
     habits = rows.filter(pl.col("choice").is_not_null()).group_by("n_objects", "choice", maintain_order=True).len()
@@ -197,7 +199,8 @@ def better_when_congruent(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding
 
     Args:
         rows: a respondent's trials of all conditions, from `measures.with_measures`.
-        alpha: interactions stay in the model if their p value is below it.
+        alpha: level of the likelihood-ratio test of the interactions, which decides whether the reported coefficients
+            include them. The p value of the finding does not depend on it.
     """
     import polars as pl
 
@@ -248,6 +251,7 @@ def more_wrong_with_distance(rows: pl.DataFrame, *, alpha: float = 0.05) -> Find
 
     Args:
         rows: a respondent's trials of all conditions, from `measures.with_measures`.
-        alpha: interactions stay in the model if their p value is below it.
+        alpha: level of the likelihood-ratio test of the interactions, which decides whether the reported coefficients
+            include them. The p value of the finding does not depend on it.
     """
     return grows_with_distance(rows, WRONGNESS, alpha=alpha)

@@ -1,4 +1,4 @@
-"""Fit the battery's mixed models, decide which are reliable, and replace the others by t-tests."""
+"""Fit the mixed models of the tests, decide which models are reliable, and replace the others by t-tests."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 GROUPS: Final = ("stimulus_id", "prompt_id", "objects", "participant")
-"""Variables with random intercepts, except those with one value, missing values, or a unique value per trial."""
+"""Variables for which models have random intercepts.
+
+A variable is skipped if it has only one value, missing values, or a different value in every trial.
+"""
 
 _NO_DESIGN: Final = "the model cannot separate the effects, because there are too few photos or they are too similar"
 
@@ -42,7 +45,7 @@ class Modeled:
     Attributes:
         fit: the fit with the most complex fixed effects; None if no fit was possible.
         record: the record of the model for a finding; None without a fit.
-        problem: why the model is not used; empty if it is used.
+        problem: why the model is unreliable and a t-test replaces it; empty if the model is used.
     """
 
     fit: Fit | None
@@ -51,12 +54,12 @@ class Modeled:
 
     @property
     def method(self) -> Method:
-        """The name of the method: `GLMM` with random intercepts, else `logistic regression`."""
+        """The name of the method: `GLMM` if the model has random intercepts, else `logistic regression`."""
         return "GLMM" if self.fit is not None and self.fit.sds else "logistic regression"
 
     @property
     def records(self) -> tuple[Model, ...]:
-        """The record in a tuple; an empty tuple without a fit."""
+        """The record of the model as a tuple of length 1; an empty tuple if no fit was possible."""
         return (self.record,) if self.record else ()
 
 
@@ -79,7 +82,8 @@ def model(
         without: the fixed effects of the model without interactions; None if there are no interactions.
         trials: the column with the number of binomial trials behind each share; None for responses of 0 or 1.
         expected: expected values under chance, shape (n,), whose log odds are the offset; None for no offset.
-        alpha: interactions stay in the model if their p value is below it.
+        alpha: level of the likelihood-ratio test of the interactions. If they are not significant, the record contains
+            the coefficients of the model without interactions; the fit always has them.
     """
     full, plain = _varying(terms, rows), _varying(without, rows) if without is not None else None
     groups = {name: rows[name].to_numpy() for name in GROUPS if _tells_apart(rows, name)}
@@ -129,7 +133,7 @@ def model(
 
 
 def by_stimulus(rows: pl.DataFrame, **means: pl.Expr) -> pl.DataFrame:
-    """Return one row per photo: the given means over its trials, and the first value of every other column."""
+    """Return one row per photo: means of the given expressions over its trials, and first values of other columns."""
     import polars as pl
 
     fixed = [name for name in rows.columns if name not in {"stimulus_id", *means}]
@@ -178,12 +182,12 @@ def by_t_test(
 
 
 def test_numbers(mean: Mean | None) -> dict[str, float | None]:
-    """Return t, its degrees of freedom and the standard error for a finding; empty without a t-test."""
+    """Return the numbers `t`, `df` and `se` of a t-test for `Finding.numbers`; an empty dictionary without a test."""
     return {} if mean is None else {"t": mean.t, "df": mean.df, "se": mean.se}
 
 
 def _varying(terms: Sequence[str], rows: pl.DataFrame) -> tuple[str, ...]:
-    """Return the terms without variables that have a single value."""
+    """Return the terms, without the variables that have the same value in all rows."""
     varying = []
     for term in terms:
         parts = []

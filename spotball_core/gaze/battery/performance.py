@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     import polars as pl
 
 PUBLISHED: Final[Mapping[int, float]] = {2: 0.94, 3: 0.88, 4: 0.76}
-"""People's accuracy by number of objects in the pilot (Table 1)."""
+"""People's accuracy in the pilot study, by number of objects (gaze paper, Table 1)."""
 
 PUBLISHED_TRIALS: Final[Mapping[int, int]] = {2: 1605, 3: 552, 4: 498}
 """Approximate number of pilot trials behind each accuracy in `PUBLISHED`, by number of objects.
 
-The pilot had 45 trials each of 59 people. They are assumed to be distributed over 2, 3 and 4 objects like its 900
-photos.
+In the pilot study, 59 people answered 45 trials each. The numbers assume that these trials are distributed over 2, 3
+and 4 objects like the 900 photos of the pilot study.
 """
 
 
@@ -36,7 +36,7 @@ def performance_gap(rows: pl.DataFrame, people: pl.DataFrame | None = None) -> F
 
     Args:
         rows: a respondent's trials of all conditions, from `measures.with_measures`.
-        people: people's trials, from `measures.with_measures`; None for the accuracies of people in Table 1.
+        people: people's trials, from `measures.with_measures`; None to use `PUBLISHED`.
 
     Returns:
         The finding. Its estimate is people's accuracy minus the respondent's, over the numbers of objects for which
@@ -101,7 +101,7 @@ def _accuracy(rows: pl.DataFrame, n_objects: int) -> float:
 
 
 def _influence(rows: pl.DataFrame, weights: Mapping[int, float], sign: float) -> pl.DataFrame:
-    """Return each trial's contribution to the gap's error: its weighted deviation from its group's accuracy."""
+    """Return each trial's contribution to the error of the gap: its weighted deviation from a mean accuracy."""
     import polars as pl
 
     weight = pl.col("n_objects").replace_strict(dict(weights), return_dtype=pl.Float64)
@@ -115,7 +115,7 @@ def _influence(rows: pl.DataFrame, weights: Mapping[int, float], sign: float) ->
 
 
 def _clustered(pieces: pl.DataFrame) -> float:
-    """Return the variance of the sum of `part`, clustered by photo, and by person if a side has several persons."""
+    """Return the variance of the sum of `part`, clustered by photo, and by person where several persons answered."""
     import polars as pl
 
     def by(rows: pl.DataFrame, *keys: str) -> float:

@@ -25,8 +25,8 @@ class TestPolicy(Record):
 
     Attributes:
         alpha: p values below it are significant.
-        multiplicity: `none` tests each question at alpha, as in the paper. `holm` adjusts the p values of all of a
-            respondent's tests except Test 4, whose pairs are always adjusted among themselves.
+        multiplicity: `none` compares each p value with alpha, as in the paper. `holm` adjusts a respondent's p values
+            for the number of tests. Test 4 is not part of this: its comparisons are always adjusted among themselves.
     """
 
     __test__ = False
@@ -36,7 +36,7 @@ class TestPolicy(Record):
 
 
 class Battery:
-    """The tests of one respondent. Each test runs when its result is first requested.
+    """Run the tests of one respondent; each test runs when its result is first requested.
 
     Attributes:
         findings: the findings of the tests that have run so far, with their verdicts at alpha.
@@ -80,7 +80,7 @@ def run_battery(
     Args:
         rows: one respondent's trials, from `measures.with_measures`.
         policy: alpha and the correction for multiple tests (default: `TestPolicy()`).
-        people: people's trials for Test 1; None for the accuracies of people in Table 1.
+        people: people's trials for Test 1; None for the published accuracies of people (`performance.PUBLISHED`).
     """
     policy = policy or TestPolicy()
     battery = Battery(rows, policy.alpha, people)

@@ -1,8 +1,8 @@
 r"""Run the tests Proximity and View: whether wrongness is higher for closer objects and for photos from a side.
 
-Wrongness is a share of `reach`, the largest possible number of steps from the gaze target. A trial is therefore a
-binomial response with wrongness × reach failures out of reach. The offset is the logit of the wrongness expected under
-uniform guessing, so no variable has an effect for a respondent that guesses:
+Wrongness is the number of steps between choice and gaze target, divided by `reach`, the largest possible number of
+steps. The model treats each trial as a binomial response: wrongness × reach out of reach. The offset is the logit of
+the wrongness expected under uniform guessing, so no variable has an effect for a respondent that guesses:
 
 $$\mathrm{logit}\,E[W_i] = \mathrm{logit}\,E_0[W_i] + \mathrm{proximity}_i * \mathrm{view}_i * \mathrm{objects}_i + u$$
 
@@ -34,7 +34,8 @@ def proximity_and_view(rows: pl.DataFrame, *, alpha: float = 0.05) -> dict[Key, 
 
     Args:
         rows: a respondent's trials of all conditions, from `measures.with_measures`.
-        alpha: interactions stay in the model if their p value is below it.
+        alpha: level of the likelihood-ratio test of the interactions, which decides whether the reported coefficients
+            include them. The p value of the finding does not depend on it.
     """
     import polars as pl
 

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class Stability(Record):
-    """Types that a respondent gets in bootstrap samples of the scenes.
+    """How often a respondent gets each type in bootstrap samples of the scenes.
 
     Attributes:
         resamples: number of samples.
-        types: number of times each type resulted.
-        share: share of the samples that result in the respondent's type.
+        types: number of samples by resulting type.
+        share: share of the samples with the same type as all trials.
     """
 
     resamples: int
@@ -42,8 +42,8 @@ def stability(
 ) -> Stability:
     """Repeat the decision tree on bootstrap samples of the scenes.
 
-    Scenes are drawn with all their photos; a scene that is drawn twice counts as two. Only the tests that determine the
-    type run, at level alpha, without an adjustment for several tests.
+    Scenes are drawn with all their photos; a scene that is drawn twice counts as two scenes. Only the tests that
+    determine the type are run. Their p values are not adjusted for multiple tests.
 
     Args:
         rows: one respondent's trials, from `measures.with_measures`.
@@ -63,7 +63,7 @@ def stability(
 
 
 def resampled_scenes(rows: pl.DataFrame, generator: np.random.Generator) -> pl.DataFrame:
-    """Return the trials of scenes drawn with replacement; photos of each copy of a scene have separate names.
+    """Return the trials of scenes drawn with replacement; repeated draws of a scene get new names of photos.
 
     Args:
         rows: trials.

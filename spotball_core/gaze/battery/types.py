@@ -1,4 +1,4 @@
-"""Determine the type of a respondent with a decision tree over the verdicts, stored as a table."""
+"""Determine the type of a respondent from the verdicts of its tests, with a decision tree that is stored as a table."""
 
 from __future__ import annotations
 
@@ -23,12 +23,14 @@ TYPES: Final[tuple[Type, ...]] = get_args(Type)
 SUBTESTS: Final[tuple[Key, ...]] = ("2.1", "2.2", "2.3", "2.4")
 
 ENOUGH: Final = 3
-"""Number of positive results among `SUBTESTS` that constitute a head bias."""
+"""Minimum number of positive verdicts among `SUBTESTS` for a head bias."""
 
 
 @dataclass(frozen=True, slots=True)
 class TypeRule:
-    """One row of the decision table: the conditions for a type, from left to right. None allows any value.
+    """One row of the decision table: the conditions for a type, in the order in which they are checked.
+
+    A condition of None allows any value.
 
     Attributes:
         gap: verdict of Test 1.
@@ -61,9 +63,9 @@ that are at chance get the type `at chance` (`battery.chance`).
 
 
 def head_bias(verdict: Callable[[Key], bool | None]) -> bool | None:
-    """Return whether three of the four sub-tests are positive; None if the tests without an answer could change this.
+    """Return whether at least three of Tests 2.1 to 2.4 are positive; None if it depends on tests without an answer.
 
-    Tests are requested one by one, until the result is certain.
+    Verdicts are requested one by one, until the result is certain.
 
     Examples:
         >>> head_bias({"2.1": False, "2.2": True, "2.3": True, "2.4": True}.get)
@@ -85,7 +87,7 @@ def type_of(finding: Callable[[Key], Finding]) -> Type:
     """Return the type that follows from a respondent's findings.
 
     Args:
-        finding: returns the finding of a test; it is only called for the deciding tests.
+        finding: function that returns the finding of a test. It is called only for the tests that determine the type.
     """
     facts: list[Callable[[], bool | str | None]] = [
         cache(lambda: finding("1").verdict),

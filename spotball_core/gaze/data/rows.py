@@ -1,4 +1,4 @@
-"""Read a CSV file as columns of text, and report all problems of its rows at once."""
+"""Read a CSV file as columns of text, check its rows, and report all invalid rows in one error."""
 
 from __future__ import annotations
 
@@ -65,17 +65,23 @@ class Rows:
             raise self.broken("a header without rows", "at least one row")
 
     def broken(self, actual: str, expected: str, field: str = "file") -> InputError:
-        """Return an error about the file as a whole."""
+        """Return an error that concerns the whole file and not a single row.
+
+        Args:
+            actual: what was found.
+            expected: what was expected.
+            field: the column or part that the error names.
+        """
         return InputError([Problem(str(self.path), None, field, actual, expected)])
 
     def know(self, columns: Iterable[str]) -> None:
-        """Raise InputError for duplicate columns, and for columns whose name resembles a missing column."""
+        """Raise InputError for duplicate columns, and for unknown columns named like a missing column."""
         present = [column for column in self.frame.columns if column != "_record"]
         if problems := [Problem(str(self.path), None, *doubt) for doubt in doubtful(present, tuple(columns))]:
             raise InputError(problems)
 
     def need(self, columns: Iterable[str]) -> None:
-        """Raise InputError for missing columns."""
+        """Raise InputError if any of the given columns is missing."""
         present = [column for column in self.frame.columns if column != "_record"]
         listed = plain(", ".join(present), limit=200)
         missing = [column for column in columns if column not in present]
@@ -96,9 +102,15 @@ class Rows:
         self.frame = self.frame.with_columns(pl.lit(None, pl.String).alias(name) for name in missing)
 
     def check(self, wrong: pl.Expr, field: str, actual: pl.Expr | str, expected: pl.Expr | str) -> None:
-        """Add a check: if `wrong` is true for a row, report what was found in a field and what was expected.
+        """Add a check of all rows, which `settle` runs.
 
         If a row fails several checks, only the first is reported.
+
+        Args:
+            wrong: expression that is true for invalid rows.
+            field: the column that the error names.
+            actual: what was found.
+            expected: what was expected.
         """
         import polars as pl
 
@@ -107,14 +119,14 @@ class Rows:
         self._checks.append(pl.when(wrong.fill_null(False)).then(message))
 
     def names(self, columns: Iterable[str]) -> None:
-        """Add a check that the values of the given columns are names without control characters and not too long."""
+        """Add a check that the values of the given columns are names: not too long, and without control characters."""
         import polars as pl
 
         for column in columns:
             self.check(not_a_name(pl.col(column)), column, quoted(column), NAME_RULE)
 
     def settle(self) -> None:
-        """Raise InputError with all problems found by the checks that were added since the last call."""
+        """Run checks added since the last call; if rows are invalid, raise InputError with one problem per cause."""
         import polars as pl
 
         if not self._checks:
@@ -128,7 +140,7 @@ class Rows:
 
 
 def quoted(column: str) -> pl.Expr:
-    """Return a column's text in quotes; null if there is none."""
+    """Return an expression for a column's values in quotes; null where the column is null."""
     import polars as pl
 
     return pl.format("'{}'", pl.col(column))

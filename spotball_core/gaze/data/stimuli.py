@@ -58,7 +58,7 @@ class Stimulus(Record):
         stimulus_id: unique name of the photo.
         objects: names of the objects in their order along the table, without duplicates.
         view: the camera position.
-        proximity: how close the objects are to each other: 1 is the farthest, 3 the closest.
+        proximity: how close the objects are to each other, from 1 (farthest) to 3 (closest).
         gaze_target: the object that the person looks at.
         head_target: the object that the head points to; None if the head was free (natural condition).
         image: relative path of the image file.
@@ -67,8 +67,8 @@ class Stimulus(Record):
         actor: the person in the photo.
         scene: the place where the photo was taken (the study's site).
         attention_check: whether the photo only checks that participants pay attention.
-        list_id: number of the list of photos, for one participant, that contains this photo; None if no list contains
-            it.
+        list_id: number of the list of photos that contains this photo (each participant sees one list); None if no list
+            contains it.
     """
 
     stimulus_id: Name
@@ -97,7 +97,7 @@ class Stimulus(Record):
 
     @property
     def condition(self) -> Condition:
-        """Natural without a head target; congruent if head target and gaze target are the same, else incongruent."""
+        """The condition: natural without a head target, congruent if both targets are the same, else incongruent."""
         if self.head_target is None:
             return "natural"
         return "congruent" if self.head_target == self.gaze_target else "incongruent"
@@ -201,7 +201,10 @@ def condition_of() -> pl.Expr:
 
 
 def stimuli_frame(stimuli: Iterable[Stimulus]) -> pl.DataFrame:
-    """Return a table of stimuli with `COLUMNS`: text, except `proximity`, `attention_check` and `list_id`."""
+    """Return a table of stimuli with the columns `COLUMNS`.
+
+    `proximity` and `list_id` are integers, `attention_check` is Boolean, and all other columns are text.
+    """
     import polars as pl
 
     schema = dict.fromkeys(COLUMNS, pl.String) | {

@@ -1,4 +1,4 @@
-"""Read and write trials: which respondent chose which object in which photo."""
+"""Read and write trials, which record the object that a respondent chose in a photo."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ class Trial(Record):
         respondent: the respondent: a model, `human`, or a baseline.
         stimulus_id: the photo.
         prompt_id: the prompt.
-        choice: the chosen object; None if the reply matches no object.
+        choice: name of the chosen object; None if the reply matches no object.
         participant: the person who answered, if the respondent consists of several.
         sample: number of this answer among repeated answers to the same photo and prompt, from 1.
-        response_time: response time in seconds.
+        response_time: response time in seconds; None if unknown.
     """
 
     respondent: Name
@@ -67,14 +67,14 @@ class Trial(Record):
 
 @dataclass(frozen=True)
 class Trials:
-    """Trials as a table, with the description of their photos.
+    """A table of trials in which each row also describes the photo.
 
     Attributes:
         frame: one row per trial, with `respondent`, `stimulus_id`, `prompt_id`, `participant`, `sample`,
             `response_time`, `condition`, `view`, `proximity`, `objects` (joined by `+`), `n_objects`, the 0-based
             positions of the objects `gaze`, `head` (null in the natural condition) and `choice` (null if unmatched),
             and `actor` and `scene` (null if unknown).
-        n_checks: number of trials with attention checks, which `frame` excludes.
+        n_checks: number of trials with photos that are attention checks; `frame` excludes them.
     """
 
     frame: pl.DataFrame
@@ -107,9 +107,9 @@ def read_trials(path: str | Path, stimuli: Sequence[Stimulus] = ()) -> Trials:
     with them. By default, `respondent` is the file's name without its extension, and `prompt_id` is `base`.
 
     Raises:
-        InputError: for a duplicate or misspelled column, a choice that is not one of the objects, an unknown stimulus,
-            a stimulus with two descriptions, a duplicate trial, or an invalid value. It lists all problems with file,
-            line, field, value found and value expected.
+        InputError: if the file cannot be read, or for a missing, duplicate or misspelled column, a choice that is not
+            one of the objects, an unknown stimulus, a stimulus with two descriptions, a duplicate trial, or an invalid
+            value. It lists problems with file, line, field, value found and value expected.
     """
     rows = Rows(path)
     rows.know((*COLUMNS, *_OF_STIMULI))
@@ -192,7 +192,7 @@ def write_trials(trials: Trials, path: str | Path) -> None:
 
 
 def _joined(rows: Rows, stimuli: Sequence[Stimulus]) -> None:
-    """Add the stimuli's description of its photo to each trial, and check that the trial's own description agrees."""
+    """Add the description of the photo from `stimuli` to each trial, and check that it agrees with the trial's own."""
     import polars as pl
 
     tidy_objects(rows)
@@ -242,7 +242,7 @@ def _filled(rows: Rows) -> None:
 
 
 def _check_whole(rows: Rows) -> None:
-    """Add checks for duplicate trials, and for photos that rows describe differently."""
+    """Add checks for duplicate trials, and for photos that two rows describe differently."""
     import polars as pl
 
     identity = pl.format("{}, {}, {}", "respondent", "stimulus_id", "prompt_id")

@@ -23,7 +23,7 @@ TEST_COLUMNS: Final = (
     *("path", "idx", "body_x", "body_y", "body_width", "body_height"),
     *("eye_x", "eye_y", "gaze_x", "gaze_y", "x_min", "y_min", "x_max", "y_max"),
 )
-"""The first columns of GazeFollow's test_annotations_release.txt, used or not; more columns may follow."""
+"""The first columns of GazeFollow's test_annotations_release.txt, in their order; more columns may follow."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,8 @@ class FollowTarget:
             person's file without its extension (VideoAttentionTarget).
         head: box of the head in pixels: left, top, right, bottom.
         eye: position of the eyes, as shares of width and height.
-        points: each annotator's gaze point, as shares of width and height; empty if the gaze leaves the image.
+        points: gaze points of the annotators, as shares of the image's width and height; empty if the person looks at
+            something outside the image.
         size: width and height of the image in pixels; None if unknown.
     """
 
@@ -55,7 +56,7 @@ def read_gazefollow(path: str | Path, sizes: Sizes = lambda image: None) -> tupl
 
     Args:
         path: the file: CSV without a header.
-        sizes: returns the size of an image.
+        sizes: function that returns the width and height of an image in pixels, or None if they are unknown.
 
     Raises:
         InputError: if the file cannot be read, a row has too few columns, or a value is not a number.
@@ -85,7 +86,7 @@ def read_video_attention(folder: str | Path, sizes: Sizes) -> tuple[FollowTarget
 
     Args:
         folder: `annotations/test` or `annotations/train`.
-        sizes: returns the size of a frame, which is named `show/clip/frame.jpg`.
+        sizes: function that returns the width and height in pixels of a frame, which is named `show/clip/frame.jpg`.
 
     Raises:
         InputError: if the folder has no annotations, a row does not have 7 values, or a value is not a number.
@@ -125,9 +126,9 @@ class FollowPrediction:
     """One predicted gaze point.
 
     Attributes:
-        respondent: the respondent.
+        respondent: name of the respondent.
         image: name of the image.
-        person: the person in the image.
+        person: the person in the image, as in `FollowTarget.person`.
         point: the point, as shares of width and height.
         heatmap: file of the heat map, a two-dimensional NumPy array; None without a heat map.
     """
@@ -149,8 +150,8 @@ def read_predictions(path: str | Path) -> tuple[FollowPrediction, ...]:
         path: the file.
 
     Raises:
-        InputError: if a column is missing, a point is not a number or outside the image, or a person has a second
-            prediction.
+        InputError: if the file cannot be read, a column or the name of an image is missing, a coordinate is not a
+            number from 0 to 1, or a respondent has two predictions for the same person.
     """
     path = Path(path)
     rows = list(_rows(path))

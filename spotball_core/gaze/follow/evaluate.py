@@ -28,7 +28,7 @@ class FollowMean(Record):
     Attributes:
         value: the mean; None if it cannot be computed.
         ci95: 95% bootstrap interval over images; None without resamples, or for a single image.
-        n: number of people.
+        n: number of scored points: one per person, or one per person and annotator for `annotators`.
         reason: why there is no value; None if there is one.
     """
 
@@ -43,8 +43,8 @@ class FollowScores(Record):
 
     Attributes:
         respondent: name of the respondent; `annotators` stands for the annotators, each compared with the others.
-        average_distance: distance between prediction and mean of the annotators' points, as a share of width and
-            height.
+        average_distance: distance between prediction and mean of the annotators' points, in coordinates that are shares
+            of the image's width and height.
         minimum_distance: distance between prediction and closest annotator's point, in the same unit.
         angle: angle at the eyes between prediction and mean of the annotators' points, in degrees.
         auc: AUC by the benchmark's definition, from heat maps.
@@ -66,7 +66,8 @@ class FollowReport(Record):
         benchmark: the benchmark whose definition of AUC is used.
         n_targets: number of people whose gaze stays in the image.
         n_outside: number of people whose gaze leaves the image; they are excluded.
-        respondents: scores of the respondents in the order of the predictions; `annotators` are last.
+        respondents: scores of the respondents in the order of the predictions. If a person has several annotators, the
+            last entry is `annotators`.
     """
 
     schema_version: Literal[1] = SCHEMA_VERSION
@@ -182,7 +183,7 @@ def _loaded(path: Path) -> FloatArray:
 
 
 def _annotators(targets: Sequence[FollowTarget], bootstrap: int, seed: int) -> FollowScores:
-    """Return the scores of each annotator compared with the others."""
+    """Return mean scores of annotators, each compared with the other annotators of the same person."""
     average, minimum, angles, images = [], [], [], []
     for target in targets:
         points = np.asarray(target.points)
@@ -205,7 +206,7 @@ def _annotators(targets: Sequence[FollowTarget], bootstrap: int, seed: int) -> F
 
 
 def _mean(values: Sequence[float | None], images: Sequence[str], reason: str, bootstrap: int, seed: int) -> FollowMean:
-    """Return the mean of the known values, with a bootstrap interval over images."""
+    """Return the mean of the values that are not None, with a bootstrap interval over images."""
     known = [(value, image) for value, image in zip(values, images, strict=True) if value is not None]
     if not known:
         return FollowMean(value=None, reason=reason)

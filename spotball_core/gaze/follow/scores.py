@@ -104,7 +104,7 @@ def auc(heatmap: ArrayLike, targets: BoolArray) -> float:
 
 
 def gazefollow_auc(heatmap: ArrayLike, points: ArrayLike, size: tuple[int, int]) -> float:
-    """Return GazeFollow's AUC: how well a heat map at the image's size separates annotated pixels from others.
+    """Return GazeFollow's AUC: how well a heat map, scaled to the image's size, separates annotated pixels from others.
 
     Args:
         heatmap: shape (rows, columns), of any size; it is scaled to the image's size by bilinear interpolation.
@@ -120,12 +120,13 @@ def gazefollow_auc(heatmap: ArrayLike, points: ArrayLike, size: tuple[int, int])
 
 
 def video_attention_auc(heatmap: ArrayLike, point: ArrayLike) -> float:
-    """Return VideoAttentionTarget's AUC: how well a heat map of 64 x 64 separates a square around the target.
+    """Return VideoAttentionTarget's AUC: how well a heat map separates a square around the target from other pixels.
 
-    The square extends 3 sigma = 9 pixels to each side of the target, where the benchmark's Gaussian is above 0.
+    The heat map is first scaled to 64 x 64 pixels by bilinear interpolation. The square extends 9 pixels to each side
+    of the target: 3 standard deviations of the Gaussian with which the benchmark marks targets.
 
     Args:
-        heatmap: shape (rows, columns), of any size; it is scaled by bilinear interpolation.
+        heatmap: shape (rows, columns), of any size.
         point: shape (2,), as shares of width and height.
     """
     x, y = (np.asarray(point, dtype=float) * RESOLUTION).astype(int)

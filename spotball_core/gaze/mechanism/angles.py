@@ -1,7 +1,8 @@
 """Fit the cue model to directions in degrees, such as predicted gaze directions in GazeFollow.
 
-This is the model of `likelihood` with directions instead of objects: the response is an internal direction plus noise
-on the circle, and lapses are uniform over all directions. Responses are treated as rounded to one degree.
+This is the model of the module `likelihood` with directions instead of objects: the response is a direction between
+gaze and head, or one of the two, plus noise on the circle. Lapses are uniform over all directions. Responses are
+treated as rounded to one degree.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from spotball_core.schema.record import Record
 from spotball_core.typing import FloatArray, IntArray
 
 STEP: Final = 30.0
-"""Degrees that correspond to one step between objects, for the bounds of the noise (0.9 to 150 degrees)."""
+"""Degrees that correspond to one step between objects. The noise is thus bounded by 0.9 and 150 degrees."""
 
 _HALF: Final = 180 / STEP
 _CELL: Final = 0.5 / STEP
@@ -33,7 +34,7 @@ _FLOOR: Final = 1e-12
 _BINS: Final = 12
 _REPLICATES: Final = 200
 LEAST_RESPONSES: Final = 20
-"""Minimum number of responses for the model."""
+"""Minimum number of responses to which the model can be fitted."""
 
 
 class AngleMechanism(Record):
@@ -43,11 +44,12 @@ class AngleMechanism(Record):
         kind: the mechanism, as in `Mechanism.kind`.
         w: weight of the head, from 0 (eyes) to 1 (head).
         q: probability of following one cue alone.
-        noise: standard deviation of the noise in degrees.
+        noise: standard deviation of the noise, in degrees.
         lapse: share of uniformly distributed responses.
         fits: whether the model fits the responses; false if and only if `kind` is `none`.
         shape: shape of the noise distribution.
-        check: check of the fit, over differences between response and gaze in bins of 30 degrees.
+        check: check of the fit. It compares observed and simulated differences between response and gaze, in bins of 30
+            degrees.
         n: number of responses.
     """
 
@@ -91,7 +93,7 @@ class Directions:
 
 @dataclass(frozen=True)
 class AngleLikelihood:
-    """The likelihood of directions under one shape of the noise.
+    """Compute the likelihood of directions under one shape of the noise.
 
     Attributes:
         data: the directions.
@@ -174,14 +176,14 @@ def fit_angles(
 
     Args:
         response: direction of each response in degrees, shape (n,).
-        gaze: true direction of the gaze, shape (n,).
-        head: direction of the head, shape (n,).
+        gaze: true direction of the gaze in degrees, shape (n,).
+        head: direction of the head in degrees, shape (n,).
         scene: scene of each response, such as its image, shape (n,) (default: a separate scene for each response).
         seed: seed of the folds and of the simulations in the check.
 
     Raises:
-        OptionError: for arrays of different lengths, values that are not finite, fewer than 20 responses, or if all
-            heads point where the eyes look.
+        OptionError: if the arrays have different lengths, values are not finite, there are fewer than 20 responses, or
+            head and gaze have the same direction in all of them.
 
     Examples:
         >>> draw = np.random.default_rng(0)
@@ -250,7 +252,7 @@ def _degrees(log_steps: Estimate) -> Estimate:
 
 
 def _check(fitted: CueFit[AngleLikelihood], seed: int) -> FitCheck:
-    """Compare the responses, relative to the gaze and mirrored to the head's side, with simulated responses."""
+    """Compare responses with simulated responses, relative to the gaze and mirrored so that the head is positive."""
     data = fitted.model.data
     side = np.where(data.head < 0, -1.0, 1.0)
     far = (np.abs(data.head) > np.median(np.abs(data.head))).astype(float)

@@ -1,4 +1,4 @@
-"""Check with posterior predictions whether any structure of the cue model describes the choices."""
+"""Check with simulated choices whether a fitted cue model describes the observed choices."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class FitCheck:
     """The difference between observed shares of choices and the shares that the model predicts.
 
     Attributes:
-        distance: total variation distance between observed and expected shares of the objects, for each combination of
-            number of objects, gaze target and head target; the mean over trials. From 0 to 1.
+        distance: mean over trials of the total variation distance between observed and expected shares of the objects,
+            from 0 to 1. Shares are computed by number of objects, gaze target and head target.
         expected: mean distance for data simulated from the model.
         p: p value: share of simulated data sets with at least the observed distance.
         fits: whether the model fits: the distance exceeds the expected distance by at most `MARGIN`, or p is above
@@ -73,7 +73,7 @@ def check_fit(fitted: CueFit[CueLikelihood], *, seed: int = 0, replicates: int =
 
 
 def _groups(model: CueLikelihood) -> IntArray:
-    """Return each configuration's group index; a group has the same number of objects, gaze and head target."""
+    """Return the group index of each configuration; groups differ in number of objects, gaze target or head target."""
     data = model.data
     keys = np.stack([data.n_objects, data.gaze, data.head], axis=1)
     return np.asarray(np.unique(keys, axis=0, return_inverse=True)[1].ravel(), dtype=np.int64)

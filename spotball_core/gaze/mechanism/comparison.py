@@ -15,10 +15,10 @@ from spotball_core.typing import FloatArray
 FOLDS: Final = 5
 STANDARD_ERRORS: Final = 2.0
 LEAST: Final = 2.0
-"""Minimum difference of the held-out log likelihood at which a structure counts as worse.
+"""A structure counts as worse than the best only if its held-out log likelihood is lower by more than this.
 
-This minimum matters if additional parameters are estimated at their bounds: structures then hardly differ, and the
-standard error of the difference is also near 0.
+This limit matters if the additional parameters of a structure are estimated at their bounds. The structure then
+differs little from a simpler one, and the standard error of the difference is near 0 as well.
 """
 
 
@@ -31,12 +31,12 @@ class Comparison:
     """Log likelihoods of each structure on held-out scenes.
 
     Attributes:
-        scores: by structure, the log likelihood of all held-out scenes. Structures that fit far worse than the full
-            model even in sample are not cross-validated.
+        scores: by structure, the log likelihood of all held-out scenes. Structures whose fit to all scenes is far worse
+            than the best fit are not cross-validated and are missing here.
         behind: by structure, how much lower its score is than the best score.
         errors: by structure, the standard error of that difference over scenes.
-        chosen: the simplest structure that is not worse than the best by two standard errors (and by `LEAST`); among
-            equally simple structures, the one that predicts best.
+        chosen: the simplest structure whose score is at most two standard errors, or at most `LEAST`, below the best
+            score; among equally simple structures, the one with the best score.
     """
 
     scores: dict[StructureName, float]
@@ -46,7 +46,7 @@ class Comparison:
 
 
 def compare(fits: Mapping[StructureName, CueFit[ModelT]], *, seed: int = 0, folds: int = FOLDS) -> Comparison:
-    """Cross-validate the structures over scenes, and choose the simplest one that predicts well.
+    """Cross-validate the structures over scenes, and choose the simplest that predicts about as well as the best.
 
     Args:
         fits: each structure's fit to all scenes; the fits to the folds start at its parameters.
@@ -93,7 +93,7 @@ def _close(behind: float, error: float) -> bool:
 
 
 def _held_out(fitted: CueFit[ModelT], seed: int, folds: int) -> FloatArray:
-    """Return the log likelihood of each scene, from a fit to the scenes of the other folds."""
+    """Return the log likelihood of each scene, under a fit to the scenes of the other folds."""
     data = fitted.model.data
     n = data.n_scenes
     fold_of = generator_for(seed).permutation(n) % min(folds, n)

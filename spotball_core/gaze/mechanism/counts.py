@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 SCENE: Final = ("objects", "proximity", "view", "actor", "scene")
-"""The properties that are equal for all photos of a scene, which differ only in the directions of eyes and head."""
+"""Columns with equal values for all photos of a scene; these photos differ only in the directions of eyes and head."""
 
 
 @dataclass(frozen=True)
@@ -52,17 +52,17 @@ class ChoiceCounts:
 
     @property
     def n_scenes(self) -> int:
-        """The number of scenes among the photos."""
+        """The number of scenes that the photos come from."""
         return int(self.scene.max()) + 1
 
     @property
     def repeated(self) -> bool:
-        """Whether some photo has several trials, so that noise per photo can be estimated."""
+        """Whether at least one photo has several trials, so that the noise per photo can be estimated."""
         return bool((self.counts.sum(axis=1) > 1).any())
 
     @cached_property
     def blocks(self) -> tuple[FloatArray, IntArray]:
-        """Counts (n_configurations, most_photos, most_objects), and the index of each row's photo, -1 as padding."""
+        """Counts, shape (n_configurations, most_photos, most_objects), and indices of photos, padded with -1."""
         order = np.argsort(self.configuration, kind="stable")
         sizes = np.bincount(self.configuration, minlength=len(self.n_objects))
         starts = np.repeat(np.cumsum(sizes) - sizes, sizes)

@@ -50,7 +50,7 @@ class Structure:
     Attributes:
         name: name of the structure; `mixed` is the full model.
         fixed: values of the parameters that are not estimated, by index in `PARAMETERS`.
-        complexity: rank of complexity; structures with a smaller number are simpler.
+        complexity: rank of complexity; simpler structures have smaller ranks.
     """
 
     name: StructureName
@@ -72,7 +72,7 @@ MIXED: Final = STRUCTURES[-1]
 
 
 class ModelData(Protocol):
-    """Interface of the data behind a likelihood."""
+    """Interface of the data to which a model is fitted."""
 
     @property
     def n_trials(self) -> int:
@@ -84,7 +84,7 @@ class ModelData(Protocol):
 
     @property
     def scene(self) -> IntArray:
-        """The index of the scene of each photo (or trial), from 0."""
+        """The index of each photo's (or trial's) scene, from 0, shape (n,)."""
 
     @property
     def repeated(self) -> bool:
@@ -96,7 +96,7 @@ class CueModel(Protocol):
 
     @property
     def data(self) -> ModelData:
-        """The data behind the likelihood."""
+        """The data to which the model is fitted."""
 
     def per_photo(self, parameters: FloatArray) -> FloatArray:
         """Return the log likelihood of each photo (or trial)."""
@@ -113,7 +113,7 @@ class CueFit(Generic[ModelT]):
     """A structure of the cue model, fitted to data.
 
     Attributes:
-        structure: the estimated structure.
+        structure: the fitted structure.
         model: the likelihood, with its data and kernel.
         parameters: shape (7,), as in `PARAMETERS`.
         log_likelihood: log likelihood at the parameters.
@@ -164,7 +164,7 @@ def fit(model: ModelT, structure: Structure, start: FloatArray, *, used: FloatAr
 
 
 def starts(model: CueModel) -> list[FloatArray]:
-    """Return starting points: the most likely points of a coarse grid for the best three combinations of w and q."""
+    """Return starting points: the most likely point of a coarse grid for each of the best three pairs of w and q."""
     points: dict[tuple[float, float], tuple[float, FloatArray]] = {}
     for values in product(*_STARTS.values()):
         x = np.zeros(len(PARAMETERS))
@@ -203,7 +203,7 @@ def _best(fits: Sequence[CueFit[ModelT]]) -> CueFit[ModelT]:
 
 
 def fit_structures(full: CueFit[ModelT]) -> dict[StructureName, CueFit[ModelT]]:
-    """Fit every structure with the kernel of a fit of the full model, and return the fits by name.
+    """Fit every structure with the same kernel as a fit of the full model, and return the fits by name.
 
     Args:
         full: a fit of the full model.
@@ -218,7 +218,7 @@ def fit_structures(full: CueFit[ModelT]) -> dict[StructureName, CueFit[ModelT]]:
 
 
 def _around(parameters: FloatArray, structure: Structure) -> Sequence[FloatArray]:
-    """Return starting points for a structure: the full fit, and the same with noise 0.5 and lapse rate 0.25."""
+    """Return starting points for a structure: `parameters`, and a copy with noise 0.5 and lapse rate 0.25."""
     if not structure.complexity:
         return (parameters,)
     other = parameters.copy()

@@ -12,7 +12,7 @@ from spotball_core.gaze.mechanism.fitting import BOUNDS, CueFit, ModelT, Structu
 _Z95: Final = 1.959963984540054
 _MOST_STEPS: Final = 12
 _PRECISE: Final = 0.03
-"""Tolerance for the signed root of the deviance at the limit."""
+"""Largest accepted difference of the root of the deviance from its limit."""
 
 
 def profile_interval(fits: Sequence[CueFit[ModelT]], index: int) -> tuple[float, float]:
@@ -22,7 +22,7 @@ def profile_interval(fits: Sequence[CueFit[ModelT]], index: int) -> tuple[float,
     kernel at their most likely values. An end is the parameter's bound if the bound is not rejected.
 
     Args:
-        fits: for each kernel, a fit in which the parameter is free, the most likely first.
+        fits: a fit with each kernel in which the parameter is free, sorted by likelihood, the highest first.
         index: index of the parameter in `PARAMETERS`.
     """
     ends = []
@@ -35,7 +35,7 @@ def profile_interval(fits: Sequence[CueFit[ModelT]], index: int) -> tuple[float,
 
 
 def _first_step(best: CueFit[ModelT], index: int) -> float:
-    """Return an end's approximate distance from the estimate, by the curvature with the other parameters fixed."""
+    """Return the approximate distance of the interval's ends from the estimate, with the other parameters fixed."""
     low, high = BOUNDS[index]
     h = 1e-3 * (high - low)
     change = np.zeros(len(BOUNDS))

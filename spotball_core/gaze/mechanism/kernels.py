@@ -1,6 +1,7 @@
-"""Define shapes of the noise around the internal position, scaled to mean 0 and standard deviation 1.
+"""Define the shapes of the noise that the cue model adds to a position between eyes and head.
 
-The cue model is fitted with each shape, and the likelihood selects one.
+The shapes have mean 0 and standard deviation 1. The cue model is fitted with each shape, and the most likely shape is
+selected.
 """
 
 from __future__ import annotations
@@ -52,11 +53,11 @@ KERNELS: Final = tuple(
     for ends in ("clip", "truncate")
     for shape in ("normal", "logistic", "laplace", "student", "flat")
 )
-"""All kernels. Fits start with the first kernel."""
+"""All kernels. The first kernel is fitted first; its parameters are the starting point of the other fits."""
 
 
 def functions(shape: Shape) -> tuple[Function, Function]:
-    """Return the distribution function and the density of a shape, for standardized values.
+    """Return the cumulative distribution function and the density of a shape, as functions of standardized values.
 
     Args:
         shape: shape of the noise; `student` has 3 degrees of freedom.

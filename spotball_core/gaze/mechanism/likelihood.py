@@ -1,14 +1,15 @@
 r"""Compute the likelihood of the cue model and its gradient.
 
-Objects are at 0, 1, ..., n - 1, the gaze target at g and the head target at h. On a trial the internal position is
+Objects are at 0, 1, ..., n - 1, the gaze target at g and the head target at h. On each trial, the respondent has an
+internal position, from which it derives its choice. This position is
 
 - with probability q at one of the targets alone: at h with probability w, else at g;
 - with probability 1 - q between the targets, at $g + w (h - g)$.
 
-Noise of scale $\sigma = \exp(\log\sigma_0 + a\,\mathrm{closeness} + s\,\mathrm{side})$ is added, a part of which is
-shared by all trials with a photo, and the closest object is chosen. With probability `lapse`, each object is equally
-likely. The noise that is shared within a photo is normal; the likelihood is integrated over it numerically, on a grid
-from -3 to 3 standard deviations.
+Noise of scale $\sigma = \exp(\log\sigma_0 + a\,\mathrm{closeness} + s\,\mathrm{side})$ is added to the position, and
+the closest object is chosen. On a share `lapse` of the trials, a random object is chosen instead. In addition to the
+noise of each trial, all trials with the same photo share one normally distributed noise value. The likelihood is
+integrated over this value numerically, on a grid from -3 to 3 standard deviations.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ PARAMETERS: Final = ("w", "q", "log_noise", "closeness", "side", "log_photo_nois
 """Names of the parameters, in the order of the parameter vector. w, q and lapse are from 0 to 1.
 
 `log_noise` and `log_photo_noise` are logarithms of standard deviations, in steps between neighboring objects, for
-photos at proximity 1 from the front. `closeness` and `side` are the changes of both logarithms with each step of
-proximity, and for photos from a side.
+photos at proximity 1 from the front. `closeness` is the change of both logarithms with each step of proximity,
+`side` is their change for photos from the left or right.
 """
 
 W, Q, LOG_NOISE, CLOSENESS, SIDE, LOG_PHOTO, LAPSE = range(len(PARAMETERS))
@@ -43,7 +44,7 @@ class CueLikelihood:
 
     Attributes:
         data: the counts of choices.
-        kernel: shape of the noise, and its treatment at the ends of the row.
+        kernel: shape of the noise, and its treatment beyond the first and the last object.
     """
 
     data: ChoiceCounts
@@ -63,7 +64,9 @@ class CueLikelihood:
         return np.asarray(np.einsum("cjk,j->ck", total, self._weights))
 
     def at_nodes(self, parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the objects' shares at each quadrature node of the photo's noise, and the nodes' weights.
+        """Return the objects' probabilities at each quadrature node, and the nodes' weights.
+
+        The nodes are the values of the noise shared by a photo's trials at which the likelihood is evaluated.
 
         The shapes are (n_configurations, nodes, most_objects) and (nodes,).
         """
@@ -104,13 +107,13 @@ class CueLikelihood:
 
     @cached_property
     def _objects(self) -> FloatArray:
-        """1 for positions with an object, else 0, shape (n_configurations, 1, most_objects)."""
+        """An indicator that is 1 for positions with an object, else 0, shape (n_configurations, 1, most_objects)."""
         places = np.arange(self.data.counts.shape[1])
         return (places < self.data.n_objects[:, None])[:, None, :].astype(float)
 
     @cached_property
     def _edges(self) -> FloatArray:
-        """The borders between objects, shape (n_configurations, 1, most_objects + 1); repeated beyond the last."""
+        """The borders between objects, shape (n_configurations, 1, most_objects + 1); padded with the last one."""
         places = np.arange(self.data.counts.shape[1] + 1)
         return (np.minimum(places, self.data.n_objects[:, None]) - 0.5)[:, None, :]
 

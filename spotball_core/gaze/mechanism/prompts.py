@@ -25,7 +25,7 @@ class PromptSpread:
     """The distribution of a share (w or the lapse rate) over prompts.
 
     Attributes:
-        spread: standard deviation over prompts of the share's log odds.
+        spread: standard deviation of the share's log odds over prompts.
         by_prompt: each prompt's share, shrunk toward the mean of all prompts, more strongly for prompts with less
             information.
     """
@@ -35,11 +35,11 @@ class PromptSpread:
 
 
 def prompt_spread(rows: pl.DataFrame, fitted: CueFit[CueLikelihood], index: int) -> PromptSpread | None:
-    """Estimate how a parameter varies over prompts. The other parameters keep their values from the fit to all prompts.
+    """Estimate how a parameter varies over prompts, with the other parameters fixed at the fit to all prompts.
 
-    The log odds of the parameter are normally distributed over prompts. Their mean and standard deviation maximize the
-    marginal likelihood, and the values of prompts are posterior means. Trials are treated as independent given their
-    photo.
+    The model assumes that the log odds of the parameter are normally distributed over prompts. Their mean and standard
+    deviation maximize the marginal likelihood. The value of each prompt is its posterior mean. The noise that
+    trials with the same photo share is treated as independent between prompts.
 
     Args:
         rows: a respondent's trials.
@@ -73,7 +73,7 @@ def _log_likelihoods(rows: pl.DataFrame, fitted: CueFit[CueLikelihood], index: i
 
 
 def _pooled(logs: FloatArray) -> tuple[float, FloatArray]:
-    """Return the spread that maximizes the marginal likelihood, and each prompt's posterior over the grid."""
+    """Return the most likely standard deviation over prompts, and each prompt's posterior over the grid."""
     likelihoods = np.exp(logs - logs.max(axis=1, keepdims=True))
     best = (-np.inf, 0.0, likelihoods)
     for spread in _SPREADS:

@@ -1,4 +1,4 @@
-"""Records of the cue model fitted to one respondent."""
+"""Define the records of the cue model fitted to one respondent."""
 
 from __future__ import annotations
 
@@ -44,9 +44,10 @@ class Candidate(Record):
 
     Attributes:
         structure: name of the structure; `mixed` is the full model.
-        held_out: log likelihood of held-out scenes; None if the structure fits far too badly to be cross-validated.
-        behind: how much lower this log likelihood is than that of the best structure.
-        se: standard error of that difference over scenes.
+        held_out: log likelihood of held-out scenes; None if the structure was not cross-validated because its fit to
+            all scenes is far worse than the best.
+        behind: how much lower `held_out` is than that of the best structure; None if `held_out` is None.
+        se: standard error of `behind` over scenes; None if `held_out` is None.
     """
 
     structure: StructureName
@@ -56,7 +57,7 @@ class Candidate(Record):
 
 
 class CurvePoint(Record):
-    """The expected share of head choices at one offset between eyes and head.
+    """The predicted share of choices of the head target at one offset between gaze target and head target.
 
     Attributes:
         n_objects: number of objects.
@@ -95,9 +96,9 @@ class Mechanism(Record):
             trial; `guess`: neither; `none`: no model fits.
         w: weight of the head, from 0 (eyes) to 1 (head).
         q: probability that a trial follows one cue alone, from 0 (compromise) to 1 (coin).
-        noise: standard deviation of the internal position from trial to trial, in steps between neighboring objects at
-            proximity 1, from the front; with one trial per photo, it includes the noise per photo.
-        photo_noise: standard deviation of the internal position from photo to photo, in the same unit.
+        noise: standard deviation of the noise from trial to trial, in steps between neighboring objects, for photos
+            from the front at proximity 1; with one trial per photo, it includes the noise per photo.
+        photo_noise: standard deviation of the noise that all trials with the same photo share, in the same unit.
         closeness: factor by which the noise grows with each step of proximity.
         side: factor by which the noise is larger for photos from the left or right than from the front.
         lapse: share of trials answered uniformly at random.
@@ -105,11 +106,11 @@ class Mechanism(Record):
         w_over_prompts: how w varies over prompts; None with fewer than three prompts, or if the structure fixes w.
         lapse_over_prompts: how the lapse rate varies over prompts; None with fewer than three prompts.
         shape: shape of the noise distribution.
-        ends: how noise beyond the ends of the row is treated.
-        structure: the structure selected by the comparison.
-        candidates: all structures, simple ones first.
+        ends: how noise beyond the first and the last object is treated (`Kernel.ends`).
+        structure: the structure selected by cross-validation.
+        candidates: cross-validation results of all structures, simple ones first.
         check: check of the fit.
-        curve: expected shares of the head target, by number of objects and offset.
+        curve: predicted shares of choices of the head target, by number of objects and offset.
         says: one sentence that describes the mechanism.
         n_trials: number of trials with a head target and a choice.
         n_photos: number of photos in these trials.

@@ -33,7 +33,7 @@ LEAST_SCENES: Final = 5
 """Minimum number of scenes for cross-validation."""
 
 _COIN: Final = 0.5
-"""If the full model is selected, a respondent with at least this q counts as a coin, else as a compromise."""
+"""If the full model is selected, the kind of the respondent is `coin` if q is at least this, else `compromise`."""
 
 _NOT_DETERMINED: Final[Mapping[StructureName, str]] = {
     "guess": "the choices do not depend on eyes or head",
@@ -122,7 +122,7 @@ def _kind(chosen: StructureName, full: CueFit[CueLikelihood], check: FitCheck) -
 
 
 def _estimates(chosen: StructureName, by_kernel: Sequence[CueFit[CueLikelihood]]) -> dict[str, Estimate]:
-    """Return each parameter of the full model, or the reason why the chosen structure does not determine it."""
+    """Return the estimate of each parameter, without a value if the chosen structure does not determine it."""
     full = by_kernel[0]
 
     def estimate(index: int, scale: np.ufunc | None = None) -> Estimate:
@@ -157,7 +157,7 @@ def _over_prompts(rows: pl.DataFrame, full: CueFit[CueLikelihood], index: int) -
 
 
 def _curve(fitted: CueFit[CueLikelihood]) -> tuple[CurvePoint, ...]:
-    """Return the expected share of the head target for each number of objects and offset."""
+    """Return the predicted share of choices of the head target for each number of objects and offset."""
     data = fitted.model.data
     expected = fitted.model.predicted(fitted.parameters)[np.arange(len(data.head)), data.head]
     trials = np.bincount(data.configuration, weights=data.counts.sum(axis=1), minlength=len(expected))

@@ -52,13 +52,13 @@ class Variable:
 
 @dataclass(frozen=True)
 class Design:
-    """A design of fixed effects: the matrix of a table, and a method that computes the matrix of other rows.
+    """The fixed effects of a model: the design matrix of a table, and a method that computes the matrix of other rows.
 
     Attributes:
         names: names of the matrix's columns, such as "intercept", "proximity", "view[left]", "view[left]:proximity".
-        matrix: the matrix (n, p).
+        matrix: the design matrix (n, p) of the table.
         variables: the variables by name.
-        terms: the variables that each term multiplies, in the order of the columns; the intercept's term is empty.
+        terms: names of the variables that each term multiplies, in the order of the columns; empty for the intercept.
     """
 
     names: tuple[str, ...]
@@ -67,12 +67,12 @@ class Design:
     terms: tuple[tuple[str, ...], ...]
 
     def rows(self, table: pl.DataFrame) -> FloatArray:
-        """Return the matrix (m, p) of other rows, which need all variables."""
+        """Return the design matrix (m, p) of another table, which must contain the columns of all variables."""
         return _matrix(table, self.variables, self.terms)[1]
 
 
 def design(table: pl.DataFrame, terms: Sequence[str] = ()) -> Design:
-    """Build the fixed effects of a table, always with an intercept.
+    """Return the design of fixed effects for a table, always with an intercept.
 
     A term is a variable, or several joined by `*`, which stands for each of them and all their interactions. A column
     of strings, categories or truth values is a factor: it has 0/1 columns for all levels except the first. Levels have
@@ -158,7 +158,7 @@ def _matrix(
 
 
 def _product(parts: Sequence[tuple[tuple[str, ...], FloatArray]], n: int) -> tuple[tuple[str, ...], FloatArray]:
-    """Return all products of one column of each part; the first part's columns change fastest."""
+    """Return the names and values of all products of one column per part; the first part's columns change fastest."""
     if not parts:
         return (INTERCEPT,), np.ones((n, 1))
     names, columns = parts[0]

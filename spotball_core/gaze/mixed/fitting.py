@@ -17,15 +17,15 @@ from spotball_core.gaze.mixed.search import SINGULAR, Search
 from spotball_core.typing import FloatArray, IntArray
 
 UNBOUNDED = 30.0
-"""Logits from which a standard error (per standard deviation of its column) or a group's sd counts as infinite."""
+"""A standard error (times its column's standard deviation) or a group's sd above this counts as infinite (logits)."""
 
 AFAR = 0.2
-"""Smallest standard deviation at which a search starts, because 0 is a stationary point."""
+"""Smallest standard deviation at which a search starts; 0 would be a stationary point, which a search cannot leave."""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted binomial model. Coefficients, deviations and modes are on the logit scale.
+    """A fitted binomial model. Coefficients, standard deviations and modes are on the logit scale.
 
     Attributes:
         coefficients: coefficients of the design's columns (p,).
@@ -89,7 +89,7 @@ class Fit:
         return float(self.coefficients[names.index(name)])
 
     def effects(self, group: str) -> dict[object, float]:
-        """Return the modes of a group's random intercepts by the label of the level."""
+        """Return the modes of a group's random intercepts, by label of the level."""
         return dict(zip(self.data.levels[self._place(group)], self.modes[group].tolist(), strict=True))
 
     def codes(self, group: str) -> IntArray:
@@ -113,15 +113,15 @@ def fit(
     r"""Fit a binomial model with logit link and crossed random intercepts by Laplace's approximation.
 
     Coefficients and standard deviations are estimated jointly, as in glmer with `nAGQ = 1`. Without groups, this is an
-    ordinary logistic regression. Problems are reported in `converged` and `message`: answers that are all the same,
-    unbounded coefficients because a column separates all answers, or a search that does not converge. Several fits may
-    run at once in separate threads.
+    ordinary logistic regression. If all answers are the same, if a column separates all answers (so that its
+    coefficient is unbounded), or if the search does not converge, `converged` is false and `message` describes the
+    problem. Several fits may run at once in separate threads.
 
     Args:
-        y: answers (n,): 0 or 1, or the share of `weights` trials that were yes.
+        y: answers (n,), each 0 (no) or 1 (yes), or the share of yes answers among the trials in `weights`.
         design: the fixed effects.
-        groups: labels (n,) by the group's name: rows with the same label share a random intercept.
-        weights: integer numbers of trials (n,), at least 1 (default: 1).
+        groups: for each group, by name, the labels of the rows (n,); rows with the same label share a random intercept.
+        weights: number of trials of each row (n,), whole numbers of at least 1 (default: 1).
         offset: values (n,) added to the linear predictor.
 
     Raises:
@@ -261,7 +261,7 @@ def _constant(data: Data) -> str:
 
 
 def _unbounded(data: Data, covariance: FloatArray, names: Sequence[str], groups: Sequence[str]) -> str:
-    """Describe which coefficients and group intercepts the answers do not bound; constant columns are not scaled."""
+    """Return a message that names the coefficients and groups with infinite estimates; empty if there are none."""
     spread = data.matrix.std(axis=0)
     errors = np.sqrt(np.diag(covariance)) * np.where(spread > 0, spread, 1.0)
     far = [name for name, error in zip(names, errors, strict=True) if not error < UNBOUNDED]

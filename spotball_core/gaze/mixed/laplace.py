@@ -25,7 +25,7 @@ from spotball_core.gaze.mixed.products import across, along, dot
 from spotball_core.typing import FloatArray, IntArray
 
 SMALL_DECREMENT = 1e-7
-"""The search for the mode has converged if a step gains less: the next step would gain about the square of it."""
+"""The search for the mode ends if a step gains less than this; the next step would gain about the square of this."""
 MAX_STEPS = 100
 
 
@@ -44,7 +44,7 @@ class Data:
         offset: values added to the linear predictor (n,).
         names: names of the groups, the largest group first.
         codes: for each group, an array (n,) of each row's level, from 0.
-        levels: each group's labels.
+        levels: for each group, the labels of its levels.
     """
 
     successes: FloatArray
@@ -76,7 +76,7 @@ class Data:
 
 @dataclass(frozen=True)
 class _Mode:
-    """The integrand around a point u."""
+    """The integrand at a point u, and its derivatives."""
 
     residual: FloatArray
     working: FloatArray
@@ -153,7 +153,7 @@ class Hessian:
 
 
 class Likelihood:
-    """The marginal log likelihood as a function of (theta, beta). Each search for the mode starts at the last one."""
+    """The marginal log likelihood as a function of (theta, beta). Each search for the mode starts at the last mode."""
 
     def __init__(self, data: Data) -> None:
         self.data = data
@@ -194,7 +194,7 @@ class Likelihood:
         raise NoModeError("the search did not find the mode of the random effects")
 
     def information(self, theta: FloatArray, beta: FloatArray) -> FloatArray:
-        """Return the information of the fixed effects at fixed theta: X'WX - X'WA H^-1 A'WX."""
+        """Return the information matrix (p, p) of the fixed effects at fixed theta: X'WX - X'WA H^-1 A'WX."""
         point, hessian = self.at_mode(theta, beta)
         matrix = self.data.matrix
         weighted = matrix * point.working[:, None]

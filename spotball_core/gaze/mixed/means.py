@@ -1,12 +1,12 @@
 """Compute estimated marginal means, their differences, and slopes, all on the logit scale.
 
-As in emmeans, a fit is evaluated on a grid: all combinations of the factors' levels, with numbers at their means.
-Averages over the grid give all levels the same weight, and are computed on the logit scale, before the transformation
-to probabilities.
+As in emmeans, a fit is evaluated on a grid: all combinations of the factors' levels, with numeric variables at their
+means. Averages over the grid give all levels the same weight. They are computed on the logit scale, before the
+transformation to probabilities.
 
-By default, emmeans treats numbers with at most two values like factors (its option `cov.keep`, "2"): it averages over
-both values with equal weights. In this module numbers are held at their means by default, `cov_keep=0`; `cov_keep=2` is
-the default of emmeans.
+By default, emmeans treats numeric variables with at most two values like factors (its option `cov.keep`, "2"): it
+averages over both values with equal weights. This module uses the mean of every numeric variable by default
+(`cov_keep=0`); `cov_keep=2` reproduces the default of emmeans.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from spotball_core.typing import FloatArray
 
 Adjustment = Literal["holm", "tukey", "none"]
 MANY = 12
-"""A numeric variable in `by` with more distinct values than this needs explicit values in `at`."""
+"""Maximum number of distinct values of a numeric variable in `by`; variables with more need values in `at`."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class MarginalMeans:
             the offset; and `response`, `response_low` and `response_high`, transformed back to probabilities.
         by: the variables that distinguish the means.
         covariance: covariance (m, m) of the estimates.
-        cov_keep: numbers with at most this many values were averaged over these values; others were held at their
-            means.
+        cov_keep: numeric variables with at most this many values were averaged over their values; for others, the mean
+            was used.
     """
 
     table: pl.DataFrame
@@ -78,10 +78,10 @@ def marginal_means(
             values in the data, of which there may be at most 12.
         at: values at which numeric variables are evaluated, instead of their values in the data or their mean. Only
             variables in `by` may have several values.
-        offset: added to all means; by default the mean offset of the data, as in emmeans. With 0, the means exclude the
-            offset.
-        cov_keep: numbers with at most this many values are averaged over their values, with equal weights, instead of
-            being held at their mean; 2 is the default of emmeans.
+        offset: value added to all means (default: the mean offset of the data, as in emmeans). With 0, the means
+            exclude the offset.
+        cov_keep: numeric variables with at most this many values are averaged over their values, with equal weights;
+            for others, the mean is used. 2 is the default of emmeans.
         level: confidence level of Wald's intervals.
 
     Raises:
@@ -121,8 +121,8 @@ def pairwise(means: MarginalMeans, *, adjust: Adjustment = "holm", level: float 
 
     Args:
         means: at least two means.
-        adjust: adjustment of p for the number of pairs: Holm, Tukey (the studentized range) or none.
-        level: confidence level of the intervals, which only Tukey's method widens.
+        adjust: method that adjusts p for the number of pairs: `holm`, `tukey` (studentized range) or `none`.
+        level: confidence level of the intervals. Only Tukey's method widens the intervals for the number of pairs.
 
     Returns:
         Columns first, second (labels), estimate, se, low, high, z, p, p_adjusted.
@@ -177,12 +177,12 @@ def slopes(
     cov_keep: int = 0,
     level: float = 0.95,
 ) -> pl.DataFrame:
-    """Return the change of the logit when a number increases by 1, averaged over the grid.
+    """Return slopes: the change of the logit if a numeric variable increases by 1, averaged over the grid.
 
     Args:
         fit: the fitted model.
-        variable: a number in its design.
-        by: as in `marginal_means`; one slope for each combination.
+        variable: name of a numeric variable of the fit's design.
+        by: variables of the design, as in `marginal_means`; there is one slope for each combination of their values.
         at: as in `marginal_means`.
         cov_keep: as in `marginal_means`, for numbers other than `variable`.
         level: confidence level of the intervals.

@@ -1,4 +1,4 @@
-"""Test whether the levels of a group form two clusters, which a normal distribution of intercepts does not describe."""
+"""Test whether the random intercepts of a group form two clusters, which a normal distribution does not describe."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ LEAST_SD = 0.2
 EVIDENCE = 10.0
 """Difference of BIC above which evidence is called very strong (Kass and Raftery 1995)."""
 TROUGH = 0.75
-"""Two modes count if the density between them falls below this share of the density at the lower mode."""
+"""Two modes count as separate if the density between them falls below this share of the density at the lower mode."""
 GAIN = 2.0
 """Minimum gain in log likelihood of two normal components over any distribution with one mode."""
 DECIDED = 0.6
-"""If at least this share of the levels has only yes or only no answers, a normal distribution does not fit."""
+"""If at least this share of the levels has only yes or only no answers, the levels may count as two clusters."""
 LEAST_END = 0.1
 ROUNDS = 1000
 PEAKS = range(10, 91, 2)
-"""Indices of the nodes that are tried as the only mode."""
+"""Indices of the nodes that are tried as the mode of a distribution with one mode."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Bimodality:
     Attributes:
         bimodal: whether the levels form two clusters.
         group: name of the group.
-        evidence: improvement in BIC of two normal components of equal width over one.
+        evidence: BIC of one normal component minus BIC of two normal components of equal width.
         modes: means of the two components, as random intercepts on the logit scale.
         shares: shares of the levels in each component; they sum to 1.
         sd: standard deviation of each component.
@@ -60,12 +60,12 @@ def bimodal(fit: Fit, group: str) -> Bimodality:
     - Given everything else in the fit, each level's likelihood is computed as a function of its intercept. Two normal
       distributions of equal width must describe the intercepts far better than one (BIC lower by 10), with a trough
       between two modes, and better than any distribution with one mode, however skewed. Unlike a histogram of rates,
-      this accounts for how little a few answers reveal about a level.
+      this takes into account that few answers reveal little about a level.
     - At least 60% of the levels have only yes or only no answers, with at least 10% of each kind, and the median level
       has at least four answers.
 
     Args:
-        fit: a fit, converged or not; `SelectedFit.full` has all groups.
+        fit: a fit, which need not have converged, such as `SelectedFit.full`, which has all groups.
         group: one of the fit's groups.
 
     Raises:
@@ -124,7 +124,7 @@ class _Components:
 
 
 def _curves(fit: Fit, group: str) -> FloatArray:
-    """Return each level's likelihood (levels, nodes) of its intercept, up to a factor per level."""
+    """Return the likelihood of each level's intercept at the nodes (levels, nodes), up to a factor per level."""
     code, levels = fit.codes(group), len(fit.modes[group])
     without = fit.linear_predictor - fit.modes[group][code]
     yes = np.bincount(code, fit.data.successes, levels)
@@ -138,7 +138,7 @@ def _curves(fit: Fit, group: str) -> FloatArray:
 
 
 def _fit_components(curves: FloatArray, means: FloatArray, sd: float) -> _Components:
-    """Fit normal components of equal width on the nodes, by expectation maximization from a start."""
+    """Fit normal components of equal width by expectation maximization, from the given means and standard deviation."""
     shares = np.full(len(means), 1 / len(means))
     before = -np.inf
     for _ in range(ROUNDS):
@@ -158,7 +158,7 @@ def _fit_components(curves: FloatArray, means: FloatArray, sd: float) -> _Compon
 
 
 def _one_mode(curves: FloatArray) -> float:
-    """Return the highest log likelihood of any distribution with one mode: a mixture of steps that end in it."""
+    """Return the best log likelihood of distributions with one mode: mixtures of uniform ones that end at the mode."""
     totals = np.concatenate([np.zeros((len(curves), 1)), np.cumsum(curves, axis=1)], axis=1)
     best = -np.inf
     for peak in PEAKS:

@@ -12,13 +12,16 @@ from spotball_core.typing import FloatArray
 SINGULAR = 1e-4
 """A standard deviation below this, in logits, counts as 0 (lme4's tolerance)."""
 NEAR = 0.05
-"""Below this standard deviation, the search tests whether 0 is as good."""
+"""If a standard deviation is below this, the search tests whether 0 is equally likely."""
 ROUGH = 1e-3
-"""The quasi-Newton search ends at a smaller gradient, in log likelihood per unit of scaled parameters."""
+"""The quasi-Newton search ends if the gradient is smaller, in log likelihood per unit of the scaled parameters."""
 FINE = 1e-10
-"""Newton's method ends at a step with a smaller expected gain, in log likelihood."""
+"""Newton's method ends if the expected gain of a step is smaller, in log likelihood."""
 ACCEPTED = 1e-6
-"""Largest remaining gain of a converged fit: less than a hundredth of a standard error."""
+"""A fit has converged if more steps are expected to improve the log likelihood by less than this.
+
+More steps would then change estimates by less than a hundredth of a standard error.
+"""
 DIFFERENCE = 1e-4
 """Step of finite differences, in scaled parameters."""
 POLISHES = 10
@@ -28,7 +31,8 @@ class Search:
     """Maximize the likelihood jointly over the standard deviations and the coefficients.
 
     A quasi-Newton search on parameters of similar scale is followed by Newton's method, with a Hessian from differences
-    of the gradient. The likelihood is even in each standard deviation, so the search does not need a bound at 0.
+    of the gradient. The likelihood has the same value for a standard deviation and its negative, so the search does
+    not need a bound at 0.
 
     Attributes:
         theta: standard deviations at the maximum (k,).
@@ -40,7 +44,13 @@ class Search:
     def __init__(
         self, likelihood: Likelihood, none: FloatArray, start: tuple[FloatArray, FloatArray] | None = None
     ) -> None:
-        """Start from the given deviations and coefficients, else from 1 and `none`, the coefficients without groups."""
+        """Store the likelihood and the starting point.
+
+        Args:
+            likelihood: the likelihood to maximize.
+            none: coefficients of the fit without groups.
+            start: standard deviations and coefficients to start from (default: standard deviations of 1 and `none`).
+        """
         self._likelihood, self._none = likelihood, none
         self.theta, self.beta = start or (np.ones(len(likelihood.data.sizes)), none)
         self.value = -np.inf
@@ -74,7 +84,7 @@ class Search:
     def _at(self, x: FloatArray) -> tuple[float, FloatArray]:
         """Return the negative log likelihood and its gradient with respect to the scaled parameters x.
 
-        Fixed deviations are not part of x.
+        Standard deviations that are fixed at 0 are not part of x.
         """
         theta, beta = self._moved(x)
         value, slope = self._likelihood(theta, beta)
@@ -97,7 +107,7 @@ class Search:
         self.value = -float(result.fun)
 
     def _drop_zeros(self) -> None:
-        """Fix standard deviations at 0 if this is a maximum; search again from farther away if it is not."""
+        """Fix small standard deviations at 0 if 0 is a maximum; if it is not, search again from a larger value."""
         for k in np.flatnonzero(np.abs(self.theta) < NEAR):
             trial = self.theta.copy()
             trial[k] = 0.0
@@ -162,7 +172,7 @@ class Search:
         return (hessian + hessian.T) / 2
 
     def _descend(self, value: float, step: FloatArray) -> tuple[float, FloatArray] | None:
-        """Halve a step until the likelihood is not lower; return value and gradient there, or None if this fails."""
+        """Halve a step until the likelihood is not lower; return value and gradient there, else None."""
         for _ in range(30):
             reached = self._at(step)
             if reached[0] <= value + 1e-12 * abs(value):

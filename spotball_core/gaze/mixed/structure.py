@@ -17,15 +17,15 @@ from spotball_core.gaze.mixed.fitting import Fit, fit, refit
 from spotball_core.gaze.mixed.search import SINGULAR
 
 AS_GOOD = 1e-4
-"""If dropping groups lowers the log likelihood by less than this, no other structure with as many groups is tried."""
+"""If dropping groups lowers the log likelihood by less than this, no other set of this size is tried."""
 
 
 @dataclass(frozen=True)
 class Dropped:
-    """A random structure that was tried and rejected.
+    """A set of groups with random intercepts that was tried and rejected.
 
     Attributes:
-        groups: the groups with random intercepts in this structure.
+        groups: names of the groups with random intercepts.
         reason: why it was rejected.
         log_likelihood: log likelihood of its fit.
     """
@@ -37,13 +37,13 @@ class Dropped:
 
 @dataclass(frozen=True)
 class SelectedFit:
-    """A fit with the most complex feasible random structure, and the structures that were rejected.
+    """A fit with as many random intercepts as possible, and the sets of groups that were rejected.
 
     Attributes:
         fit: the selected fit.
         full: the fit with all groups, whether or not it was selected.
         groups: groups with intercepts in the selected fit; empty for an ordinary logistic regression.
-        dropped: rejected structures, in the order in which they were tried.
+        dropped: rejected sets of groups, in the order in which they were tried.
     """
 
     fit: Fit
@@ -62,15 +62,15 @@ def choose(
 ) -> SelectedFit:
     """Fit a model with as many random intercepts as possible without singularity or failure to converge.
 
-    All groups are tried first, then all sets with one group fewer, and so on. Among sets with the same number of
-    groups, the fit with the highest likelihood is selected. Without groups this is an ordinary logistic regression,
-    which may also fail to converge; its fit then reports this.
+    All groups are tried first, then all sets with one group fewer, and so on. Among feasible sets with the same
+    number of groups, the one with the highest likelihood is selected. If no set is feasible, an ordinary logistic
+    regression is selected, even if it did not converge (see `Fit.converged`).
 
     Args:
         y: answers, as for `fit`.
         design: fixed effects, the same in all fits.
-        groups: groups of the most complex structure.
-        weights: numbers of trials.
+        groups: all groups that may have random intercepts, as for `fit`.
+        weights: number of trials of each row, as for `fit`.
         offset: values added to the linear predictor.
 
     Raises:
@@ -114,7 +114,7 @@ def _reason(candidate: Fit) -> str:
 
 
 class LikelihoodRatio(NamedTuple):
-    """A likelihood-ratio test: chi2 with df degrees of freedom, and p."""
+    """Result of a likelihood-ratio test: chi-squared value, degrees of freedom and p value."""
 
     chi2: float
     df: int
@@ -129,7 +129,7 @@ def likelihood_ratio(smaller: Fit, larger: Fit) -> LikelihoodRatio:
 
     Args:
         smaller: fit with fewer parameters.
-        larger: fit to the same answers.
+        larger: fit with more parameters to the same answers.
 
     Raises:
         OptionError: if the fits have different answers, numbers of trials or offsets, or if the larger model does not

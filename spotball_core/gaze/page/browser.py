@@ -1,4 +1,4 @@
-"""Write the photo browser: targets and all choices of every photo, sorted by disagreement."""
+"""Write the photo browser, a table of the targets and all choices of every photo, sorted by disagreement."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _LEAD = (
 def disagreement(trials: Trials) -> pl.DataFrame:
     """Return a table of photos with the disagreement between their answers, the largest first.
 
-    Disagreement is 1 minus the sum of squared shares of the objects, where the share of an object is averaged over
-    respondents. Unmatched choices are excluded.
+    The share of each object among the choices is averaged over respondents. Disagreement is 1 minus the sum of the
+    squared shares. Unmatched choices are excluded.
 
     Args:
         trials: trials of one or more respondents.
@@ -50,7 +50,7 @@ def browser(trials: Trials, source: PhotoSource | None, colors: Mapping[str, str
 
     Args:
         trials: the trials.
-        source: photos with files, of which those with the most disagreement are shown; None for the table alone.
+        source: photos with files; those with the most disagreement are shown. With None, only the table is written.
         colors: colors of respondents, as #rrggbb.
     """
     photos = disagreement(trials)
@@ -82,7 +82,7 @@ def _row(photo: Mapping[str, Any], names: list[str], choices: Mapping[tuple[str,
 
 
 def _choices(trials: Trials) -> dict[tuple[str, str], str]:
-    """Return the chosen objects and their counts, by photo and respondent."""
+    """Return text with the chosen objects and their counts, by photo and respondent."""
     import polars as pl
 
     counts = trials.frame.group_by("stimulus_id", "respondent", "objects", "choice").len()

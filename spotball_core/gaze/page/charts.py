@@ -30,12 +30,12 @@ _HEAD: Final = 0.5
 _BELOW: Final = 0.42
 _LEFT: Final = 0.5
 _SPREAD: Final = 0.06
-"""Horizontal shift between the lines of a panel, as a share of a step, so that intervals do not overlap."""
+"""Horizontal shift between the lines of a panel, as a share of the smallest step, so that intervals do not overlap."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrendPoint:
-    """A point of a line: its horizontal position `step`, its value, and the ends of the value's interval."""
+    """A point of a line: its horizontal position `step`, its value, and the ends of its confidence interval."""
 
     step: float
     value: float
@@ -47,12 +47,12 @@ class TrendLine:
     """A line of a chart: points with a common name, color and marker.
 
     Attributes:
-        name: the label at the line's end; empty for no label.
+        name: the label at the right end of the line; empty for no label.
         color: as #rrggbb.
         marker: a Matplotlib marker.
         points: the points in the order of their steps.
-        dashed: whether the line is a baseline or a model, which is drawn dashed and without markers.
-        joined: whether a line joins the markers.
+        dashed: whether the line is dashed and without markers, as for baselines and model predictions.
+        joined: whether the points are connected by a line.
     """
 
     name: str
@@ -74,14 +74,14 @@ class TrendPanel:
 
 @dataclass(frozen=True)
 class TrendChart:
-    """A chart of panels that have the same scales.
+    """A chart of panels with the same axes.
 
     Attributes:
         panels: the panels; at least one.
         across: label of the horizontal axis.
-        up: label of the values, with their unit.
+        up: label of the vertical axis, with the unit.
         percent: whether values are shares, which the axis shows in percent.
-        start: a value that the vertical axis includes; None to start at the lowest value.
+        start: a value that the vertical axis includes, such as 0; None to start the axis at the lowest value.
         step: function that formats a step for the horizontal axis.
     """
 
@@ -100,7 +100,7 @@ class TrendChart:
         return tuple(panel.title for panel in self.panels)
 
     def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
-        """Draw the panels at the given indices, with a frame if the figure is for a file."""
+        """Draw the panels with the given indices; `frame` adds a title and notes if the figure is written to a file."""
         selected = [self.panels[place] for place in places]
         names = [line.name for panel in self.panels for line in panel.lines]
         right = max(text_width(name, SMALL) for name in names) + 0.12
@@ -166,7 +166,7 @@ class TrendChart:
 
 
 def trend_alts(panels: Sequence[TrendPanel], *, percent: bool) -> tuple[str, ...]:
-    """Return a text alternative for each panel, which lists its numbers."""
+    """Return the text alternative (alt text) of each panel, which lists the panel's numbers."""
 
     def told(value: float) -> str:
         return f"{value:.0%}" if percent else f"{value:.2f}"

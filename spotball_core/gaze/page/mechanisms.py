@@ -1,4 +1,4 @@
-"""Write the section of the cue model: its parameters, and psychometric curves."""
+"""Write the section of the cue model: a table of parameters, and charts of the choices of the head target by offset."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def split_cell(text: str) -> TableCell:
 
 
 def _panel(result: RespondentResult) -> TrendPanel:
-    """Return the panel of one respondent's observed and expected shares of the head target."""
+    """Return the chart panel of one respondent: observed and predicted shares of choices of the head target."""
     cells = [cell for cell in result.cells if cell.measure == "head" and "offset" in cell.by]
     lines = []
     for n, (color, marker) in _LOOKS.items():

@@ -1,4 +1,4 @@
-"""Prepare photos for the report, with marks at targets and choices, as in the paper's Figure 3."""
+"""Prepare photos for the report, with marks at targets and choices, as in Figure 3 of the gaze paper."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 MOST_RESPONDENTS: Final = 6
-"""Maximum number of respondents whose choices are shown: the first ones in the file."""
+"""Maximum number of respondents whose choices are marked in photos; the first respondents in the file are used."""
 
 MOST_DISPUTED: Final = 12
 """Maximum number of photos in the list of those with the most disagreement."""
@@ -43,7 +43,7 @@ class PhotoSource:
 
 
 def photo_sheet(source: PhotoSource, colors: Mapping[str, str]) -> PhotoSheet | None:
-    """Return one photo of each condition and view, with alternating proximity; photos with most objects are preferred.
+    """Return one photo of each condition and view, with varying proximity; photos with more objects are preferred.
 
     Args:
         source: the photos and choices.
@@ -72,7 +72,7 @@ def photo_sheet(source: PhotoSource, colors: Mapping[str, str]) -> PhotoSheet | 
 
 
 def disputed_sheet(source: PhotoSource, order: Sequence[str], colors: Mapping[str, str]) -> PhotoSheet | None:
-    """Return the first photos of a list that have readable files, at most `MOST_DISPUTED`.
+    """Return the first photos of the list `order` that have readable files, at most `MOST_DISPUTED`.
 
     Args:
         source: the photos and choices.
@@ -144,7 +144,7 @@ def _card(
 
 
 def _said(objects: Sequence[str], counts: Mapping[int | None, int]) -> str:
-    """Return the numbers of choices of each object as text, the most frequent first, with their total."""
+    """Return text with the number of choices of each object, the most frequent first, and their total."""
     ordered = sorted(counts.items(), key=lambda pair: (pair[0] is None, -pair[1]))
     parts = [f"{'unmatched' if place is None else objects[place]} {n}" for place, n in ordered]
     return f"{', '.join(parts)} of {sum(counts.values())}"

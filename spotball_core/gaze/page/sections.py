@@ -1,4 +1,4 @@
-"""Write the sections of the report's page: Tables 1 and 2, and figures for the available data."""
+"""Write the sections of the report's page: Tables 1 and 2 of the gaze paper, and figures for the available data."""
 
 from __future__ import annotations
 

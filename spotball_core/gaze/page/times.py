@@ -1,4 +1,4 @@
-"""Write the section on response times and accuracy, for respondents whose trials have times (A.4, Figure 9)."""
+"""Write the section on response times and accuracy, for respondents with response times (gaze paper, A.4)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ROOM = 24
 
 
 def times(report: GazeReport) -> Section | None:
-    """Return the section on response times; None if no trial has a response time."""
+    """Return the section on response times; None if no trial has a response time above 0."""
     timed = [
         (result.respondent, cells)
         for result in report.respondents

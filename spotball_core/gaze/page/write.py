@@ -19,7 +19,7 @@ GENERATOR: Final = "spotball gaze analyze"
 
 
 def check_report(out: Path) -> None:
-    """Check, before an analysis starts, that its report can be written.
+    """Check that a report can be written to the folder `out`. Call this before a long analysis starts.
 
     Raises:
         OptionError: if `out` contains anything other than an earlier report of this kind.
@@ -43,8 +43,8 @@ def write_gaze_report(
         report: the report.
         out: the folder.
         trials: trials for the photo browser (default: those of `photos`); without either, there is no browser.
-        photos: photos, some of which are shown on the page if their files exist; None for no photos.
-        tell: called with a description of the current step.
+        photos: photos of which the page shows some, if their files exist; None for no photos.
+        tell: called with a description of each step when it starts.
 
     Raises:
         OptionError: if `out` contains anything other than an earlier report of this kind, or cannot be written.

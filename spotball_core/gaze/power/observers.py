@@ -1,4 +1,4 @@
-r"""Simulate observers whose cue weights are known, to test the battery.
+r"""Simulate observers with known cue weights, to test whether the battery finds the correct type.
 
 Objects are at the positions 0, 1, ..., n - 1. An observer has an internal position x, with noise for each photo and for
 each trial, and chooses the closest object:
@@ -35,23 +35,24 @@ Cue = Literal["eye", "head", "compromise", "coin", "shift", "guess"]
 CUES: Final[tuple[Cue, ...]] = get_args(Cue)
 
 TURN: Final = 0.4
-"""Share of the way from the middle of the table to the gaze target that the head turns in the natural condition."""
+"""In the natural condition, the head turns this share of the way from the middle of the table to the gaze target."""
 
 PROMPTS: Final = 16
 
 
 @dataclass(frozen=True)
 class Observer:
-    """A simulated observer that answers by a rule.
+    """A simulated observer that chooses objects by a rule.
 
     Attributes:
         cue: the rule, as described in the module.
         weight: weight of the head from 0 to 1, for rules that use both cues.
         noise: standard deviation of the internal position from trial to trial, in distances between neighboring objects
             at proximity 1.
-        stimulus_noise: standard deviation from photo to photo; all trials with a photo share this noise.
-        closeness: relative increase of both kinds of noise with each step of proximity.
-        side: relative increase of both kinds of noise for photos from a side.
+        stimulus_noise: standard deviation of the internal position from photo to photo, in the same unit; all trials
+            with the same photo share this noise.
+        closeness: increase of both kinds of noise with each step of proximity, as a share of the noise at proximity 1.
+        side: increase of both kinds of noise for photos from the left or right, as a share of the noise from the front.
         lapse: share of trials that are answered at random.
         prompt_spread: standard deviation of the lapse rate's log odds over prompts.
     """
@@ -125,7 +126,9 @@ def simulate(
 
 
 def factorial_design() -> tuple[Stimulus, ...]:
-    """Return a design like the main study's, without images: four sets of four objects, three of three, six of two.
+    """Return stimuli without images, with a design like that of the main study.
+
+    There are four sets of four objects, three sets of three objects, and six sets of two objects.
 
     Each set has three proximities and three views. All combinations of head direction (free, or to one of the objects)
     and gaze target occur. This gives 1,368 stimuli, of which the study lost 2 and used 6 as attention checks. The two

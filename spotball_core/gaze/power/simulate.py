@@ -29,12 +29,12 @@ Tests = Literal["all", "deciding"] | tuple[Key, ...]
 
 @dataclass(frozen=True)
 class Population:
-    """A kind of observers, whose parameters are drawn from uniform distributions.
+    """A population of simulated observers, whose parameters are drawn from uniform distributions.
 
     Attributes:
-        name: name of the kind.
-        type: the type that the battery should assign to them.
-        cue: the rule by which they choose.
+        name: name of the population.
+        type: the type that the battery should assign to its observers.
+        cue: the rule by which its observers choose.
         weight: range of the weight of the head.
         noise: range of the noise from trial to trial.
         stimulus_noise: range of the noise from photo to photo.
@@ -50,7 +50,7 @@ class Population:
     lapse: Range = (0.0, 0.03)
 
     def draw(self, generator: np.random.Generator) -> Observer:
-        """Draw one observer."""
+        """Draw the parameters of one observer, and return it."""
         ranges = {
             "weight": self.weight,
             "noise": self.noise,
@@ -96,11 +96,11 @@ POPULATIONS: Final = (
         lapse=(0.1, 0.3),
     ),
 )
-"""Kinds of observers for each type that the battery should find."""
+"""Populations of observers, each with the type that the battery should find."""
 
 
 class Rate(Record):
-    """Share of respondents for which a test answers yes.
+    """Share of simulated respondents for which the verdict of a test is yes.
 
     Attributes:
         yes: number of respondents with a positive verdict.
@@ -118,16 +118,16 @@ class Rate(Record):
 
 
 class Power(Record):
-    """The battery's results for simulated respondents of one kind.
+    """The battery's results for simulated respondents of one population.
 
     Attributes:
-        name: name of the kind.
-        expected: the correct type; None if it is unknown.
+        name: name of the population, or the cue of a single observer.
+        expected: the correct type; None for a single observer.
         n: number of respondents.
         n_trials: number of trials of each respondent.
         types: number of respondents to which the battery assigned each type.
         tests: how often each test answered yes, among the respondents for which it ran.
-        supports: how often Test 4 supported each type, among the respondents for which it ran.
+        supports: number of respondents for which Test 4 supported each type, among those for which it ran.
     """
 
     name: str
@@ -172,13 +172,13 @@ def power(
     """Run the battery on simulated respondents, and count its verdicts and types.
 
     Args:
-        make: the observer, or the population from which each respondent is drawn.
+        make: an observer that answers for all respondents, or a population from which each respondent is drawn.
         stimuli: the photos of the design.
         simulations: number of respondents, at least 1.
         prompts: number of trials of each photo.
         policy: alpha and the correction for multiple tests (default: `TestPolicy()`).
-        tests: `all`; `deciding` for only those tests that determine each respondent's type; or keys of tests, which
-            give no types.
+        tests: `all`; `deciding` to run only the tests that determine each respondent's type; or the keys of the tests
+            to run, in which case no types are determined.
         seed: seed of all random draws. More simulations with the same seed leave the first respondents unchanged.
         jobs: number of processes.
         on_progress: called with the number of finished respondents, and their total.

@@ -108,7 +108,7 @@ def link(times: Sequence[float], detections: Sequence[NDArray[np.floating]], mod
 
 
 def _assigned(predicted: Sequence[tuple[Floats, Floats]], detected: NDArray[np.floating]) -> dict[int, int]:
-    """Return the index of the track for each detection, by the detection's index. Unassigned detections are missing."""
+    """Return the index of the track for each assigned detection, by the detection's index."""
     from scipy.optimize import linear_sum_assignment
 
     if not predicted or not len(detected):

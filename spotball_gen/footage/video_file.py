@@ -54,7 +54,7 @@ class DecodedFrame:
 
     Attributes:
         time: seconds since the video's first frame.
-        quarter_turns: number of counterclockwise quarter turns that make it upright.
+        quarter_turns: number of counterclockwise quarter turns that make the frame upright.
     """
 
     time: float
@@ -79,7 +79,7 @@ class DecodedFrame:
         return self._upright(self._converter.to_ndarray(self._frame, "gray"))
 
     def thumbnail(self) -> NDArray[np.uint8]:
-        """Return a BGR image of about 64 x 36 sampled pixels. It is not rotated."""
+        """Return a BGR image of about 64 x 36 sampled pixels, as stored in the file (without `quarter_turns`)."""
         cv2 = opencv()
         if self._frame.format.name not in _PLANAR:
             pixels: NDArray[np.uint8] = self._converter.to_ndarray(self._frame, "bgr24")
@@ -96,7 +96,7 @@ class DecodedFrame:
         return picture
 
     def _plane(self, planes: Sequence[Any], number: int) -> NDArray[np.uint8]:
-        """Return one of the frame's planes as a view."""
+        """Return one of the frame's planes as an array that shares its memory."""
         across, down = _PLANAR[self._frame.format.name] if number else (1, 1)
         width, height = -(-self._frame.width // across), -(-self._frame.height // down)
         plane = planes[number]

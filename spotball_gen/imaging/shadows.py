@@ -102,7 +102,7 @@ def ellipse(box: Box, shape: tuple[int, ...], more: float) -> NDArray[np.bool_]:
 
 
 def _free(ball: NDArray[np.bool_], corner: list[int], width: int, height: int) -> int:
-    """Return the number of a box's pixels that the ball does not hide. The ball may hide a part of its shadow."""
+    """Return the number of pixels in a shadow's box that the ball does not hide."""
     x, y = corner
     return int((~ball[y : y + height, x : x + width]).sum())
 
@@ -110,8 +110,9 @@ def _free(ball: NDArray[np.bool_], corner: list[int], width: int, height: int) -
 def _on_even_ground(
     part: NDArray[np.float32], spot: NDArray[np.bool_], excluded: NDArray[np.bool_], place: tuple[int, int, int, int]
 ) -> bool:
-    """Return whether a spot is clearly darker than its surroundings, and whether these are even, unlike the areas
-    between seats.
+    """Return whether a spot is clearly darker than its surroundings and these surroundings are even.
+
+    Dark areas between the seats of a stand do not have even surroundings.
     """
     x, y, width, height = place
     rows, cols = slice(max(y - height, 0), y + 2 * height), slice(max(x - width // 2, 0), x + width + width // 2)
@@ -127,7 +128,7 @@ def _on_even_ground(
 
 
 def _within(box: Box, left: int, top: int) -> tuple[slice, slice]:
-    """Return a box's pixels, plus one on each side, as slices of a window."""
+    """Return the rows and columns of a window that a box covers, enlarged by one pixel on each side, as slices."""
     rows = max(int(box.y1) - top - 1, 0), max(int(np.ceil(box.y2)) - top + 1, 0)
     cols = max(int(box.x1) - left - 1, 0), max(int(np.ceil(box.x2)) - left + 1, 0)
     return slice(*rows), slice(*cols)

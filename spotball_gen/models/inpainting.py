@@ -70,8 +70,9 @@ def _unet_channels(pipeline: Any) -> int:
 
 
 def _flux_channels(pipeline: Any) -> int:
-    """Return the number of input channels for groups of four latent pixels: noise, the masked image, and the mask in
-    full resolution.
+    """Return the number of input channels for noise, the masked image, and the mask in the image's full resolution.
+
+    Each position of the input stands for 2 x 2 latent pixels.
     """
     return 8 * int(pipeline.vae.config.latent_channels) + 4 * 64
 
@@ -107,7 +108,7 @@ class InpaintingModel:
 
     Attributes:
         pipeline: a pipeline of the diffusers library.
-        weights: a text that identifies the weights.
+        weights: text that identifies the weights, such as `NAME@COMMIT`.
         family: the family of the model.
     """
 

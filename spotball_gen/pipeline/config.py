@@ -107,7 +107,7 @@ class GenerationPlan:
     Attributes:
         folder: folder that the paths in the configuration are relative to.
         frames: the stage that creates items.
-        stages: the stages that items pass, in order.
+        stages: the stages after `frames`, in the order in which items pass them.
     """
 
     folder: Path
@@ -119,7 +119,7 @@ class GenerationPlan:
     targets: Targets
 
     def context(self, work: Path) -> Context:
-        """Return the context that the stages receive for a run with the given work folder."""
+        """Return the context that the stages receive: the given work folder, and values of the configuration."""
         detectors = [(choice.make, choice.settings) for choice in self.stages if choice.stage == "detect"]
         return Context(
             work, self.run.grid, self.run.seed, self.sports, self.folder, detectors[0] if detectors else None

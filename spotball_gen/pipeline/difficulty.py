@@ -64,7 +64,9 @@ def measures(ball: Corners, players: Sequence[Corners], grid: Grid) -> dict[Meas
 
 
 def in_center(ball: Corners, grid: Grid) -> bool:
-    """Return whether the ball's center is in the paper's center window (eq. 7), or in the same area on other grids.
+    """Return whether the ball's center is in the center window (Spot the Ball, eq. 7).
+
+    On a grid of another size, the window is the same part of the image.
 
     Examples:
         >>> in_center((310, 170, 330, 190), Grid.standard()), in_center((0, 0, 20, 20), Grid.standard())

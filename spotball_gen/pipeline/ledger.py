@@ -138,7 +138,7 @@ class Ledger(RunStore):
             connection.executemany(f"INSERT INTO videos VALUES ({', '.join('?' * 12)})", rows)
 
     def videos(self) -> tuple[Video, ...]:
-        """Return all videos, in the order in which their frames are read."""
+        """Return all videos in the ledger, in the order in which their frames are read."""
         columns = "video, path, sport, license, origin, sha256, size, modified, state, detail, frames"
         videos = []
         for video, path, *row in self.rows(f"SELECT {columns} FROM videos ORDER BY position"):
@@ -165,7 +165,7 @@ class Ledger(RunStore):
     # Frames -------------------------------------------------------------------------------------------------------
 
     def take(self, video: str, frames: Sequence[TakenFrame], failures: Sequence[Failure] = ()) -> None:
-        """Store frames of a video, in order, and failures to read frames. Frames without a reject continue as items."""
+        """Store frames of a video, and failures to read frames. Frames that are not rejected continue as items."""
         at = now()
         with self.transaction() as connection:
             for frame in frames:
@@ -344,7 +344,7 @@ class Ledger(RunStore):
         return (*videos, *(Failure(*row) for row in self.rows(query)))
 
     def progress(self) -> Counter[tuple[str, str]]:
-        """Return the number of items by the stage that processed them last and by state."""
+        """Return the number of items for each (stage, state): the stage that processed them last, and their state."""
         query = "SELECT stage, state, count(*) FROM items GROUP BY 1, 2"
         return Counter({(stage, state): count for stage, state, count in self.rows(query)})
 

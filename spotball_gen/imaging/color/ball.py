@@ -27,8 +27,8 @@ def find_balls(image: Image, color: Color) -> tuple[Box, ...]:
         color: the ball's color. It must not be gray, which has no hue.
 
     Returns:
-        The boxes, highest score first. A score is the share of the ellipse in the box that the region fills, times the
-            ratio of the box's shorter to its longer side.
+        The boxes, highest score first. A score is the share of the box's inscribed ellipse that the region fills, times
+            the ratio of the box's shorter to its longer side.
     """
     _, measured = parts(closed(of_hue(image, color, _HUE, _SATURATION, _BRIGHTNESS), 3))
     balls = []

@@ -81,7 +81,10 @@ class Taker:
 
 
 def _saved(picture: PictureFile, frame: VideoFrame) -> PictureFile:
-    """Write a frame's image to its file, and return the picture of this file."""
+    """Write a frame's image to the file of `picture`, and return the written picture.
+
+    If the frame contains no image, the reader or a worker has already written the file, and `picture` is returned.
+    """
     image = frame.image
     # Most frames are rejected later, so images are compressed only when the dataset is written.
     return picture if image is None else PictureFile.write(picture.path, image, packed=False)

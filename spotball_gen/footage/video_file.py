@@ -172,7 +172,7 @@ class VideoFile:
         yield from frames
 
     def _decoded(self) -> Iterator[tuple[float, Any]]:
-        """Yield frames with their time on the file's clock, in seconds."""
+        """Yield each decoded frame, preceded by its time in the file's own time stamps, in seconds."""
         import av
 
         unit, period = float(self._stream.time_base), 1 / self.rate

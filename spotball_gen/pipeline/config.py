@@ -152,7 +152,7 @@ def read_config(path: Path) -> GenerationPlan:
 
 
 class _ConfigReader:
-    """Reads one configuration and collects its problems."""
+    """Read one configuration, and collect all errors in it."""
 
     def __init__(self, path: Path, tables: dict[str, Any]) -> None:
         self._path, self._tables = path, tables
@@ -247,7 +247,7 @@ class _ConfigReader:
         return table
 
     def _model(self, make: type[M], where: str, table: object) -> M | None:
-        """Return the table as a record. If it is invalid, collect the problems and return None."""
+        """Return a validated model of the table. If the table is invalid, collect the errors and return None."""
         try:
             return make.model_validate(table)
         except ValidationError as error:

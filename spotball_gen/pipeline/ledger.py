@@ -34,7 +34,7 @@ stage, or failed at a stage.
 
 @dataclass(frozen=True, slots=True)
 class Video:
-    """A video in the ledger; see the table `videos`."""
+    """A video in the ledger: a row of the table `videos`, see `spotball_gen.pipeline.ledger_schema`."""
 
     source: VideoSource
     size: int
@@ -223,7 +223,7 @@ class Ledger(RunStore):
             self._results(connection, stage, now(), outcome.items, outcome.rejects, outcome.failures)
 
     def held(self, stage: str) -> dict[str, dict[str, float]]:
-        """Return the scores of the items that wait until a stage has all items, by item id and sorted by id."""
+        """Return the scores of the items that wait for the decision of a stage, by item id and sorted by item id."""
         query = "SELECT item, json_extract(record, '$.scores') FROM items WHERE stage = ? AND state = 'held' ORDER BY 1"
         return {item: json.loads(scores) for item, scores in self.rows(query, stage)}
 
@@ -275,8 +275,8 @@ class Ledger(RunStore):
     def forget_failures(self) -> int:
         """Let failed items repeat their stage, and return their number.
 
-        Failures of a stage that needs all items and has decided are kept, because its decision on a few items would
-        differ from a decision on all items.
+        If a stage that needs all items has already decided, its failures are kept, because a decision on only the
+        failed items would differ from a decision on all items.
         """
         stages = [FRAMES, *self.identity()["stages"]]
         before = dict(zip(stages[1:], stages, strict=False))

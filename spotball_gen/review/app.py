@@ -76,7 +76,7 @@ class DecisionChange(Record):
 
 
 class Undone(Record):
-    """A request to undo the change with this number."""
+    """A request of the page to undo a reviewer's change, given by its number."""
 
     number: Whole
 
@@ -240,7 +240,7 @@ class _ReviewHandlers:
         return JSONResponse({"error": f"{where}: expected {expected_of(detail)}"}, 422)
 
     async def stale(self, request: Request, error: StaleError) -> Response:
-        """Return the response to a change from a page that does not show the reviewer's last change."""
+        """Return the response to a change from a page that has not received the reviewer's last change."""
         return JSONResponse({"error": STALE}, 409)
 
     async def http_fault(self, request: Request, error: HTTPException) -> Response:

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 _GATE = 9.21
 """Maximum squared Mahalanobis distance of a detection from its track: the 99% quantile for two degrees of freedom."""
 _SMOOTHED = 0.35
-"""Seconds before and after a time in which a path is fitted to estimate the velocity."""
+"""To estimate the velocity at a time, a path is fitted to the detections at most this many seconds before or after."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,8 @@ class Track:
     """Detections of the same object.
 
     Attributes:
-        places: for each detection, the index of its frame and its index in this frame, in the order of the frames.
+        places: for each detection, in the order of the frames, the index of the frame and the index of the detection in
+            this frame.
         points: time in seconds, x and y in pixels, for each detection.
         score: sum of the detections' scores.
     """

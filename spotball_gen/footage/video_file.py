@@ -34,7 +34,7 @@ _NEAR = 0.5
 class _Converter(threading.local):
     """Convert the pixels of a video's frames.
 
-    A new converter for each frame would allocate several megabytes, and threads cannot share one.
+    A new converter for each frame would allocate several megabytes. Threads cannot share a converter.
     """
 
     def __init__(self) -> None:

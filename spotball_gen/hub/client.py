@@ -126,7 +126,8 @@ class Hub:
         Files that are complete on the Hub, for example from an interrupted upload, are not sent again.
 
         Raises:
-            SpotballError: if the Hub rejects the request or cannot be reached. In this case, no commit is made.
+            SpotballError: if the Hub rejects the request or cannot be reached. A commit is never made with only a part
+                of the changes.
         """
         additions = [
             self._library.CommitOperationAdd(path_in_repo=name, path_or_fileobj=str(place))

@@ -35,8 +35,8 @@ def restore_scenes(files: Sequence[Path], folder: Path) -> None:
         folder: the new dataset's folder.
 
     Raises:
-        InputError: if a Parquet file does not have the columns that `push` writes, if a line is not a scene, or if an
-            image's path is unsafe.
+        InputError: if a Parquet file is too large or does not have the columns that `push` writes, if lines are
+            missing, if a line is not a scene, or if an image's path is unsafe or used for two images.
     """
     lines: dict[int, str] = {}
     written: dict[str, bytes] = {}
@@ -65,7 +65,8 @@ def restore_lines(files: Sequence[Path], folder: Path, name: str) -> None:
         name: name of the file of responses.
 
     Raises:
-        InputError: if a Parquet file does not have the columns that `push` writes, or if lines are missing.
+        InputError: if a Parquet file is too large or does not have the columns that `push` writes, or if lines are
+            missing.
     """
     lines: dict[int, str] = {}
     for file in files:

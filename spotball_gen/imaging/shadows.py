@@ -37,12 +37,13 @@ def shadow_of(image: Image, ball: Box, players: Sequence[Box], *, reach: float) 
     """Return the mask of the most probable shadow of a ball.
 
     Light is assumed to come roughly from above: the spot nearest to the vertical line through the ball is chosen,
-    within twice the ball's size to either side. A spot that is largely inside a player's box belongs to the player.
+    within twice the ball's size to either side. A spot is ignored if more than 20% of its pixels are inside players'
+    boxes, because it probably belongs to a player.
 
     Args:
         image: RGB, shape (height, width, 3).
         ball: the ball.
-        players: the players, whose shadows and clothes are excluded.
+        players: boxes of the players.
         reach: maximum distance below the ball, in ball sizes.
 
     Returns:

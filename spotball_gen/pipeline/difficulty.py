@@ -83,7 +83,7 @@ def hidden(players: Floats, grid: Grid) -> Floats:
     """Return the share of each player that is hidden, estimated from the players' boxes.
 
     A player whose box reaches lower is nearer to the camera, and hides the overlap of the two boxes. A box at the
-    image's edge is assumed to extend beyond the edge, up to the median aspect ratio of the complete boxes.
+    image's edge is assumed to extend beyond the edge until it has the median aspect ratio of the complete boxes.
 
     Args:
         players: boxes, shape (n, 4).
@@ -135,7 +135,11 @@ def covered(box: Floats, others: Floats) -> float:
 
 
 def _cut(players: Floats, grid: Grid) -> NDArray[np.bool_]:
-    """Return whether each box is cut off at the sides, and at the top or bottom; shape (n, 2)."""
+    """Return whether the image's left or right edge cuts off each box, and whether its top or bottom edge does.
+
+    Returns:
+        Shape (n, 2).
+    """
     near = players[:, :2] <= _EDGE
     far = players[:, 2:] >= np.array([grid.width, grid.height]) - _EDGE
     return np.asarray(near | far)

@@ -43,7 +43,7 @@ def record(steps: Sequence[FunnelStep]) -> list[dict[str, object]]:
 
 
 def table(steps: Sequence[FunnelStep]) -> str:
-    """Return the funnel as CSV: a row for kept items, for each reject reason, and for failures of each stage.
+    """Return the funnel as CSV: for each stage, rows for kept items, for each reason for rejection, and for failures.
 
     Examples:
         >>> print(table([FunnelStep("filter", 7, 3, 1, {"blurred": 2, "dark": 1})]), end="")

@@ -112,7 +112,7 @@ def review_app(pieces: Sequence[ReviewImage], store: ReviewStore, reviewer: str,
 
 
 class _ReviewHandlers:
-    """Request handlers."""
+    """Handle the requests of the review page."""
 
     def __init__(
         self, pieces: Sequence[ReviewImage], store: ReviewStore, reviewer: str, token: str, cookie: str
@@ -165,7 +165,7 @@ class _ReviewHandlers:
     # The review ----------------------------------------------------------------------------------------------
 
     async def review(self, request: Request) -> Response:
-        """Return the images to review, and the decisions so far."""
+        """Return the images to review, and the reviewer's decisions so far."""
         self._known(request)
         decided = (await asyncio.to_thread(self._store.decisions)).get(self._reviewer, {})
         return JSONResponse(
@@ -199,7 +199,7 @@ class _ReviewHandlers:
         return JSONResponse({"last": number})
 
     async def undo(self, request: Request) -> Response:
-        """Undo the reviewer's last change, and return the image and the decision that is valid now."""
+        """Undo the reviewer's last change. Return the index of its image, and the decision on it that is valid now."""
         number = Undone.model_validate(await self._body(request)).number
         key: Key = await asyncio.to_thread(self._store.undo, self._reviewer, number)
         decided = (await asyncio.to_thread(self._store.decisions)).get(self._reviewer, {})

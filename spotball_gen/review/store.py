@@ -135,7 +135,7 @@ class ReviewStore(SqliteStore):
             reviewer: the reviewer's name.
             key: identity (sport, image) of the image.
             decision: the decision on the image.
-            after: number of the reviewer's last valid change; 0 if there is none.
+            after: number of the reviewer's last valid change that the page has received; 0 if there is none.
 
         Returns:
             The number of the change.

@@ -21,7 +21,7 @@ _MISFIT = 8.0
 quartile of the difference must be at most half of this value.
 """
 _SMALL = 0.25
-"""Scale at which whole frames are compared."""
+"""Factor by which whole frames are resized before their brightness is compared."""
 _FEWEST = 3
 """Minimum number of aligned neighboring frames, and minimum number of these frames that must show a pixel."""
 _TOLERANCE = 8.0

@@ -127,7 +127,7 @@ class Painter:
         cv2.line(world, (x, top), (x, ground), (90, 90, 96), 4, cv2.LINE_AA)
 
     def _player(self, canvas: Image, player: Player, focus: Point | None) -> BoxOf:
-        """Draw a player who looks at the ball and, if nearest, reaches for it. Return the player's box."""
+        """Draw a player who looks at the ball and, if nearest to it, reaches for it. Return the player's box."""
         shirt, shorts = self._look.teams[player.team]
         skin, hair = SKIN[player.person % len(SKIN)], HAIR[player.person % len(HAIR)]
         (x, y), tall = player.feet, player.tall

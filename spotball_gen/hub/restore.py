@@ -115,7 +115,7 @@ def _rows(file: Path, columns: Sequence[Column]) -> Iterator[dict[str, Any]]:
 
 def _line(file: Path, row: dict[str, Any], lines: dict[int, str]) -> str:
     """Return the JSON line that a table row contains, and store it in `lines` under its position. Raise InputError if
-    it is not a single line, or if its position is already used."""
+    the text is not a single line, or if its position is missing or already used."""
     position, line = row["position"], row["line"]
     if position is None or position in lines:
         raise _refused(file, "position", f"{position} again" if position is not None else "null", "each position once")

@@ -20,15 +20,15 @@ class DiffusionSettings(Protocol):
 
     @property
     def revision(self) -> str | None:
-        """Return the branch, tag or commit on the Hub."""
+        """Return the branch, tag or commit on the Hub, or None for the main branch."""
 
     @property
     def variant(self) -> str | None:
-        """Return the variant of the weight files."""
+        """Return the variant of the weight files, such as `fp16`, or None for the default files."""
 
     @property
     def dtype(self) -> str:
-        """Return the number format for computation."""
+        """Return the number format for computation, such as `float16`, or `auto`."""
 
     @property
     def steps(self) -> int:

@@ -105,7 +105,7 @@ def picture(steps: Sequence[FunnelStep]) -> str:
 
 
 def _why(step: FunnelStep) -> str:
-    """Return the reasons for which items were removed, the most frequent reason first."""
+    """Return the reasons for which items were removed with their counts as text, the most frequent reason first."""
     ordered = sorted(step.reasons.items(), key=lambda pair: (-pair[1], pair[0]))
     parts = [f"{count:,} {reason}" for reason, count in ordered]
     return ", ".join([*parts, *([f"{step.failed:,} failed"] if step.failed else [])])

@@ -90,7 +90,8 @@ def ball_cells(ball: Box, grid: Grid, *, min_share: float) -> tuple[str, ...]:
     Args:
         ball: the ball's box. Parts outside the image are not counted.
         grid: the grid over the image.
-        min_share: a cell must contain more than this share of the ball's box (0 to 1), or the largest share.
+        min_share: a cell holds the ball if it contains more than this share of the ball's box (0 to 1). The cell with
+            the largest share always counts.
 
     Raises:
         ValueError: if the box is outside the image.

@@ -20,7 +20,7 @@ this is the area of a ball with a diameter of 7 pixels.
 
 
 def find_balls(image: Image, color: Color) -> tuple[Box, ...]:
-    """Return the boxes of regions with the ball's hue, regardless of their shape.
+    """Return the boxes of all regions with the ball's hue. Regions that are less round have lower scores.
 
     Args:
         image: RGB, shape (height, width, 3).

@@ -1,4 +1,4 @@
-"""Write the demo's videos, and a configuration like those that users write."""
+"""Write the demo's videos, and the configuration file from which `spotball gen run --demo` generates a dataset."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from spotball_gen.items.item import Image
 from spotball_gen.items.pictures import opencv
 
 _FINE = 4
-"""Number of fractional bits of drawing positions."""
+"""Number of fractional bits in the fixed-point coordinates that are passed to OpenCV."""
 _STANDS = 0.3
 """Lower edge of the stands as a fraction of the picture's height. The board is between the stands and the ground."""
 _TEXT = "SYNTHETIC MATCH"
@@ -25,7 +25,10 @@ BoxOf = tuple[float, float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """Ground truth of a picture: boxes (x1, y1, x2, y2) in pixels, clipped at its edges. Boxes outside are excluded."""
+    """Ground truth of a picture: boxes (x1, y1, x2, y2) in pixels, clipped at the picture's edges.
+
+    Boxes that are completely outside the picture are excluded.
+    """
 
     balls: tuple[BoxOf, ...]
     players: tuple[BoxOf, ...]
@@ -49,7 +52,7 @@ class Painter:
         self._grain = rng.normal(0, _NOISE, (height * 2, width * 2, 1)).round().astype(np.int16)
 
     def draw(self, moment: Moment, number: int) -> tuple[Image, Truth]:
-        """Return the picture of a moment in RGB, and the boxes of the balls and players in it.
+        """Return the picture of the match at one time, in RGB, and the boxes of the balls and players in it.
 
         Args:
             number: number of the picture, which seeds its noise.
@@ -124,7 +127,7 @@ class Painter:
         cv2.line(world, (x, top), (x, ground), (90, 90, 96), 4, cv2.LINE_AA)
 
     def _player(self, canvas: Image, player: Player, focus: Point | None) -> BoxOf:
-        """Draw a player who looks at the ball and, if nearest, reaches for it. Return the player's box."""
+        """Draw a player who looks at the ball and, if nearest to it, reaches for it. Return the player's box."""
         shirt, shorts = self._look.teams[player.team]
         skin, hair = SKIN[player.person % len(SKIN)], HAIR[player.person % len(HAIR)]
         (x, y), tall = player.feet, player.tall
@@ -193,7 +196,7 @@ class Painter:
         patch[:] = cv2.convertScaleAbs(patch * dark[..., None])
 
     def _limb(self, canvas: Image, points: tuple[Point, ...], thick: float, color: Color) -> list[tuple[Point, float]]:
-        """Draw a line with round ends. Return its joints with their radii."""
+        """Draw a line with round ends through the points. Return each point with half the line's width."""
         scaled = np.array([[round(part * 2**_FINE) for part in point] for point in points], dtype=np.int32)
         wide = max(1, round(thick))
         self._cv2.polylines(canvas, [scaled], False, color, wide, self._cv2.LINE_AA, _FINE)

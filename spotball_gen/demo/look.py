@@ -23,7 +23,7 @@ class SportLook:
         ground: color of the ground.
         stripes: color of its darker stripes.
         board: color of the board along the field, whose text is white.
-        ball: color of the ball, which nothing else in the picture has.
+        ball: color of the ball; nothing else in the picture has this color.
         teams: colors of shirt and shorts per team.
         players: number of players.
         tall: height of the player nearest to the viewer, as a fraction of the picture's height.

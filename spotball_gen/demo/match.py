@@ -177,7 +177,7 @@ class Play:
         return DemoBall((x, min(y, ground - radius)), radius, (x, ground), 3 * time)
 
     def _hand(self, i: int, towards: int, time: float, pan: float) -> Point:
-        """Return the point where a player holds the ball: next to the body, on the side of the player `towards`."""
+        """Return the point where player `i` holds the ball: next to the body, on the side of player `towards`."""
         player = self._player(i, time, pan)
         side = 1 if self._x[towards] > self._x[i] else -1
         return player.feet[0] + side * 0.52 * player.tall, player.feet[1] - 0.62 * player.tall

@@ -12,7 +12,7 @@ from spotball_gen.items.pictures import opencv
 Level = TypeVar("Level", np.uint8, np.float32)
 
 _SHRUNK = 0.7
-"""Scale below which pixels are averaged, because interpolation between neighboring pixels would skip pixels."""
+"""If the image is scaled by less than this factor, pixels are averaged, because interpolation would skip pixels."""
 
 
 def fitted(pixels: NDArray[Level], window: tuple[int, int, int, int], size: tuple[int, int]) -> NDArray[Level]:

@@ -1,4 +1,4 @@
-"""Read the frames around an item in its video, within its shot, at the size of the item's image."""
+"""Read the frames around an item's frame from its video: frames of the same shot, resized to the item's image."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from spotball_gen.items.item import Item
 _SAME = 0.01
 """Maximum distance in seconds between an item's time and the time of its frame in the video."""
 _MARGIN = 0.4
-"""Extra seconds to read, because a cut is only detected with the frames around it."""
+"""Additional seconds to read before and after, because the frames around a cut are needed to detect it."""
 
 
 @dataclass(frozen=True, slots=True)

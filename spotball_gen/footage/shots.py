@@ -1,4 +1,4 @@
-"""Detect shot boundaries by the change of content, relative to the changes between neighboring frames."""
+"""Detect shot boundaries: frames that differ from the previous frame much more than the frames around them do."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ from numpy.typing import NDArray
 from spotball_gen.items.pictures import opencv
 
 LOOK_AHEAD = 2
-"""Number of frames after a cut that are needed to detect it."""
+"""Number of further frames that must be read before a cut is detected."""
 
 _SHORTEST = 5
-"""Minimum frames per shot. A second change within fewer frames is treated as a flash."""
+"""Minimum number of frames per shot. A change of content after fewer frames is treated as a flash, not as a cut."""
 
 
 class ShotCounter:
-    """Count the shots of a video from its frames, in order.
+    """Count the shots of a video from its frames, which `see` receives in display order.
 
     The change of content is the mean difference in hue, saturation and value from the previous frame. The detected cuts
     are the same as with PySceneDetect's `AdaptiveDetector`, which takes five times as long for small images.
 
     Args:
-        ratio: minimum change of content at a cut, relative to the average of the two frames before and after it.
+        ratio: minimum change of content at a cut, relative to the average change of the two frames before it and the
+            two frames after it.
         least: minimum absolute change of content at a cut, from 0 to 255.
 
     Examples:
@@ -61,7 +62,7 @@ class ShotCounter:
 
     @property
     def decided(self) -> int:
-        """Return the number of frames whose shot is final."""
+        """Return the number of frames whose shot further frames cannot change."""
         return max(self._seen - LOOK_AHEAD, 0)
 
     def at(self, number: int) -> int:

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 _GATE = 9.21
 """Maximum squared Mahalanobis distance of a detection from its track: the 99% quantile for two degrees of freedom."""
 _SMOOTHED = 0.35
-"""Seconds before and after a time in which a path is fitted to estimate the velocity."""
+"""To estimate the velocity at a time, a path is fitted to the detections at most this many seconds before or after."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,8 @@ class Track:
     """Detections of the same object.
 
     Attributes:
-        places: for each detection, the index of its frame and its index in this frame, in the order of the frames.
+        places: for each detection, in the order of the frames, the index of the frame and the index of the detection in
+            this frame.
         points: time in seconds, x and y in pixels, for each detection.
         score: sum of the detections' scores.
     """
@@ -108,7 +109,7 @@ def link(times: Sequence[float], detections: Sequence[NDArray[np.floating]], mod
 
 
 def _assigned(predicted: Sequence[tuple[Floats, Floats]], detected: NDArray[np.floating]) -> dict[int, int]:
-    """Return the index of the track for each detection, by the detection's index. Unassigned detections are missing."""
+    """Return the index of the track for each assigned detection, by the detection's index."""
     from scipy.optimize import linear_sum_assignment
 
     if not predicted or not len(detected):

@@ -34,7 +34,7 @@ _NEAR = 0.5
 class _Converter(threading.local):
     """Convert the pixels of a video's frames.
 
-    A new converter for each frame would allocate several megabytes, and threads cannot share one.
+    A new converter for each frame would allocate several megabytes. Threads cannot share a converter.
     """
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class DecodedFrame:
 
     Attributes:
         time: seconds since the video's first frame.
-        quarter_turns: number of counterclockwise quarter turns that make it upright.
+        quarter_turns: number of counterclockwise quarter turns that make the frame upright.
     """
 
     time: float
@@ -79,7 +79,7 @@ class DecodedFrame:
         return self._upright(self._converter.to_ndarray(self._frame, "gray"))
 
     def thumbnail(self) -> NDArray[np.uint8]:
-        """Return a BGR image of about 64 x 36 sampled pixels. It is not rotated."""
+        """Return a BGR image of about 64 x 36 sampled pixels, as stored in the file (without `quarter_turns`)."""
         cv2 = opencv()
         if self._frame.format.name not in _PLANAR:
             pixels: NDArray[np.uint8] = self._converter.to_ndarray(self._frame, "bgr24")
@@ -96,7 +96,7 @@ class DecodedFrame:
         return picture
 
     def _plane(self, planes: Sequence[Any], number: int) -> NDArray[np.uint8]:
-        """Return one of the frame's planes as a view."""
+        """Return one of the frame's planes as an array that shares its memory."""
         across, down = _PLANAR[self._frame.format.name] if number else (1, 1)
         width, height = -(-self._frame.width // across), -(-self._frame.height // down)
         plane = planes[number]
@@ -172,7 +172,7 @@ class VideoFile:
         yield from frames
 
     def _decoded(self) -> Iterator[tuple[float, Any]]:
-        """Yield frames with their time on the file's clock, in seconds."""
+        """Yield each decoded frame, preceded by its time in the file's own time stamps, in seconds."""
         import av
 
         unit, period = float(self._stream.time_base), 1 / self.rate

@@ -62,7 +62,7 @@ class Hub:
     """Client for dataset repositories on the Hub.
 
     Args:
-        what: name of the command, used in error messages.
+        what: name of the command that uses the Hub (`push` or `pull`), for error messages.
 
     Raises:
         MissingExtraError: if huggingface-hub is not installed.
@@ -107,6 +107,7 @@ class Hub:
         A revision is a branch, a tag or a commit; None is the main branch.
 
         Raises:
+            OptionError: if the repository's name is invalid.
             SpotballError: if the repository or revision does not exist, or if the Hub cannot be reached.
         """
         with self._calls(f"reading {repo}"):
@@ -125,7 +126,8 @@ class Hub:
         Files that are complete on the Hub, for example from an interrupted upload, are not sent again.
 
         Raises:
-            SpotballError: if the Hub rejects the request or cannot be reached. In this case, no commit is made.
+            SpotballError: if the Hub rejects the request or cannot be reached. A commit is never made with only a part
+                of the changes.
         """
         additions = [
             self._library.CommitOperationAdd(path_in_repo=name, path_or_fileobj=str(place))
@@ -157,7 +159,10 @@ class Hub:
 
     @contextmanager
     def _calls(self, what: str) -> Iterator[None]:
-        """Convert exceptions of huggingface-hub and of its HTTP client to SpotballError."""
+        """Convert exceptions of huggingface-hub and of its HTTP client to SpotballError.
+
+        An invalid name of a repository raises OptionError, which is a SpotballError.
+        """
         try:
             yield
         except self._invalid_name as error:

@@ -61,8 +61,11 @@ def _is_responses(path: Path) -> bool:
 
 
 def _stage_scenes(staged: Staged, rows: Sequence[SceneRow]) -> None:
-    """Write the scenes to data/*.parquet, one group of files per part of the split, and add them, scenes.jsonl and the
-    images to the upload."""
+    """Write the scenes and images to data/*.parquet, and add these files to the upload.
+
+    Each file contains scenes of one part of the split. scenes.jsonl and the images are not uploaded as files, because
+    `pull` restores them from data/*.parquet.
+    """
     lines = _lines(staged, staged.folder / SCENES, SCENES)
     images = _images(staged.folder, [row.scene for row in rows])
     for path, place in {row.scene.path: image for row, image in zip(rows, images, strict=True)}.items():
@@ -125,8 +128,10 @@ def _response_record(name: str, line: str, position: int) -> dict[str, object]:
 
 
 def _lines(staged: Staged, path: Path, name: str) -> list[str]:
-    """Return the non-empty lines of a JSON Lines file, and add the file to the manifest in the form that `pull`
-    restores."""
+    """Return the non-empty lines of a JSON Lines file, and add the file to the manifest.
+
+    The manifest describes the file that `pull` restores, without blank lines and with line endings of Unix.
+    """
     content = path.read_bytes()
     text = content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     lines = [line for line in text.split("\n") if line.strip()]

@@ -55,7 +55,7 @@ def pull(
         InputError: if `push` did not write the repository, if it contains unsafe file names, or if it exceeds
             `most_bytes` or the free disk space.
         MissingExtraError: if huggingface-hub is not installed.
-        OptionError: if `out` exists and is not an empty folder.
+        OptionError: if `out` exists and is not an empty folder, or if the repository's name is invalid.
         SpotballError: if the repository does not exist, or if the Hub cannot be reached.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):

@@ -35,8 +35,8 @@ def restore_scenes(files: Sequence[Path], folder: Path) -> None:
         folder: the new dataset's folder.
 
     Raises:
-        InputError: if a Parquet file does not have the columns that `push` writes, if a line is not a scene, or if an
-            image's path is unsafe.
+        InputError: if a Parquet file is too large or does not have the columns that `push` writes, if lines are
+            missing, if a line is not a scene, or if an image's path is unsafe or used for two images.
     """
     lines: dict[int, str] = {}
     written: dict[str, bytes] = {}
@@ -65,7 +65,8 @@ def restore_lines(files: Sequence[Path], folder: Path, name: str) -> None:
         name: name of the file of responses.
 
     Raises:
-        InputError: if a Parquet file does not have the columns that `push` writes, or if lines are missing.
+        InputError: if a Parquet file is too large or does not have the columns that `push` writes, or if lines are
+            missing.
     """
     lines: dict[int, str] = {}
     for file in files:
@@ -114,7 +115,7 @@ def _rows(file: Path, columns: Sequence[Column]) -> Iterator[dict[str, Any]]:
 
 def _line(file: Path, row: dict[str, Any], lines: dict[int, str]) -> str:
     """Return the JSON line that a table row contains, and store it in `lines` under its position. Raise InputError if
-    it is not a single line, or if its position is already used."""
+    the text is not a single line, or if its position is missing or already used."""
     position, line = row["position"], row["line"]
     if position is None or position in lines:
         raise _refused(file, "position", f"{position} again" if position is not None else "null", "each position once")

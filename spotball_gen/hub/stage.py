@@ -26,7 +26,7 @@ from spotball_gen.quality.splits import TEST
 
 
 def stage(folder: Path, work: Path, *, repo: str, license: str | None = None, url: str) -> Staged:
-    """Prepare a dataset, an export or a folder with score reports for the upload.
+    """Prepare a dataset, an export or a folder with score reports for the upload, and return the files to upload.
 
     Args:
         folder: a folder with scenes.jsonl, an export from `spotball gen export`, or a folder with score reports.

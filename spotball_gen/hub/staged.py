@@ -48,18 +48,21 @@ class Staged:
             self._list(name, place, "file")
 
     def add_as_rows(self, name: str, place: Path) -> None:
-        """Add a file to the manifest whose content is uploaded in Parquet files. Raise InputError if its name is not
-        allowed in a repository."""
+        """Add a file to the manifest only, because its content is uploaded in Parquet files.
+
+        Raises:
+            InputError: if the file's name is not allowed in a repository.
+        """
         self._list(name, place, "rows")
 
     def add_text(self, name: str, text: str) -> None:
-        """Add a text file to the upload that is not in the manifest, so `pull` does not restore it."""
+        """Write a text file, and add it to the upload but not to the manifest, so `pull` does not restore it."""
         place = self.work / name
         place.write_text(text, encoding="utf-8", newline="\n")
         self.files[name] = place
 
     def new_file(self, name: str) -> Path:
-        """Add a file to the upload, and return the path where the caller must write it."""
+        """Add a file to the upload but not to the manifest, and return the path where the caller must write it."""
         place = self.work / name
         place.parent.mkdir(parents=True, exist_ok=True)
         self.files[name] = place

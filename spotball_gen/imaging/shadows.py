@@ -37,12 +37,13 @@ def shadow_of(image: Image, ball: Box, players: Sequence[Box], *, reach: float) 
     """Return the mask of the most probable shadow of a ball.
 
     Light is assumed to come roughly from above: the spot nearest to the vertical line through the ball is chosen,
-    within twice the ball's size to either side. A spot that is largely inside a player's box belongs to the player.
+    within twice the ball's size to either side. A spot is ignored if more than 20% of its pixels are inside players'
+    boxes, because it probably belongs to a player.
 
     Args:
         image: RGB, shape (height, width, 3).
         ball: the ball.
-        players: the players, whose shadows and clothes are excluded.
+        players: boxes of the players.
         reach: maximum distance below the ball, in ball sizes.
 
     Returns:
@@ -102,7 +103,7 @@ def ellipse(box: Box, shape: tuple[int, ...], more: float) -> NDArray[np.bool_]:
 
 
 def _free(ball: NDArray[np.bool_], corner: list[int], width: int, height: int) -> int:
-    """Return the number of a box's pixels that the ball does not hide. The ball may hide a part of its shadow."""
+    """Return the number of pixels in a shadow's box that the ball does not hide."""
     x, y = corner
     return int((~ball[y : y + height, x : x + width]).sum())
 
@@ -110,8 +111,9 @@ def _free(ball: NDArray[np.bool_], corner: list[int], width: int, height: int) -
 def _on_even_ground(
     part: NDArray[np.float32], spot: NDArray[np.bool_], excluded: NDArray[np.bool_], place: tuple[int, int, int, int]
 ) -> bool:
-    """Return whether a spot is clearly darker than its surroundings, and whether these are even, unlike the areas
-    between seats.
+    """Return whether a spot is clearly darker than its surroundings and these surroundings are even.
+
+    Dark areas between the seats of a stand do not have even surroundings.
     """
     x, y, width, height = place
     rows, cols = slice(max(y - height, 0), y + 2 * height), slice(max(x - width // 2, 0), x + width + width // 2)
@@ -127,7 +129,7 @@ def _on_even_ground(
 
 
 def _within(box: Box, left: int, top: int) -> tuple[slice, slice]:
-    """Return a box's pixels, plus one on each side, as slices of a window."""
+    """Return the rows and columns of a window that a box covers, enlarged by one pixel on each side, as slices."""
     rows = max(int(box.y1) - top - 1, 0), max(int(np.ceil(box.y2)) - top + 1, 0)
     cols = max(int(box.x1) - left - 1, 0), max(int(np.ceil(box.x2)) - left + 1, 0)
     return slice(*rows), slice(*cols)

@@ -1,4 +1,4 @@
-"""Measure the sharpness and contrast of an image, and the motion around it in its video."""
+"""Measure the sharpness and contrast of an image, and the motion in its video at the time of the image."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def sharpness(image: Image) -> float:
 
 
 def contrast(image: Image) -> float:
-    """Return the standard deviation of the brightness, from 0 to 127.5.
+    """Return the standard deviation of the brightness over an image's pixels, from 0 to 127.5.
 
     Examples:
         >>> contrast(np.repeat(np.uint8([[0, 255]])[..., None], 3, axis=-1))

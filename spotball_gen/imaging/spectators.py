@@ -87,7 +87,7 @@ def _tall(box: Box, height: float) -> float:
 def _crowded(
     people: Sequence[Box], tall: Sequence[float], behind: Sequence[int], settings: SpectatorSettings
 ) -> set[int]:
-    """Return the indices of people in a crowd, among those in the background."""
+    """Return the indices of people in a crowd. Only people in the background, with the indices `behind`, count."""
     crowded: set[int] = set()
     left = set(behind)
 

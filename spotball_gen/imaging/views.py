@@ -11,7 +11,8 @@ from spotball_gen.items.item import Image
 from spotball_gen.items.pictures import opencv
 
 CELL = 8
-"""Side length in pixels of a latent cell of such a model. The mask has one value for each cell."""
+"""Side length in pixels of the cells into which a diffusion model divides an image: one latent pixel per cell. The
+model's mask has one value per cell."""
 
 LEAST = 128
 """Minimum side length of the window in pixels, if the image is large enough."""

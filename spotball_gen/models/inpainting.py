@@ -20,15 +20,15 @@ class DiffusionSettings(Protocol):
 
     @property
     def revision(self) -> str | None:
-        """Return the branch, tag or commit on the Hub."""
+        """Return the branch, tag or commit on the Hub, or None for the main branch."""
 
     @property
     def variant(self) -> str | None:
-        """Return the variant of the weight files."""
+        """Return the variant of the weight files, such as `fp16`, or None for the default files."""
 
     @property
     def dtype(self) -> str:
-        """Return the number format for computation."""
+        """Return the number format for computation, such as `float16`, or `auto`."""
 
     @property
     def steps(self) -> int:
@@ -70,8 +70,9 @@ def _unet_channels(pipeline: Any) -> int:
 
 
 def _flux_channels(pipeline: Any) -> int:
-    """Return the number of input channels for groups of four latent pixels: noise, the masked image, and the mask in
-    full resolution.
+    """Return the number of input channels for noise, the masked image, and the mask in the image's full resolution.
+
+    Each position of the input stands for 2 x 2 latent pixels.
     """
     return 8 * int(pipeline.vae.config.latent_channels) + 4 * 64
 
@@ -107,7 +108,7 @@ class InpaintingModel:
 
     Attributes:
         pipeline: a pipeline of the diffusers library.
-        weights: a text that identifies the weights.
+        weights: text that identifies the weights, such as `NAME@COMMIT`.
         family: the family of the model.
     """
 

@@ -107,7 +107,7 @@ class GenerationPlan:
     Attributes:
         folder: folder that the paths in the configuration are relative to.
         frames: the stage that creates items.
-        stages: the stages that items pass, in order.
+        stages: the stages after `frames`, in the order in which items pass them.
     """
 
     folder: Path
@@ -119,7 +119,7 @@ class GenerationPlan:
     targets: Targets
 
     def context(self, work: Path) -> Context:
-        """Return the context that the stages receive for a run with the given work folder."""
+        """Return the context that the stages receive: the given work folder, and values of the configuration."""
         detectors = [(choice.make, choice.settings) for choice in self.stages if choice.stage == "detect"]
         return Context(
             work, self.run.grid, self.run.seed, self.sports, self.folder, detectors[0] if detectors else None
@@ -152,7 +152,7 @@ def read_config(path: Path) -> GenerationPlan:
 
 
 class _ConfigReader:
-    """Reads one configuration and collects its problems."""
+    """Read one configuration, and collect all errors in it."""
 
     def __init__(self, path: Path, tables: dict[str, Any]) -> None:
         self._path, self._tables = path, tables
@@ -247,7 +247,7 @@ class _ConfigReader:
         return table
 
     def _model(self, make: type[M], where: str, table: object) -> M | None:
-        """Return the table as a record. If it is invalid, collect the problems and return None."""
+        """Return a validated model of the table. If the table is invalid, collect the errors and return None."""
         try:
             return make.model_validate(table)
         except ValidationError as error:

@@ -64,7 +64,9 @@ def measures(ball: Corners, players: Sequence[Corners], grid: Grid) -> dict[Meas
 
 
 def in_center(ball: Corners, grid: Grid) -> bool:
-    """Return whether the ball's center is in the paper's center window (eq. 7), or in the same area on other grids.
+    """Return whether the ball's center is in the center window (Spot the Ball, eq. 7).
+
+    On a grid of another size, the window is the same part of the image.
 
     Examples:
         >>> in_center((310, 170, 330, 190), Grid.standard()), in_center((0, 0, 20, 20), Grid.standard())
@@ -81,7 +83,7 @@ def hidden(players: Floats, grid: Grid) -> Floats:
     """Return the share of each player that is hidden, estimated from the players' boxes.
 
     A player whose box reaches lower is nearer to the camera, and hides the overlap of the two boxes. A box at the
-    image's edge is assumed to extend beyond the edge, up to the median aspect ratio of the complete boxes.
+    image's edge is assumed to extend beyond the edge until it has the median aspect ratio of the complete boxes.
 
     Args:
         players: boxes, shape (n, 4).
@@ -133,7 +135,11 @@ def covered(box: Floats, others: Floats) -> float:
 
 
 def _cut(players: Floats, grid: Grid) -> NDArray[np.bool_]:
-    """Return whether each box is cut off at the sides, and at the top or bottom; shape (n, 2)."""
+    """Return whether the image's left or right edge cuts off each box, and whether its top or bottom edge does.
+
+    Returns:
+        Shape (n, 2).
+    """
     near = players[:, :2] <= _EDGE
     far = players[:, 2:] >= np.array([grid.width, grid.height]) - _EDGE
     return np.asarray(near | far)

@@ -40,8 +40,9 @@ def read_only(dataset: Path) -> SqliteStore:
 
 
 def with_ball(path: str | None) -> str | None:
-    """Return the path of the version with the ball of an image in a generated dataset. Return None if the image is not
-    in the subfolder `images`.
+    """Convert the path of an image without the ball to the path of the same image with the ball.
+
+    Both are paths in a generated dataset. Return None if `path` is not in the subfolder `images`.
 
     Examples:
         >>> with_ball("images/soccer/1.png"), with_ball("elsewhere/1.png")

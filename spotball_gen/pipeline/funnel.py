@@ -43,7 +43,7 @@ def record(steps: Sequence[FunnelStep]) -> list[dict[str, object]]:
 
 
 def table(steps: Sequence[FunnelStep]) -> str:
-    """Return the funnel as CSV: a row for kept items, for each reject reason, and for failures of each stage.
+    """Return the funnel as CSV: for each stage, rows for kept items, for each reason for rejection, and for failures.
 
     Examples:
         >>> print(table([FunnelStep("filter", 7, 3, 1, {"blurred": 2, "dark": 1})]), end="")
@@ -105,7 +105,7 @@ def picture(steps: Sequence[FunnelStep]) -> str:
 
 
 def _why(step: FunnelStep) -> str:
-    """Return the reasons for which items were removed, the most frequent reason first."""
+    """Return the reasons for which items were removed with their counts as text, the most frequent reason first."""
     ordered = sorted(step.reasons.items(), key=lambda pair: (-pair[1], pair[0]))
     parts = [f"{count:,} {reason}" for reason, count in ordered]
     return ", ".join([*parts, *([f"{step.failed:,} failed"] if step.failed else [])])

@@ -34,7 +34,7 @@ stage, or failed at a stage.
 
 @dataclass(frozen=True, slots=True)
 class Video:
-    """A video in the ledger; see the table `videos`."""
+    """A video in the ledger: a row of the table `videos`, see `spotball_gen.pipeline.ledger_schema`."""
 
     source: VideoSource
     size: int
@@ -138,7 +138,7 @@ class Ledger(RunStore):
             connection.executemany(f"INSERT INTO videos VALUES ({', '.join('?' * 12)})", rows)
 
     def videos(self) -> tuple[Video, ...]:
-        """Return all videos, in the order in which their frames are read."""
+        """Return all videos in the ledger, in the order in which their frames are read."""
         columns = "video, path, sport, license, origin, sha256, size, modified, state, detail, frames"
         videos = []
         for video, path, *row in self.rows(f"SELECT {columns} FROM videos ORDER BY position"):
@@ -165,7 +165,7 @@ class Ledger(RunStore):
     # Frames -------------------------------------------------------------------------------------------------------
 
     def take(self, video: str, frames: Sequence[TakenFrame], failures: Sequence[Failure] = ()) -> None:
-        """Store frames of a video, in order, and failures to read frames. Frames without a reject continue as items."""
+        """Store frames of a video, and failures to read frames. Frames that are not rejected continue as items."""
         at = now()
         with self.transaction() as connection:
             for frame in frames:
@@ -223,7 +223,7 @@ class Ledger(RunStore):
             self._results(connection, stage, now(), outcome.items, outcome.rejects, outcome.failures)
 
     def held(self, stage: str) -> dict[str, dict[str, float]]:
-        """Return the scores of the items that wait until a stage has all items, by item id and sorted by id."""
+        """Return the scores of the items that wait for the decision of a stage, by item id and sorted by item id."""
         query = "SELECT item, json_extract(record, '$.scores') FROM items WHERE stage = ? AND state = 'held' ORDER BY 1"
         return {item: json.loads(scores) for item, scores in self.rows(query, stage)}
 
@@ -275,8 +275,8 @@ class Ledger(RunStore):
     def forget_failures(self) -> int:
         """Let failed items repeat their stage, and return their number.
 
-        Failures of a stage that needs all items and has decided are kept, because its decision on a few items would
-        differ from a decision on all items.
+        If a stage that needs all items has already decided, its failures are kept, because a decision on only the
+        failed items would differ from a decision on all items.
         """
         stages = [FRAMES, *self.identity()["stages"]]
         before = dict(zip(stages[1:], stages, strict=False))
@@ -344,7 +344,7 @@ class Ledger(RunStore):
         return (*videos, *(Failure(*row) for row in self.rows(query)))
 
     def progress(self) -> Counter[tuple[str, str]]:
-        """Return the number of items by the stage that processed them last and by state."""
+        """Return the number of items for each (stage, state): the stage that processed them last, and their state."""
         query = "SELECT stage, state, count(*) FROM items GROUP BY 1, 2"
         return Counter({(stage, state): count for stage, state, count in self.rows(query)})
 

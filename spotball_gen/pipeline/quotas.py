@@ -20,13 +20,13 @@ from spotball_gen.items.stage import StageSettings
 from spotball_gen.pipeline.difficulty import Measure, in_center, measures
 
 OUTSIDE, SURPLUS = "outside a range", "not needed for the targets"
-"""Reasons why an item is excluded."""
+"""Reasons why an item is not selected for the dataset."""
 
 SPORT, CENTER = "sport", "center"
-"""Names of the quotas that do not depend on a measure of difficulty."""
+"""Names of the quotas for sports and for the center window, which do not depend on a measure of difficulty."""
 
 _STRICT = 1e-4
-"""Tolerance for strict inequalities: less than one item, and more than the solver's tolerance."""
+"""Margin, in items, with which strict inequalities are passed to the solver; it exceeds the solver's tolerance."""
 
 
 class Range(StageSettings):
@@ -115,9 +115,9 @@ class Selection:
 
     Attributes:
         chosen: ids of the selected items, sorted.
-        left_out: short reason why each of the other items is excluded, by id.
+        left_out: short reason why each of the other items is not selected, by item id.
         starving: description of each bin with too few items, one line per bin.
-        bins: numbers of items that are `wanted`, `available` and `taken`, by quota and bin.
+        bins: for each quota and bin, the numbers of items that are `wanted`, `available` and `taken` (selected).
     """
 
     chosen: tuple[str, ...]
@@ -126,7 +126,7 @@ class Selection:
     bins: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
-        """Return the part of the selection that the dataset card reports, as JSON values."""
+        """Return the attributes `starving` and `bins`, which the dataset card reports, as JSON values."""
         bins = {quota: {name: dict(of) for name, of in counts.items()} for quota, counts in self.bins.items()}
         return {"starving": list(self.starving), "bins": bins}
 
@@ -183,7 +183,7 @@ def _wanted(played: Collection[str], targets: Targets) -> dict[str, dict[str, fl
 
 
 def _bins(item: Item, measured: Mapping[Measure, float], targets: Targets, grid: Grid) -> Iterator[str]:
-    """Yield an item's bin for each quota, in the order of `_wanted`."""
+    """Yield an item's bin for each quota, with the quotas in the order of the result of `_wanted`."""
     for name, quota in targets.quotas.items():
         yield quota.bin(measured[name])
     if targets.sports:
@@ -194,7 +194,7 @@ def _bins(item: Item, measured: Mapping[Measure, float], targets: Targets, grid:
 
 
 class _Program:
-    """Integer program for the number of selected items per kind."""
+    """Integer program that determines how many items of each kind are selected."""
 
     def __init__(
         self,

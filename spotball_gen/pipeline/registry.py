@@ -14,7 +14,7 @@ GROUP = "spotball.stages"
 
 
 def kinds(stage: str) -> tuple[str, ...]:
-    """Return the installed kinds of a stage, sorted."""
+    """Return the sorted names of the installed kinds of a stage."""
     return registered_names(GROUP, f"{stage}.")
 
 

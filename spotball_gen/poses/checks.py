@@ -110,7 +110,7 @@ def _without_distant(keypoints: FloatArray, scene: Scene) -> FloatArray:
 
 
 def _duplicates(keypoints: FloatArray, boxes: FloatArray) -> list[int]:
-    """Return the players whose pose belongs to another player with a better-fitting box."""
+    """Return the indices of players whose pose belongs to another player, whose box fits the pose better."""
     players = np.flatnonzero(~np.isnan(keypoints).any(axis=(1, 2))).tolist()
     fits = {player: box_fit(keypoints[player], boxes[player]) for player in players}
     areas = (boxes[:, 2:] - boxes[:, :2]).prod(axis=1)

@@ -105,7 +105,7 @@ def image_names(sport: str, image: str, path: str | None) -> tuple[str, ...]:
 
 
 class _Reader:
-    """Read one file, and collect its problems."""
+    """Read a file of keypoints, and collect all errors in it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -162,7 +162,7 @@ class _Reader:
 
 
 def _is_used(entry: _Result, score: float) -> bool:
-    """Return whether an entry is a single person with a sufficient score and at least one keypoint."""
+    """Return whether an entry is a single person (not a crowd) with a sufficient score and at least one keypoint."""
     return entry.keypoints is not None and any(entry.keypoints[2::3]) and not entry.iscrowd and entry.score >= score
 
 

@@ -53,9 +53,9 @@ def add_poses(
     Args:
         dataset: a folder with scenes.jsonl.
         kind: kind of the estimator: `file`, `yolov8-pose-onnx`, `mediapipe`, or a kind that another package registers.
-        out: the new folder: it must not exist, be empty, or contain an earlier result.
+        out: the new folder. It does not exist yet, is empty, or contains only an earlier result, which is replaced.
         options: options of the estimator.
-        draw: also write a drawing of the poses in each image with players, to poses/SPORT/IMAGE.png.
+        draw: whether to write a drawing of the poses in each image with players, to poses/SPORT/IMAGE.png.
         on_progress: called with the number of finished images and their total.
 
     Raises:
@@ -96,6 +96,7 @@ def scene_poses(scene: Scene, dataset: Path, estimator: PoseEstimator) -> Estima
     Raises:
         InputError: if the estimator needs the image and it is missing, cannot be read, or has another size than the
             scene.
+        OptionError: if the estimator returns keypoints of a wrong shape.
     """
     if not len(scene.boxes):
         return Estimate(no_pose(0), {})

@@ -19,7 +19,7 @@ _MOST = 4096
 
 
 def draw_poses(image: Image, scene: Scene) -> Image:
-    """Return a copy of an image with the players' boxes and skeletons. Small images are enlarged.
+    """Return a copy of an image with the players' boxes and skeletons, twice as large if it then fits 4096 pixels.
 
     Limbs of the player's left side are red, those of the right side green, others blue; the nose is a yellow dot. Boxes
     are white, or magenta if the player has no pose. Keypoints with a confidence below 0.3 are not drawn.

@@ -45,7 +45,10 @@ class Estimate:
 
 
 class PoseEstimator(Protocol):
-    """Interface of a pose estimator, which is created from its settings. Entry points refer to its class."""
+    """Interface of a pose estimator, which is created from its settings.
+
+    An entry point of the group `spotball.poses` refers to a class with this interface.
+    """
 
     Settings: ClassVar[type[PoseSettings]]
     """The pydantic model that validates `--file` (as `file`) and `--option KEY=VALUE`."""
@@ -59,7 +62,7 @@ class PoseEstimator(Protocol):
         ...
 
     def estimate(self, scene: Scene, image: Image | None) -> Estimate:
-        """Estimate the poses of a scene's players. The caller checks them against the players' boxes.
+        """Estimate the poses of a scene's players. The caller removes implausible poses; see `poses.checks.checked`.
 
         Args:
             scene: a scene with at least one player.

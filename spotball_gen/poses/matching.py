@@ -82,7 +82,7 @@ def overlaps(box: FloatArray, boxes: FloatArray) -> FloatArray:
 
 
 def _similarities(person: Person, boxes: FloatArray, overlap: float, inside: float) -> FloatArray:
-    """Return the person's similarity to each player; 0 if they cannot be the same person."""
+    """Return the person's similarity to each player; 0 where the overlap or share is below the required minimum."""
     if person.box is not None:
         shares = overlaps(person.box, boxes)
         return np.where(shares >= overlap, shares, 0.0)

@@ -18,7 +18,7 @@ from spotball_gen.poses.checks import SIGMAS, keypoint_similarity
 from spotball_gen.poses.estimator import Estimate, FailureReason, PoseSettings, no_pose
 
 _LEFT, _RIGHT = [5, 11], [6, 12]
-"""Indices of shoulder and hip, on the left and on the right."""
+"""Indices of COCO's keypoints: left shoulder and hip, right shoulder and hip."""
 
 
 class MediaPipeSettings(PoseSettings):
@@ -29,8 +29,8 @@ class MediaPipeSettings(PoseSettings):
         person: minimum probability, according to the model, that a crop shows a person.
         enlarge: side of the square crop, as a multiple of the longer side of the player's box. MediaPipe's own crops
             are about 1.45 times the box. On the published soccer images, 1.5 finds most players.
-        mirror: also process the mirrored crop, and reduce the confidence of keypoints on which the two estimates
-            differ. This doubles the time.
+        mirror: whether to estimate the pose in the mirrored crop as well, and to reduce the confidence of keypoints on
+            which the two estimates differ. This doubles the time.
     """
 
     file: Path

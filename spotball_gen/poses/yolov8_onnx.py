@@ -102,7 +102,7 @@ class YoloV8PoseOnnx:
 
         Args:
             images: the parts.
-            corners: x and y of each part's corner in the image.
+            corners: position of each part's top left corner in the image: x and y in pixels.
             size: length in pixels of the input's longer side, if the file does not fix it.
         """
         views = []
@@ -143,7 +143,7 @@ class YoloV8PoseOnnx:
 
 
 def _window(box: FloatArray, enlarge: float, image: Image) -> tuple[int, int, int, int]:
-    """Return the part of the image that a crop shows, as x1, y1, x2, y2; it has at least one pixel."""
+    """Return the part of the image to crop for a player's box: x1, y1, x2, y2 in pixels, with at least one pixel."""
     height, width = image.shape[:2]
     (x, y), half = (box[:2] + box[2:]) / 2, (box[2:] - box[:2]) / 2
     margin = (enlarge - 1) * half.max()
@@ -155,7 +155,7 @@ def _window(box: FloatArray, enlarge: float, image: Image) -> tuple[int, int, in
 
 
 def _nearest(people: People, box: FloatArray) -> People:
-    """Return the person whose box fits a player's box best; empty if there are no people."""
+    """Return the person whose box has the largest intersection over union with a player's box; empty without people."""
     if not len(people.boxes):
         return people
     best = slice(place := int(overlaps(box, people.boxes).argmax()), place + 1)
@@ -163,7 +163,7 @@ def _nearest(people: People, box: FloatArray) -> People:
 
 
 def _different(views: Sequence[People], nms: float) -> list[Person]:
-    """Return the people of several views without duplicates."""
+    """Return the people detected in several parts of an image, after non-maximum suppression over all parts."""
     if not views:
         return []
     boxes, scores, keypoints = (

@@ -1,4 +1,4 @@
-"""Agreement between two reviewers, corrected for chance."""
+"""Compute the agreement between two reviewers, corrected for chance."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class DecisionChange(Record):
 
 
 class Undone(Record):
-    """A request to undo the change with this number."""
+    """A request of the page to undo a reviewer's change, given by its number."""
 
     number: Whole
 
@@ -112,7 +112,7 @@ def review_app(pieces: Sequence[ReviewImage], store: ReviewStore, reviewer: str,
 
 
 class _ReviewHandlers:
-    """Request handlers."""
+    """Handle the requests of the review page."""
 
     def __init__(
         self, pieces: Sequence[ReviewImage], store: ReviewStore, reviewer: str, token: str, cookie: str
@@ -165,7 +165,7 @@ class _ReviewHandlers:
     # The review ----------------------------------------------------------------------------------------------
 
     async def review(self, request: Request) -> Response:
-        """Return the images to review, and the decisions so far."""
+        """Return the images to review, and the reviewer's decisions so far."""
         self._known(request)
         decided = (await asyncio.to_thread(self._store.decisions)).get(self._reviewer, {})
         return JSONResponse(
@@ -199,7 +199,7 @@ class _ReviewHandlers:
         return JSONResponse({"last": number})
 
     async def undo(self, request: Request) -> Response:
-        """Undo the reviewer's last change, and return the image and the decision that is valid now."""
+        """Undo the reviewer's last change. Return the index of its image, and the decision on it that is valid now."""
         number = Undone.model_validate(await self._body(request)).number
         key: Key = await asyncio.to_thread(self._store.undo, self._reviewer, number)
         decided = (await asyncio.to_thread(self._store.decisions)).get(self._reviewer, {})
@@ -240,7 +240,7 @@ class _ReviewHandlers:
         return JSONResponse({"error": f"{where}: expected {expected_of(detail)}"}, 422)
 
     async def stale(self, request: Request, error: StaleError) -> Response:
-        """Return the response to a change from a page that does not show the reviewer's last change."""
+        """Return the response to a change from a page that has not received the reviewer's last change."""
         return JSONResponse({"error": STALE}, 409)
 
     async def http_fault(self, request: Request, error: HTTPException) -> Response:

@@ -102,7 +102,11 @@ def apply_review(dataset: Path, *, only_accepted: bool = False) -> Applied:
 
 
 def _finish(new: Path, scenes: Sequence[Scene], ledger: Ledger, review: Mapping[str, int]) -> list[str]:
-    """Write the files of a dataset other than scenes and images, and return their names."""
+    """Write the dataset's files other than scenes.jsonl for the remaining scenes, and return the names of new files.
+
+    The images and the funnel are copied to the folder `new` unchanged, because the checksums include them. Their names
+    are not returned.
+    """
     card = parse_json((ledger.dataset / CARD).read_text(encoding="utf-8"))
     for path in sorted(ledger.dataset.iterdir()):
         if path.name in (IMAGES, WITH_BALL):

@@ -105,7 +105,10 @@ class Decision:
 
 
 class StaleError(Exception):
-    """A page sent a change, but it had not received the reviewer's last change, for example from another tab."""
+    """Raised if a page sends a change although it has not received the reviewer's last change.
+
+    For example, the last change was made in another tab of the browser.
+    """
 
 
 class ReviewStore(SqliteStore):
@@ -125,14 +128,14 @@ class ReviewStore(SqliteStore):
         super().__init__(dataset / REVIEW, SCHEMA)
 
     def decide(self, change: str, reviewer: str, key: Key, decision: Decision, *, after: int) -> int:
-        """Store a change, which is on disk when this method returns. A change that is already stored is not repeated.
+        """Store a change, which is on disk when this method returns. A stored change is not stored again.
 
         Args:
             change: UUID of the change.
             reviewer: the reviewer's name.
             key: identity (sport, image) of the image.
             decision: the decision on the image.
-            after: number of the reviewer's last valid change; 0 if there is none.
+            after: number of the reviewer's last valid change that the page has received; 0 if there is none.
 
         Returns:
             The number of the change.

@@ -14,7 +14,7 @@ from spotball_gen.items.stage import Context, Device, Failure, Outcome, StageSet
 from spotball_gen.quality.regions import changed_outside, judge
 
 SCORES = ("artifact", "artifact_distance", "changed_outside", "ball_again")
-"""The scores of this stage."""
+"""Names of the scores that this stage adds to an item."""
 
 
 class ArtifactSettings(StageSettings):
@@ -36,10 +36,11 @@ class ArtifactSettings(StageSettings):
 class Artifacts:
     """Score each inpainted region. No item is rejected, but suspicious items are marked to be reviewed first.
 
-    An item gets the scores `artifact` (the region's percentile among untouched regions, in [0, 1]), `artifact_distance`
-    (in robust standard deviations), `changed_outside` (number of pixels changed outside the mask) and, if the detector
-    runs again, `ball_again` (its confidence in a ball that touches the inpainted one; 0 if it finds none). The note
-    `review_first` states whether to review the item first, and the note `why` lists the reasons.
+    An item gets the scores `artifact` (share of untouched regions that stand out less than the inpainted region, in
+    [0, 1]), `artifact_distance` (distance of the inpainted region from a typical region of the image, in robust
+    standard deviations), `changed_outside` (number of pixels changed outside the mask) and, if the detector runs again,
+    `ball_again` (the detector's confidence in a ball that touches the inpainted ball; 0 if it finds no such ball). The
+    note `review_first` states whether to review the item first, and the note `why` lists the reasons.
     """
 
     Settings: ClassVar[type[StageSettings]] = ArtifactSettings

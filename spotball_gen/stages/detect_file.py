@@ -101,7 +101,7 @@ class FromFile:
     batch_size = 64
     device: Device = "cpu"
     sees = False
-    """Whether the detector uses pixels. This detector reads files, so it cannot be applied to an inpainted image."""
+    """Whether the detector examines images. This one does not, so other stages do not run it on further images."""
 
     def __init__(self, settings: FileSettings, context: Context) -> None:
         self.settings = settings

@@ -22,8 +22,8 @@ from spotball_gen.models.yolo.settings import YoloSettings, by_size, file_name, 
 class Ultralytics:
     """Find balls and players with a YOLO model's original weights: a `.pt` file, or a name that the package downloads.
 
-    A segmentation model such as `yolov8n-seg.pt` also gives the players' outlines. No extra installs the package,
-    because it is licensed under the AGPL and needs torchvision.
+    A segmentation model such as `yolov8n-seg.pt` also gives the players' outlines. The package is not part of any extra
+    of spotball-core, because it is licensed under the AGPL and needs torchvision.
 
     Raises:
         OptionError: if the package is not installed, if the file does not exist, or if the device is not available.

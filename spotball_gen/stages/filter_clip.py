@@ -1,4 +1,7 @@
-"""Stage `filter`, kind `clip`: CLIP similarity of an image to a sport's prompts (section 3.2, step 2)."""
+"""Stage `filter`, kind `clip`: reject images with a low CLIP similarity to the prompts of their sport.
+
+This filter is step 2 in section 3.2 of Spot the Ball.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from spotball_gen.items.stage import Context, Device, Outcome, Reject, StageSett
 from spotball_gen.models.torch_models import TorchSettings, loaded, picked_device, require, source_of, weights_name
 
 _DIGITS = 4
-"""Decimals of a score. On a GPU, further decimals depend on the batch size."""
+"""Number of decimals to which scores are rounded. On a GPU, further decimals would depend on the batch size."""
 
 MODEL = "openai/clip-vit-base-patch32"
 

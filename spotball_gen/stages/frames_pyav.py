@@ -75,8 +75,8 @@ class PyAV:
             after: position of the last frame that was read before. Only later frames are yielded.
 
         Raises:
-            VideoError: if the file contains no readable video, is truncated, does not fit the run's size, or has time
-                stamps that go backwards.
+            VideoError: if the file contains no readable video or is truncated, if a frame would be cropped or enlarged
+                more than the settings allow, or if the time stamps go backwards.
         """
         with open_video(source.path) as video:
             yield from self._read(video, after)
@@ -123,11 +123,11 @@ class PyAV:
         )
 
     def _after(self, time: float) -> float:
-        """Return the earliest time in seconds of the next frame to sample, after a frame at this time."""
+        """Return the earliest time of the next frame to sample, after a sampled frame at `time`; both in seconds."""
         return (math.floor(time * self.settings.fps + 1e-6) + 1) / self.settings.fps - 1e-6
 
     def _check_size(self, width: int, height: int) -> None:
-        """Raise an error for a video that would lose too much by cropping, or would be enlarged too much."""
+        """Raise VideoError if a frame of this size would be cropped or enlarged more than the settings allow."""
         x1, y1, x2, y2 = self._window(width, height)
         to, scale = f"{self._size[0]}x{self._size[1]}", self._size[0] / (x2 - x1)
         kept = (x2 - x1) * (y2 - y1) / (width * height)
@@ -146,8 +146,9 @@ class PyAV:
             )
 
     def _window(self, cols: int, rows: int) -> tuple[int, int, int, int]:
-        """Return the window of a frame that the image shows: (x1, y1, x2, y2) in pixels; larger than the frame for
-        padding.
+        """Return the part of a frame that the image shows: (x1, y1, x2, y2) in pixels.
+
+        If the image is padded, this window is larger than the frame.
         """
         width, height = self._size
         scale = (max if self.settings.fit == "crop" else min)(width / cols, height / rows)

@@ -1,4 +1,7 @@
-"""Stage `inpaint`, kind `stable-diffusion`: inpaint the ball with a diffusion model (section 3.2, step 4)."""
+"""Stage `inpaint`, kind `stable-diffusion`: inpaint the ball with a diffusion model.
+
+This is step 4 in section 3.2 of Spot the Ball.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,8 @@ class StableDiffusionSettings(MaskSettings, TorchSettings):
         size: longer side of the model's input in pixels.
         surroundings: side length of the window around the mask, as a multiple of the mask's longer side. A small ball
             is therefore enlarged for the model.
-        batch_size: images per batch. With more than one, an image's last bits depend on the other images.
+        batch_size: images per batch. With more than one, a result may differ slightly depending on the other images in
+            its batch.
     """
 
     model: str = MODEL

@@ -19,7 +19,7 @@ from spotball_gen.items.stage import Context, Device, Outcome, StageSettings, on
 
 
 class PatchSettings(MaskSettings, FillSettings):
-    """Settings of `patches`: those of the mask, and those for filling it."""
+    """Settings of `patches`: the settings of the mask, and the settings for filling it."""
 
 
 class TemporalSettings(PatchSettings):
@@ -79,7 +79,7 @@ class Temporal:
         return replace(item, mask=pictures[0], painted=pictures[1]).noted(self.name, **result.notes())
 
     def _frames(self, item: Item) -> Sequence[Neighbor]:
-        """Return the frames around the item's frame and this frame itself, the nearest first."""
+        """Return the item's frame and the frames around it in the same shot, the nearest in time first."""
         if not Path(item.source.path).exists():
             raise ValueError(
                 f"{item.source.path}: the video does not exist, but inpaint needs its frames. "

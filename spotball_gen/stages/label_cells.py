@@ -18,9 +18,9 @@ class CellsSettings(StageSettings):
     """Settings of `cells`.
 
     Attributes:
-        min_share: a cell holds the ball if it contains more than this share of the ball's box, from 0 to 1. The paper
-            counts all cells that the ball overlaps (0). The default ignores overlaps as small as a detector's error.
-            The cell with the largest share always counts.
+        min_share: a cell holds the ball if it contains more than this share of the ball's box, from 0 to 1. The cell
+            with the largest share always counts. The paper (Spot the Ball) counts all cells that the ball overlaps,
+            which is a share of 0. The default ignores overlaps as small as a detector's error.
         overlay: whether to write each image, with the ball and the grid, into the folder `overlays/` of the work
             folder, for visual checks.
     """
@@ -90,7 +90,8 @@ def ball_cells(ball: Box, grid: Grid, *, min_share: float) -> tuple[str, ...]:
     Args:
         ball: the ball's box. Parts outside the image are not counted.
         grid: the grid over the image.
-        min_share: a cell must contain more than this share of the ball's box (0 to 1), or the largest share.
+        min_share: a cell holds the ball if it contains more than this share of the ball's box (0 to 1). The cell with
+            the largest share always counts.
 
     Raises:
         ValueError: if the box is outside the image.

@@ -1,6 +1,6 @@
 """Stage `plausibility`, kind `rules`: require exactly one complete ball of plausible size and shape near players.
 
-These rules are step 3 in section 3.2 of the paper.
+These rules are step 3 in section 3.2 of Spot the Ball.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _DIGITS = 4
 class RulesSettings(SpectatorSettings):
     """Settings of `rules`, in addition to those of `SpectatorSettings`. A sport's `bounds` replace them for that sport.
 
-    The paper names the rules but not their bounds. These bounds accept the balls in its images (Table 1) with some
-    tolerance.
+    The paper (Spot the Ball) names the rules but not their bounds. The default bounds accept the balls in the paper's
+    images (Table 1) with some tolerance.
 
     Attributes:
         ball_confidence: balls with a lower score are ignored.
@@ -63,10 +63,11 @@ class RulesSettings(SpectatorSettings):
 
 
 class Rules:
-    """Keep images with exactly one complete ball that is near players and overlaps none of them.
+    """Keep images with exactly one complete ball that is near players and, by default, overlaps none of them.
 
-    The item gets its ball and its players, and keeps all boxes. Its scores are `ball_size`, `ball_aspect`, `ball_edge`,
-    `ball_overlap` and `ball_distance`, each in the unit of the corresponding setting, and `players`.
+    The stage selects the item's ball and players from its boxes, and keeps all boxes. The item gets the scores
+    `ball_size`, `ball_aspect`, `ball_edge`, `ball_overlap` and `ball_distance`, each in the unit of the corresponding
+    setting, and `players` (number of players).
 
     Examples:
         >>> import tempfile
@@ -160,8 +161,9 @@ def measured(ball: Box, players: Sequence[Box], size: tuple[float, float]) -> Ma
 
 
 def _rules(settings: RulesSettings) -> tuple[tuple[str, str, float, float], ...]:
-    """Return each rule: the reason for rejection, the measurement, and its minimum and maximum. The first violated rule
-    is reported.
+    """Return each rule: the reason for rejection, the name of the measurement, and its minimum and maximum.
+
+    If an item violates several rules, it is rejected for the first of them.
     """
     return (
         ("ball too small", "ball_size", settings.min_size, math.inf),

@@ -46,9 +46,10 @@ class Kalman:
     """Search for each ball of an item in the frames around it, and keep the balls that are confirmed.
 
     The run's detector processes the frames of the same shot within `seconds` of the item's frame. Detections are linked
-    to tracks. A ball that no other frame confirms is removed from the item's boxes. An item without a confirmed ball is
-    rejected. Of several confirmed balls, only the one with the strongest track is kept if its track is clearly the
-    strongest (see the setting `margin`); otherwise, all of them are kept.
+    to tracks. A ball is confirmed if its track contains enough frames (see the setting `min_frames`). Other balls are
+    removed from the item's boxes. An item without a confirmed ball is rejected. Of several confirmed balls, only the
+    one with the strongest track is kept if its track is clearly the strongest (see the setting `margin`); otherwise,
+    all of them are kept.
 
     An item with one ball gets the scores `ball_frames` (number of frames in which the ball was found, including the
     item's), `ball_speed` (pixels per second in the image, so it includes the camera's movement), and `ball_direction`
@@ -117,7 +118,7 @@ class Kalman:
         return item.scored(**_motion(tracks[kept[0]])) if len(kept) == 1 else item
 
     def _detected(self, item: Item, around: Sequence[Neighbor]) -> list[list[Box]]:
-        """Return the balls in each of the other frames; none if the detector fails."""
+        """Return the balls in each of the given frames; an empty list for a frame on which the detector fails."""
         shown = [
             Item(
                 f"{item.id}{neighbor.offset:+.3f}",

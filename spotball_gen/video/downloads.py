@@ -1,6 +1,6 @@
 """Download videos with the command yt-dlp.
 
-The package is not imported, because it changes often, whenever the video sites change.
+yt-dlp is run as a separate program and is not imported, because its package changes whenever the video sites change.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from spotball_core.service.json_file import parse_json
 from spotball_core.service.paths import find_file
 
 FORMAT = "bestvideo*[height<=1080][ext=mp4]/bestvideo*[height<=1080]/best"
-"""Format of downloads for yt-dlp: not larger than items need, and without adding sound, which would need ffmpeg."""
+"""Video format that yt-dlp selects: if possible at most 1080 pixels high, which suffices for items, and without sound,
+because adding sound would need ffmpeg.
+"""
 
 _INFO = ".info.json"
 
@@ -45,7 +47,7 @@ def fetch(query: str, folder: Path, *, match: str | None, tell: Callable[[str], 
     Args:
         query: an address, or a search such as `ytsearch10:soccer highlights`.
         folder: the output folder.
-        match: filter in the syntax of `--match-filters`.
+        match: filter in the syntax of yt-dlp's option `--match-filters`, or None for no filter.
         tell: called with a message about each failed download.
 
     Returns:

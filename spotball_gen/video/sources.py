@@ -93,7 +93,7 @@ def _downloaded(plan: GenerationPlan, folder: Path, tell: Callable[[str], None])
 
 
 def _queries(source: SourceSettings, plan: GenerationPlan) -> list[str]:
-    """Return the queries for yt-dlp."""
+    """Return the addresses and searches to pass to yt-dlp: the source's own query, or the queries of its sport."""
     queries = [source.query] if source.query is not None else list(plan.sports[source.sport].queries)
     return [query if re.match(r"\w+://", query) else f"ytsearch{source.count}:{query}" for query in queries]
 

@@ -20,15 +20,15 @@ this is the area of a ball with a diameter of 7 pixels.
 
 
 def find_balls(image: Image, color: Color) -> tuple[Box, ...]:
-    """Return the boxes of regions with the ball's hue, regardless of their shape.
+    """Return the boxes of all regions with the ball's hue. Regions that are less round have lower scores.
 
     Args:
         image: RGB, shape (height, width, 3).
         color: the ball's color. It must not be gray, which has no hue.
 
     Returns:
-        The boxes, highest score first. A score is the share of the ellipse in the box that the region fills, times the
-            ratio of the box's shorter to its longer side.
+        The boxes, highest score first. A score is the share of the box's inscribed ellipse that the region fills, times
+            the ratio of the box's shorter to its longer side.
     """
     _, measured = parts(closed(of_hue(image, color, _HUE, _SATURATION, _BRIGHTNESS), 3))
     balls = []

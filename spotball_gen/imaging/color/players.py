@@ -26,9 +26,11 @@ _LEAST_HEIGHT, _LEAST_AREA = 0.02, 0.0005
 # Proportions of a person, as fractions of the body's height.
 _SHIRT_HEIGHT, _SHIRT_WIDTH = 0.54, 0.36
 _ASIDE, _ABOVE, _BELOW = 0.4, 0.7, 0.42
-"""Maximum extent of a person to each side of the shirt's center, and above and below the shirt's lower edge."""
+"""Maximum extent of a person to each side of the shirt's center, and above and below the shirt's lower edge, as
+fractions of the body's height."""
 _HAIR_BELOW, _SHORTS_BELOW, _SHORTS_ASIDE = 0.1, 0.2, 0.05
-"""Maximum extent of hair below the shirt's upper edge, and of shorts below and to the sides of the shirt."""
+"""Maximum extent of hair below the shirt's upper edge, and of shorts below and to the sides of the shirt, as fractions
+of the body's height."""
 
 _UPRIGHT = 0.8
 """Maximum width-to-height ratio of a shirt after merging pieces."""
@@ -108,7 +110,10 @@ def _shirts(labels: NDArray[np.int32], measured: NDArray[np.int32], bodies: Mask
 
 
 def _go_together(shirt: Edges, piece: Edges) -> bool:
-    """Return whether a piece may belong to a shirt: it is near, and the merged shirt is upright or hardly larger."""
+    """Return whether a piece may belong to a shirt.
+
+    It may if it is near the shirt, and if both together are upright or hardly larger than the shirt.
+    """
     wide, high = _size(shirt)
     all_wide, all_high = _size(_around(shirt, piece))
     upright = all_wide <= _UPRIGHT * all_high
@@ -158,5 +163,5 @@ def _around(a: Edges, b: Edges) -> Edges:
 
 
 def _apart(a: Edges, b: Edges) -> int:
-    """Return the larger of the horizontal and the vertical gap; negative if the boxes overlap."""
+    """Return the larger of the horizontal and the vertical gap between two boxes, in pixels; negative if they overlap."""
     return max(a[0] - b[2], b[0] - a[2], a[1] - b[3], b[1] - a[3])

@@ -21,19 +21,19 @@ _MISFIT = 8.0
 quartile of the difference must be at most half of this value.
 """
 _SMALL = 0.25
-"""Scale at which whole frames are compared."""
+"""Factor by which whole frames are resized before their brightness is compared."""
 _FEWEST = 3
-"""Minimum number of neighboring frames that must be aligned, and that must show a pixel."""
+"""Minimum number of aligned neighboring frames, and minimum number of these frames that must show a pixel."""
 _TOLERANCE = 8.0
 """Frames agree on a pixel if they differ by at most this many gray levels more than the noise."""
 _BALL_LIKE = 0.5
-"""A place in a neighbor looks like the ball if it differs from the ball by less than this share of the ball's contrast,
-and if `_SHAPE` is exceeded.
+"""A region of a neighboring frame looks like the ball if it differs from the ball by less than this share of the ball's
+contrast, and if its correlation with the ball exceeds `_SHAPE`.
 """
 _LEAST_CONTRAST = 12.0
 _SHAPE = 0.5
-"""A place in a neighbor looks like the ball only if its brightness has a higher correlation than this with the ball and
-its edge.
+"""A region of a neighboring frame looks like the ball only if the correlation of its brightness with the brightness of
+the ball and the ball's edge is above this value.
 """
 _RIM = 3
 """Width in pixels of the ball's edge."""
@@ -72,8 +72,8 @@ def background(
     """Return the pixels behind a hole, reconstructed from neighboring frames.
 
     Each neighbor is aligned by a homography and a local shift, and adapted to the image's brightness. Each pixel takes
-    the value that most neighbors agree on, so players who pass by have no effect. If the surroundings of the hole
-    differ from the neighbors, something has moved, and the nearby part of the hole counts as unknown.
+    the value that most neighbors agree on, so players who pass by have no effect. If pixels next to the hole differ
+    from the neighbors, something has moved there, and the nearby part of the hole gets a lower confidence.
 
     Args:
         image: RGB, shape (height, width, 3).
@@ -118,8 +118,11 @@ def _window(hole: Bools) -> Window:
 def _aligned(
     image: Image, unused: Bools, neighbors: Sequence[Image | Floats], window: Window, around: Bools
 ) -> tuple[Floats, Bools, Floats]:
-    """Return the window's pixels in each neighbor that can be aligned, a mask of the pixels that each covers, and the
-    weight of each, which is larger if it fits better.
+    """Return the neighbors that can be aligned with the image.
+
+    Returns:
+        For each of these neighbors, the pixels in the window, the mask of the pixels that the neighbor covers, and a
+            weight, which is larger if the neighbor is more similar to the image.
     """
     target, target_features = image[window].astype(np.float32), None
     stack, known, weights = [], [], []
@@ -186,7 +189,7 @@ def _noise(stack: Floats, target: Floats, around: Bools) -> float:
 
 
 def _ball_in(pixels: Floats, target: Floats, ball: Box, window: Window, shape: tuple[int, ...]) -> Bools:
-    """Return a mask of the places in a neighbor, near the ball's position, that look like the ball.
+    """Return a mask of the pixels of a neighbor, near the ball's position, that look like the ball.
 
     Returns:
         Shape (rows, columns).
@@ -223,7 +226,8 @@ def _ball_in(pixels: Floats, target: Floats, ball: Box, window: Window, shape: t
 def _agreed(stack: Floats, known: Bools, weights: Floats, tolerance: float) -> tuple[Floats, Floats]:
     """Return for each pixel the value that most neighbors agree on, and the share of neighbors that agree.
 
-    The values come from as few neighbors as possible, so that they have the noise of single frames.
+    The values come from as few neighbors as possible, because an average of many frames would have less noise than the
+    image.
     """
     cv2 = opencv()
     smooth = np.array([cv2.blur(pixels, (3, 3)) for pixels in stack])

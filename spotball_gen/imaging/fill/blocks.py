@@ -11,14 +11,15 @@ from spotball_gen.items.pictures import opencv
 BLOCK = 8
 """Side length of JPEG, MPEG and H.264 blocks, in pixels."""
 _EXCESS = 2.0
-"""Minimum excess of the brightness steps between blocks over those within blocks, in standard deviations."""
+"""Minimum difference between the brightness steps at block edges and those within blocks, in standard deviations."""
 _QUALITIES = range(32, 99)
 _DIPS = 0.02, 0.15
-"""Minimum relative amount by which recompression with an image's quality changes the image less than with similar
-qualities (the dip). The first value is for images with a visible block grid, the second for other images.
+"""Minimum dip of a quality. Recompression with the quality of an image changes the image less than recompression with
+similar qualities; the dip is the relative difference. The first value is for images with a visible block grid, the
+second for other images.
 """
 _COARSER = 0.5
-"""The lowest quality whose dip is at least this share of the largest dip is returned."""
+"""`jpeg_quality` returns the lowest quality whose dip is at least this share of the largest dip."""
 _LOOK = 160, 240
 """Number of rows and number of columns to examine on each side of the excluded pixels."""
 
@@ -102,7 +103,8 @@ def jpeg_quality(image: Image, excluded: NDArray[np.bool_]) -> int | None:
 
 
 def _aligned(inside: NDArray[np.intp], look: int, length: int) -> slice:
-    """Return a slice around the given rows or columns that starts at a chroma block, twice as wide as a luma block."""
+    """Return a slice around the given rows or columns that starts at a multiple of 16, the side length in pixels of a
+    chroma block."""
     if not len(inside):
         return slice(0, length)
     start = max(int(inside[0]) - look, 0) // (2 * BLOCK) * (2 * BLOCK)

@@ -94,7 +94,7 @@ def filled(
         players: mask of the players' pixels, which are neither copied nor used for alignment, shape (height, width).
         neighbors: other frames of the video, of the same size, the nearest in time first.
         settings: required confidence, and whether to match the compression.
-        exact: the item's image before its values were rounded, if known.
+        exact: the item's image before its values were rounded, or None if it is not available.
 
     Raises:
         ValueError: if neither neighbors nor the rest of the image can fill the hole.
@@ -142,7 +142,8 @@ def _patched(pixels: Floats, rest: Bools, core: Bools, whole: Bools, players: Bo
 
 
 def _in_regions(known: Bools, whole: Bools) -> Bools:
-    """Return the mask of the larger regions of known pixels; empty if these cover too little of the hole."""
+    """Return the mask of the larger regions of pixels that neighboring frames can fill; empty if they cover too small a
+    share of the hole."""
     cv2 = opencv()
     disk = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (_ISLAND, _ISLAND))
     # Pixels outside the hole are known, so the hole's edge does not make a region thinner.

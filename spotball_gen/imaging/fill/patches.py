@@ -43,8 +43,8 @@ class PatchFill:
     Attributes:
         image: RGB, shape (height, width, 3). Filled pixels are not rounded.
         filled: mask of the filled pixels, shape (height, width).
-        error: root mean square difference between the surroundings of a connected part of the hole and those of the
-            copied place, in gray levels; the maximum over all parts.
+        error: maximum error over the connected parts of the hole, in gray levels. The error of a part is the root mean
+            square difference between its surroundings and those of the copied place.
     """
 
     image: Floats
@@ -63,7 +63,8 @@ def fill_from_patches(image: Image | Floats, hole: Bools, barred: Bools, band: B
         band: pixels around the hole into which the copy is blended, shape (height, width), or None for none.
 
     Returns:
-        The image. A part of the hole is not filled if no place in the image is large enough to replace it.
+        The image, the mask of the filled pixels, and the error. A part of the hole is not filled if no place in the
+            image is large enough to replace it.
 
     Source:
         Criminisi, Pérez, Toyama (2004). Region filling and object removal by exemplar-based image inpainting. IEEE
@@ -165,7 +166,9 @@ def _ring_weights(part: Bools, hole: Bools, barred: Bools, reach: int) -> Floats
 
 
 def _costs(image: Floats, window: tuple[slice, slice], weights: Floats) -> Floats:
-    """Return, for each place, the weighted mean square difference between its surroundings and those of the hole.
+    """Return the weighted mean square difference between the hole's surroundings and those of each possible copy.
+
+    The result has one value for each position of the window in the image.
 
     A constant difference in brightness counts less, because `membrane` removes it.
     """
@@ -188,12 +191,12 @@ def _costs(image: Floats, window: tuple[slice, slice], weights: Floats) -> Float
 
 
 def _oddness(image: Floats, window: tuple[slice, slice], weights: Floats, inside: Bools) -> Floats:
-    """Return penalties for places whose inside has other colors or more texture than the surroundings of the hole.
+    """Return penalties for positions whose pixels have other colors or more texture than the hole's surroundings.
 
     The hole's inside is unknown, but probably similar to its surroundings.
 
     Returns:
-        Penalties in squared gray levels, one for each place where the window fits into the image.
+        Penalties in squared gray levels, one for each position at which the window fits into the image.
     """
     cv2 = opencv()
     pattern = inside.astype(np.float32) / float(inside.sum())

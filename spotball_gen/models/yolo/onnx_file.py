@@ -116,14 +116,14 @@ class OnnxFile:
         return None if height is None or width is None else (height, width)
 
     def run(self, inputs: NDArray[np.float32]) -> Iterator[tuple[int, list[NDArray[np.floating]]]]:
-        """Yield the raw outputs, for as many images at a time as the file supports.
+        """Yield the raw outputs, in batches of the size that the file fixes, or in one batch if the file fixes no size.
 
         Args:
             inputs: shape (n, 3, height, width).
 
         Yields:
-            The number of images, and the outputs with the images on the first axis. The axis may be longer than this
-                number.
+            For each batch, the number of images in it, and the outputs with the images on the first axis. In the last
+                batch, this axis may be longer than the number of images; ignore the rest.
         """
         (image_input,) = self.session.get_inputs()
         # If the file fixes the batch size, gray images fill the last batch.

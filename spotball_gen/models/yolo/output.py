@@ -26,8 +26,8 @@ def read_boxes(
 ) -> tuple[Box, ...]:
     """Return the boxes in a model's output for one image.
 
-    Each place (candidate box) counts only for the class with its highest score. For example, a place that is more
-    likely a bird than a ball is not a ball.
+    Each place (candidate box) is assigned only to the class with its highest score. For example, a place that is more
+    likely a bird than a ball is not returned as a ball.
 
     Args:
         output: shape (4 + classes + masks, places): center x and y, width and height in pixels of the input, a score in

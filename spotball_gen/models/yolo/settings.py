@@ -36,7 +36,7 @@ class YoloSettings(StageSettings):
 
 
 def wanted_classes(names: Mapping[int, str], sport: Sport, model: str) -> dict[int, Label]:
-    """Return a detector's classes for a sport's ball and players, as labels by class number.
+    """Return the label (`ball` or `player`) of each detector class that a sport uses, by class number.
 
     Args:
         names: names of the detector's classes, by number.

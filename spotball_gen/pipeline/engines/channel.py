@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Stopped(Exception):
-    """Raised in the threads that use a channel if the engine stops early."""
+    """Raised by a channel in the threads that wait for it, if the engine stops before all items are processed."""
 
 
 class Channel(Generic[T]):
@@ -38,7 +38,7 @@ class Channel(Generic[T]):
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Mark the end of the items."""
+        """State that no more items will be added, so that `batches` ends after the remaining items."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -49,7 +49,10 @@ class Channel(Generic[T]):
             self._changed.notify_all()
 
     def batches(self, size: int) -> Iterator[list[T]]:
-        """Yield all items in order, in batches of `size` items, or of fewer items if no more arrive in time."""
+        """Yield all items in the order in which they were added, in batches of `size` items.
+
+        A batch has fewer items if no more items arrive within the channel's `patience`, or if no more will be added.
+        """
         while True:
             with self._changed:
                 self._until(lambda: bool(self._waiting) or self._closed, None)
@@ -61,7 +64,13 @@ class Channel(Generic[T]):
             yield batch
 
     def _until(self, ready: Callable[[], bool], patience: float | None) -> None:
-        """Wait until a condition holds, at most `patience` seconds. The caller must hold the lock."""
+        """Wait until a condition holds, at most `patience` seconds, or without limit if it is None.
+
+        The caller must hold the lock.
+
+        Raises:
+            Stopped: if the engine stops.
+        """
         end = None if patience is None else time.monotonic() + patience
         while not self._stop.is_set() and not ready():
             left = None if end is None else end - time.monotonic()

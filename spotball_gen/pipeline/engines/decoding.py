@@ -12,7 +12,7 @@ from spotball_gen.items.stage import said, spares_no_other
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How reading a video ended.
+    """The end of a video's frames, with the problem if reading the video failed.
 
     Attributes:
         detail: problem with the video, or None if there was none.
@@ -24,7 +24,7 @@ class End:
 
 
 def frames_left(reader: FrameReader, source: VideoSource, mark: Mark | None) -> Iterator[VideoFrame | End]:
-    """Yield the frames after `mark`, in order, and finally an `End`, which reports a problem with the video.
+    """Yield the frames after the position `mark` (None: all frames), and finally an `End`, which reports any problem.
 
     Raises:
         Exception: if reading fails with an error that would also affect the next video.

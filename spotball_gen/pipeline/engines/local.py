@@ -48,7 +48,9 @@ class LocalEngine:
         self.tally = GenerationTally.of(ledger, [choice.stage for choice in plan.stages])
 
     def run(self, on_progress: Callable[[], None]) -> None:
-        """Process all remaining videos and items. After an interrupt, store the batches in progress and raise it again.
+        """Process all remaining videos and items.
+
+        If the run is interrupted, store the batches in progress and raise the exception again.
 
         Args:
             on_progress: called often while the counts in `tally` change.

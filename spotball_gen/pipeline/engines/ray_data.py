@@ -78,7 +78,9 @@ class GenerationRayEngine:
         self._on_progress: Callable[[], None] = lambda: None
 
     def run(self, on_progress: Callable[[], None]) -> None:
-        """Process all remaining videos and items. After an interrupt, keep the received results and raise it again.
+        """Process all remaining videos and items.
+
+        If the run is interrupted, keep the received results and raise the exception again.
 
         Args:
             on_progress: called when the counts in `tally` have changed.
@@ -148,7 +150,7 @@ class GenerationRayEngine:
     # Items --------------------------------------------------------------------------------------------------------
 
     def _pass(self, numbers: range, stages: Sequence[Stage], after: State) -> None:
-        """Process all items that are waiting for these stages. `after` is their state after the last stage."""
+        """Process all items that are waiting for the stages `numbers`. Items that pass them get the state `after`."""
         before = [FRAMES, *(choice.stage for choice in self._plan.stages)]
         breakers = {choice.stage: CircuitBreaker(choice) for choice in self._plan.stages}
         left = [(name, number) for number in numbers for name in self._ledger.ids("going", before[number])]
@@ -159,8 +161,12 @@ class GenerationRayEngine:
     def _passed(
         self, left: Sequence[tuple[str, int]], numbers: range, stages: Sequence[Stage]
     ) -> Iterator[list[Passage]]:
-        """Yield processed items in the order in which Ray returns them. `left` has each item's id and the number of its
-        next stage.
+        """Yield lists of processed items, in the order in which Ray returns them.
+
+        Args:
+            left: id of each item to process, and number of its next stage.
+            numbers: numbers of the stages to run.
+            stages: all stages of the run.
         """
         import ray.data
 
@@ -213,5 +219,5 @@ class GenerationRayEngine:
 
 
 def _stretches(numbers: Sequence[int], on_gpu: Sequence[bool]) -> list[tuple[tuple[int, ...], bool]]:
-    """Return groups of consecutive stages that run in one process, each with whether its stages run on a GPU."""
+    """Return groups of consecutive stages that run in one process: their numbers, and whether they run on a GPU."""
     return [(tuple(group), gpu) for gpu, group in groupby(numbers, key=lambda number: on_gpu[number])]

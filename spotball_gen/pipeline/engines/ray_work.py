@@ -25,7 +25,7 @@ COLUMN = "packed"
 
 @dataclass(frozen=True)
 class RayJob:
-    """Data about a run that all workers need.
+    """The configuration and work folder of a run, which all workers need.
 
     Attributes:
         plan: the plan, whose folder is an absolute path.
@@ -88,7 +88,7 @@ class Passage:
         return self.error is None and (not self.outcomes or bool(self.outcomes[-1][1].items))
 
     def after(self, stage: str, outcome: Outcome) -> Passage:
-        """Return the passage with the result of a further stage."""
+        """Return a copy of this object with the result of one more stage."""
         item = outcome.items[0] if outcome.items else self.item
         return replace(self, item=item, at=self.at + 1, outcomes=(*self.outcomes, (stage, outcome)))
 
@@ -143,12 +143,12 @@ class Stretch:
         return [(number, choice, choice.make(choice.settings, context)) for number, choice in choices]
 
     def __call__(self, table: Any) -> Any:
-        """Return a table of passages after these stages have processed its items."""
+        """Run the stages on the items in a table of packed `Passage` objects, and return a table with their results."""
         passages = [pickle.loads(packed) for packed in table[COLUMN].to_pylist()]
         return packed_table(self.passed(passages))
 
     def passed(self, passages: Sequence[Passage]) -> list[Passage]:
-        """Return the passages after these stages, with the stages' results."""
+        """Run the stages on the items of the given passages, and return the passages with the results added."""
         passages = list(passages)
         try:
             for number, choice, stage in self._stages:
@@ -165,12 +165,12 @@ class Stretch:
 
 @cache
 def stretch(job: bytes, numbers: tuple[int, ...]) -> Stretch:
-    """Return the stages, cached per process so that models are loaded once."""
+    """Return an object that runs these stages. Each process caches it, so that models are loaded once."""
     return Stretch(job, numbers)
 
 
 def through(table: Any, job: bytes, numbers: tuple[int, ...]) -> Any:
-    """Return a table of passages after stages that do not need a Ray actor have processed its items."""
+    """Run stages on a table of packed `Passage` objects without a Ray actor, and return the resulting table."""
     return stretch(job, numbers)(table)
 
 

@@ -24,12 +24,15 @@ _WRITERS = 4
 
 
 def item_id(source: VideoSource, ms: int) -> str:
-    """Return the id of the item at a time stamp in milliseconds. The ids of a video's items sort by time stamp."""
+    """Return the id of the item made from a video's frame at the time stamp `ms`, in milliseconds.
+
+    If the ids of a video's items are sorted, the items are in the order of their time stamps.
+    """
     return f"{source.video}-{ms:09d}"
 
 
 def frame_path(work: Path, source: VideoSource, ms: int) -> Path:
-    """Return the path of the image for the frame at a time stamp in milliseconds."""
+    """Return the path of the image file for a video's frame at the time stamp `ms`, in milliseconds."""
     # The format of the file changes from PPM to PNG when the item is selected.
     return work / output_name(FRAMES, source.video, item_id(source, ms), ending=".image")
 
@@ -81,7 +84,10 @@ class Taker:
 
 
 def _saved(picture: PictureFile, frame: VideoFrame) -> PictureFile:
-    """Write a frame's image to its file, and return the picture of this file."""
+    """Write a frame's image to the file of `picture`, and return the written picture.
+
+    If the frame contains no image, the reader or a worker has already written the file, and `picture` is returned.
+    """
     image = frame.image
     # Most frames are rejected later, so images are compressed only when the dataset is written.
     return picture if image is None else PictureFile.write(picture.path, image, packed=False)

@@ -27,7 +27,7 @@ class GenerationTally:
 
     @classmethod
     def of(cls, ledger: Ledger, stages: Sequence[str]) -> GenerationTally:
-        """Return the current counts of a ledger."""
+        """Return the counts of the videos and items that a ledger currently contains, for the named stages."""
         videos = ledger.videos()
         steps = ledger.funnel([FRAMES, *stages])
         return cls(

@@ -16,11 +16,11 @@ from spotball_gen.pipeline.config import GenerationPlan, StageChoice
 T = TypeVar("T")
 
 STORM = 25
-"""Number of consecutive failures after which the run stops, because the stage is probably broken and not the items."""
+"""Number of failures, as counted by `CircuitBreaker`, at which the run stops, because the stage is probably broken."""
 
 
 class StageError(SpotballError):
-    """Raised if a stage is broken, in contrast to a failure that concerns only one item."""
+    """Raised if a stage itself is broken. A failure that concerns only one item does not raise this error."""
 
 
 def process(stage: Stage, choice: StageChoice, items: Sequence[Item]) -> Outcome:
@@ -63,16 +63,19 @@ def settings_digest(choice: StageChoice) -> str:
 
 
 class CircuitBreaker:
-    """Count the consecutive items on which a stage fails, and stop the run if there are too many."""
+    """Count the items on which a stage fails, and stop the run if there are too many.
+
+    The count starts again at zero with each batch in which the stage keeps or rejects at least one item.
+    """
 
     def __init__(self, choice: StageChoice) -> None:
         self._choice, self._row = choice, 0
 
     def see(self, outcome: Outcome) -> None:
-        """Count the failures in a batch, after it is stored in the ledger.
+        """Add the failures in a batch to the count, after the batch is stored in the ledger.
 
         Raises:
-            StageError: if too many consecutive items have failed.
+            StageError: if the count is `STORM` or more.
         """
         if outcome.items or outcome.rejects:
             self._row = 0
@@ -85,7 +88,7 @@ class CircuitBreaker:
 
 
 def wants_gpu(stage: Stage, plan: GenerationPlan, number: int) -> bool:
-    """Return whether a stage would use a GPU, which this machine may not have.
+    """Return whether a stage would use a GPU on a machine that has one. This machine may have none.
 
     Args:
         stage: the stage, created on this machine.

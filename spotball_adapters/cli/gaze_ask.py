@@ -73,7 +73,10 @@ def ask(
     size: Annotated[
         int,
         typer.Option(
-            min=1, metavar="N", rich_help_panel="Advanced", help="Maximum width and height of photos, in pixels."
+            min=1,
+            metavar="N",
+            rich_help_panel="Advanced",
+            help="Reduce larger photos to this width or height, in pixels.",
         ),
     ] = 448,
     order_seed: Annotated[

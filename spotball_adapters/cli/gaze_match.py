@@ -110,7 +110,7 @@ def _judge(
 
 
 def summary(matched: MatchedReplies) -> str | None:
-    """Count the replies that were matched, by method, and the others, by reason.
+    """Return a text with the number of matched replies by method, and of unmatched replies by reason.
 
     Returns None if no trials were written.
 

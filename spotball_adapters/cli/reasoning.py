@@ -66,7 +66,7 @@ def reasoning(
         typer.Option(
             metavar="FILE",
             rich_help_panel="Advanced",
-            help="File of stored embeddings. Default: reasoning.sqlite next to PATH.",
+            help="File of stored embeddings. Default: reasoning.sqlite in the folder of the first PATH.",
         ),
     ] = None,
     longest: Annotated[
@@ -206,7 +206,7 @@ def _run(job: ReasoningJob, bootstrap: int, labelings: int, seed: int, *, quiet:
                 bootstrap=bootstrap, labelings=labelings, seed=seed, on_progress=on_progress, tell=teller(quiet)
             )
     except TransientError as error:
-        show(f"{progress}: failed on every attempt: {error}", err=True)
+        show(f"{progress}. A request failed on every attempt: {error}", err=True)
         teller(quiet)("Rerun the same command to continue.")
         raise typer.Exit(1) from None
     except KeyboardInterrupt:

@@ -108,7 +108,7 @@ def export(
 
     If PATH is a folder, it becomes a dataset with the responses, scenes.jsonl, clicks.csv with the place and time of
     each click, and participants.csv with the exclusion rules that apply to each participant. If the study has --task
-    choice, trials.csv for `spotball gaze analyze` is written instead. The study is not changed and may be running.
+    choice, trials.csv for `spotball gaze analyze` is written instead. You can export while the study is running.
     """
     from spotball_adapters.study.results import export as exports
     from spotball_adapters.study.results.exclusion import exclusion_of
@@ -306,7 +306,9 @@ def delete(
     from spotball_adapters.study.setup.pilot import delete_pilots
 
     if [participant, prolific, pilot or None].count(None) != 2:
-        raise OptionError("name the person to delete with --participant or --prolific, or add --pilot")
+        raise OptionError(
+            "use exactly one of --participant and --prolific, for the data of one person, and --pilot, for all pilots"
+        )
     if pilot:
         n = delete_pilots(study)
         teller(quiet)(f"deleted the data of all pilots: {plural(n, 'participant')}")

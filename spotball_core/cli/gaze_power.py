@@ -113,10 +113,10 @@ def power(
 
     Example: `spotball gaze power compromise --weight 0.6 --prompts 1,4,16 --simulations 50`
 
-    Simulates respondents that answer by a rule with noise, runs the tests on each, and prints how often each test was
-    positive and which types were assigned. The rules are: `eye` or `head` (follow that cue), `compromise` (a point
-    between both cues), `coin` (one of the cues in each trial, at random), `shift` (often the head, otherwise another
-    object), and `guess` (a random object).
+    Simulates respondents that follow a rule but make random errors. Runs the tests of `gaze analyze` on each, and
+    prints how often each test was positive and how often each type, such as head or eye, was assigned. The rules are:
+    `eye` or `head` (follow that cue), `compromise` (a point between both cues), `coin` (one of the cues in each trial,
+    at random), `shift` (often the head, otherwise another object), and `guess` (a random object).
     """
     from pydantic import ValidationError
 

@@ -123,7 +123,7 @@ def _examples(paragraph: str) -> Iterator[str]:
 
 
 def _continued(text: str, width: int, indent: int) -> str:
-    """Wrap a command into lines that a shell joins."""
+    """Wrap a command into lines that end with a backslash, so a shell reads them as one line."""
     lines = [""]
     for word in text.split(" "):
         if lines[-1] and len(lines[-1]) + len(word) + indent + 3 > width:

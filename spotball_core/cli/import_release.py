@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def import_release(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the release, or its data folder.")],
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="DIR", help="Folder of the published Spot the Ball release, or its subfolder `data`."),
+    ],
     out: Annotated[
         Path,
         typer.Option("--out", "-o", metavar="DATASET", rich_help_panel="Output", help="Folder of the new dataset."),

@@ -24,7 +24,10 @@ class ReplicationFormat(StrEnum):
 
 
 def replicate(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the release, or its data folder.")],
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="DIR", help="Folder of the published Spot the Ball release, or its subfolder `data`."),
+    ],
     format: Annotated[
         ReplicationFormat, typer.Option(metavar="FORM", rich_help_panel="Output", help="table, markdown or json.")
     ] = ReplicationFormat.table,

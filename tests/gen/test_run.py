@@ -353,7 +353,7 @@ class TestFaults:
     def test_failures_in_a_row_end_the_run(self, tmp_path: Path, videos: Path) -> None:
         write_videos(videos, {"long": 40})
         with pytest.raises(
-            SpotballError, match=r"filter 'plain' failed on \d+ items in a row; the last error: ValueError: cuda"
+            SpotballError, match=r"filter 'plain' failed on the last \d+ items; the last error: ValueError: cuda"
         ):
             run(tmp_path, filter={"break_run": "cuda is gone"})
 

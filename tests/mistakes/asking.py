@@ -458,9 +458,9 @@ MISTAKES = (
     Mistake(
         "nobody to delete",
         "study delete photos",
-        what="name the person to delete",
-        where="--participant or --prolific",
-        fix="or add --pilot",
+        what="exactly one of",
+        where="--participant and --prolific, for the data of one person, and --pilot, for all pilots",
+        fix="use exactly one of",
         files=_OTHER,
     ),
     Mistake(

@@ -163,5 +163,5 @@ def _around(a: Edges, b: Edges) -> Edges:
 
 
 def _apart(a: Edges, b: Edges) -> int:
-    """Return the larger of the horizontal and the vertical gap between two boxes, in pixels; negative if they overlap."""
+    """Return the larger of the horizontal and vertical gaps between two boxes, in pixels; negative if they overlap."""
     return max(a[0] - b[2], b[0] - a[2], a[1] - b[3], b[1] - a[3])

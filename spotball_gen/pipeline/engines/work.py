@@ -82,7 +82,7 @@ class CircuitBreaker:
         self._row += len(outcome.failures)
         if self._row >= STORM:
             raise StageError(
-                f"{self._choice.stage} {self._choice.kind!r} failed on {self._row} items in a row; the last error: "
+                f"{self._choice.stage} {self._choice.kind!r} failed on the last {self._row} items; the last error: "
                 f"{outcome.failures[-1].error}\nFix the cause and run again with --retry-failed."
             )
 

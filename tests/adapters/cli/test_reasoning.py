@@ -205,7 +205,10 @@ class TestWhatGoesWrong:
         server.always(faults.STORM)
         done = reasoning(data, server, "--attempts", "2", "--concurrency", "1")
         assert done.returncode == 1, said(done)
-        assert "of 47 texts embedded, 2 attempts failed: failed on every attempt: 127.0.0.1: HTTP 500" in done.stderr
+        assert (
+            "of 47 texts embedded, 2 attempts failed. A request failed on every attempt: 127.0.0.1: HTTP 500"
+            in done.stderr
+        )
         assert done.stdout == ""
         first = asked(server)
         assert first

@@ -88,5 +88,5 @@ def test_it_is_not_deleted_while_it_is_served(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("options", [(), ("--participant", "a", "--pilot"), ("--participant", "a", "--prolific", "b")])
 def test_who_is_deleted_is_said_in_one_way(tmp_path: Path, options: tuple[str, ...]) -> None:
-    with pytest.raises(OptionError, match="name the person to delete"):
+    with pytest.raises(OptionError, match="exactly one of --participant and --prolific"):
         command("delete", study(tmp_path, images=2), *options)

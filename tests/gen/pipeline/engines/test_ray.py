@@ -116,7 +116,9 @@ class TestOnACluster:
         assert on_ray(config, out, plugins, address).returncode == 0
         assert files(out) == files(tmp_path / "whole")
 
-    @pytest.mark.parametrize(("broken", "said"), [("spotball", "no weights there"), ("cuda is gone", "items in a row")])
+    @pytest.mark.parametrize(
+        ("broken", "said"), [("spotball", "no weights there"), ("cuda is gone", "failed on the last")]
+    )
     def test_a_stage_that_is_broken_ends_the_run(
         self, tmp_path: Path, plugins: Path, address: str, broken: str, said: str
     ) -> None:

@@ -93,7 +93,7 @@ class Prompt:
         return (Message("user", text, picture=True),)
 
     def last(self, item: Scene, sample: int, answers: Sequence[str] = ()) -> tuple[Message, ...]:
-        """Return the conversation that asks for the cell of a scene. The number of the sample has no effect."""
+        """Return the conversation that asks for the ball's cell in a scene. `sample` has no effect."""
         return self.final(item.sport, answers)
 
 

@@ -33,7 +33,7 @@ INTERRUPTED = "interrupted"
 """Value of `RunResult.why` if the user interrupted the run."""
 
 NO_MEMORY = "not enough memory to continue"
-"""Value of `RunResult.why` if the run ran out of memory; also the beginning of the error."""
+"""Value of `RunResult.why` if the run ran out of memory; `RunResult.error` begins with these words."""
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def mark_texts(figure: Figure) -> dict[str, str]:
 
 
 def inline_panels(svg: str, marks: Mapping[str, str], name: str, alts: Sequence[str]) -> list[Inline]:
-    """Cut the panels out of an SVG figure, so that a page and its files show the same drawing.
+    """Cut the panels out of an SVG figure, so that a web page shows the same drawing as the figure's SVG file.
 
     Args:
         svg: a figure made with `canvas.panels`, in the theme's light colors, with text that is not converted to paths.

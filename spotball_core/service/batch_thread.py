@@ -11,7 +11,7 @@ Entry = TypeVar("Entry")
 
 
 class BatchThread(ABC, Generic[Entry]):
-    """A thread that starts at once; subclasses define how it processes a batch.
+    """A thread that processes queued entries in batches. Subclasses define how a batch is processed.
 
     Args:
         most: maximum number of entries in a batch; None for all that are waiting.
@@ -25,11 +25,11 @@ class BatchThread(ABC, Generic[Entry]):
         self._thread.start()
 
     def put(self, entry: Entry) -> None:
-        """Add an entry; return at once."""
+        """Add an entry to the queue, without waiting until it is processed."""
         self._queue.put(entry)
 
     def finish(self) -> None:
-        """Ask the thread to process all waiting entries and then end; return at once."""
+        """Let the thread end after it has processed all queued entries, without waiting for it."""
         self._queue.put(None)
 
     def close(self) -> None:

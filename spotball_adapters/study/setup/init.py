@@ -42,10 +42,9 @@ def init_study(
 ) -> StudyConfig:
     """Write OUT/study.toml for a dataset, and return the configuration.
 
-    For clicks, there is one list per sport: the sport's images with a hidden ball, its images with a visible ball
-    (controls) as attention checks (at most as many as test images), and one more image with a hidden ball for practice.
-    If `images` selects all images with a hidden ball, the list has no practice. For choices, see
-    `choice_lists.lists_of_stimuli`.
+    If participants click cells, there is one list of images per sport. It contains images with a hidden ball, and as
+    attention checks at most as many images with a visible ball (controls). One more image with a hidden ball is for
+    practice, unless `images` selects all of them. If participants choose objects, see `choice_lists.lists_of_stimuli`.
 
     Args:
         dataset: the dataset's folder. For choices, the folder with the file of stimuli, or the file itself.

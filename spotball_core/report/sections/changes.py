@@ -114,7 +114,7 @@ def _lead(view: PageView, numbers: RunChanges) -> tuple[str, ...]:
 
 
 def _data_sentences(view: PageView, numbers: RunChanges) -> Iterator[str]:
-    """Yield sentences about differences between the runs other than the answers."""
+    """Yield sentences about how the runs differ in respondents, images, parsing and warnings."""
     same = [group for group in numbers.groups if group.same_answers]
     if same and len(same) < len(numbers.groups):
         yield f"These respondents have the same answers in both runs: {_groups(numbers, same)}."

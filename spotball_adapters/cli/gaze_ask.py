@@ -76,7 +76,7 @@ def ask(
             min=1,
             metavar="N",
             rich_help_panel="Advanced",
-            help="Reduce larger photos to this width or height, in pixels.",
+            help="Pixels per side to which larger photos are reduced.",
         ),
     ] = 448,
     order_seed: Annotated[

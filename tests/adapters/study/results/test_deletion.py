@@ -110,7 +110,7 @@ def test_nobody_of_that_name(study: Path, option: str) -> None:
 
 def test_one_of_two_ways_to_say_who(study: Path) -> None:
     for who in ([], ["--participant", "a", "--prolific", "b"]):
-        with pytest.raises(OptionError, match="--participant or --prolific"):
+        with pytest.raises(OptionError, match="--participant and --prolific"):
             command("delete", study, *who)
 
 

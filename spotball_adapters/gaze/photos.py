@@ -33,7 +33,7 @@ _ORIENTATION = 0x0112
 
 @dataclass(frozen=True, slots=True)
 class Photo:
-    """An item of a gaze run: the photo of a stimulus."""
+    """The photo of a stimulus, about which a gaze run sends its prompts."""
 
     stimulus: Stimulus
 
@@ -52,7 +52,7 @@ class _Kept:
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """An image's size (width and height after rotation), and its media type, or None if the file must be converted."""
+    """An image's width and height after rotation by EXIF; its media type, or None if the file must be converted."""
 
     size: tuple[int, int]
     media_type: str | None

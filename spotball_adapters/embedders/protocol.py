@@ -92,8 +92,8 @@ class EmbedderAccess:
     timeout: float = 120.0
 
     def server(self, model: str) -> Access:
-        """Return an `Access` with the given model and this address and limits, as functions that connect to servers
-        need it."""
+        """Return the `Access` from which server connections are opened, with the given model and the same address and
+        limits."""
         return Access(model, base_url=self.base_url, concurrency=self.concurrency, timeout=self.timeout)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 TASK = "gaze"
-"""The value that a gaze run stores in place of the sport of a Spot the Ball run."""
+"""Value that a gaze run stores in the field in which a Spot the Ball run stores the sport."""
 
 SIZE = 448
 """Side length in pixels of the photos that people and models saw in the gaze paper."""

@@ -18,7 +18,7 @@ from spotball_core.synthetic.scenes import synthetic_scenes
 N_SCENES, SHOWN, EXPLAINED = 60, 8, 2
 PHOTOS, PHOTO_CHECKS, SIDE = 16, 3, 448
 """Size of the demo study with the task `choice`: the total number of photos in its two lists, the number of attention
-checks, and the side length of a photo in pixels, as in the gaze paper."""
+checks, and the side length of a photo in pixels (the same as in the gaze paper)."""
 
 _TEXTS = {
     "consent": """\

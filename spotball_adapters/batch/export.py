@@ -180,7 +180,7 @@ def _request(path: Path, ask: Ask[Scene], messages: tuple[Message, ...], setting
 
 
 def _drawn(job: Job, out: Path, keys: set[tuple[str, str]], on_progress: OnProgress) -> dict[tuple[str, str], str]:
-    """Draw the images with grids for the given scene keys into the run's folder; return their file SHA-256 by key."""
+    """Write the given scenes' images with grids into the run's folder; return each file's SHA-256 by scene key."""
     scenes = [scene for scene in job.selected if scene.key in keys]
     drawing = counted(scenes, len(scenes), on_progress)
     return {scene.key: kept(scene, job.dataset, out / PICTURES).stem for scene in drawing}

@@ -151,7 +151,8 @@ def read_asked(batch: Path) -> Iterator[BatchRequest]:
 
 
 def custom_id(batch: int, number: int, ask: Ask[Scene]) -> str:
-    """Return the ID of a request: at most 64 ASCII characters, as services require, for any image name.
+    """Return the ID of a request, which has at most 64 ASCII characters, as services require, even for long image
+    names.
 
     The hexadecimal digits at the end distinguish requests with the same number in different folders.
 

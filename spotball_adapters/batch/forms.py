@@ -12,7 +12,8 @@ from spotball_adapters.providers.chat_completions import chat_body
 from spotball_adapters.providers.protocol import Request
 
 AT_ONCE: dict[FormName, int] = {"messages": 1, "openai": 128}
-"""Default maximum number of replies per request, by format. Not every service can return several."""
+"""Default maximum number of replies per request, by format. Not every service can return several replies per
+request."""
 
 MOST_LINES, MOST_BYTES = 50_000, 200_000_000
 """OpenAI's limits per file of requests: number of lines and number of bytes."""

@@ -20,7 +20,7 @@ from spotball_core.service.json_file import RepeatedKeyError, parse_json
 
 
 class Said(Record):
-    """One reply: its unchanged text (empty if the model returned none), and why it ended."""
+    """One reply: its unchanged text (empty if the model returned no text), and why it ended."""
 
     text: str
     finish: Finish = "stop"

@@ -40,7 +40,7 @@ class Embedded:
 
     Attributes:
         vectors: shape (n, d); zeros for texts that are empty after cleaning.
-        cut: shape (n,); True for texts of which only the beginning was read.
+        cut: shape (n,); True for texts that are too long, so that only their first part was embedded.
         n_different: number of different texts.
         n_new: number of different texts that were not in the cache.
     """

@@ -33,8 +33,8 @@ _TOO_MANY = frozenset({400, 413, 422})
 class OpenAIEmbedder:
     """Embed texts with one model behind an OpenAI-compatible server.
 
-    If a server rejects a batch because it is too large, it is sent in two halves, and later batches are at most as
-    large as a half.
+    If a server rejects a batch because it is too large, the batch is sent in two halves, and later batches have at most
+    as many texts as a half.
 
     Raises:
         OptionError: if the address is invalid, or if a task type is given, which the protocol does not support.

@@ -28,8 +28,8 @@ class Batch:
 
     Attributes:
         vectors: shape (n, d), unchanged from the model.
-        cut: shape (n,); True for texts that are longer than the model's limit, so that only their beginning was read.
-            All False if the embedder cannot tell.
+        cut: shape (n,); True for texts that are longer than the model's limit, so that the model read only their first
+            part. All False if the embedder cannot tell.
     """
 
     vectors: Vectors
@@ -92,7 +92,8 @@ class EmbedderAccess:
     timeout: float = 120.0
 
     def server(self, model: str) -> Access:
-        """Return an `Access` to this model with the same address and limits, for code that connects to servers."""
+        """Return the `Access` from which server connections are opened, with the given model and the same address and
+        limits."""
         return Access(model, base_url=self.base_url, concurrency=self.concurrency, timeout=self.timeout)
 
 

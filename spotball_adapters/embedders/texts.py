@@ -20,7 +20,7 @@ class PreparedText:
 
     Attributes:
         text: the text without surrounding blanks; empty if nothing is left to send.
-        cut: whether `text` is only the beginning of a longer text.
+        cut: whether the original text was too long, so that `text` contains only its first part.
     """
 
     text: str

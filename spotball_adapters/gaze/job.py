@@ -25,7 +25,7 @@ orders.
 
 @dataclass(frozen=True)
 class GazeJob(RunJob[Photo]):
-    """A run of gaze prompts about photos.
+    """A run that asks a model, with each prompt, where the person in each photo looks.
 
     Attributes:
         stimuli: all stimuli in the stimuli file, including those about which the run sends no prompt.

@@ -1,5 +1,5 @@
-"""Let a model, the judge, decide which option a reply chooses if templates do not recognize one. The judge does not see
-the photo.
+"""Let a model, the judge, decide which option a reply chooses if the templates cannot determine it. The judge does not
+see the photo.
 
 The runner queries the judge in a second run, whose folder is inside the folder of the gaze run. The judge's answers are
 stored there and not requested again.
@@ -37,7 +37,7 @@ _PLACEHOLDER = re.compile(r"\{(options|letters|reply)\}")
 
 @dataclass(frozen=True, slots=True)
 class Unresolved:
-    """An item of the judge's run: a reply in which templates recognize no choice."""
+    """A reply in which the templates recognize no choice, so that the judge is asked about it."""
 
     reply: GazeReply
 

@@ -60,7 +60,7 @@ def write_matches(store: ReplyStore, *, filled_in: Path | None = None) -> Matche
         filled_in: a filled-in copy of the run's file for manual matching, or None.
 
     Raises:
-        InputError: if a file for manual matching is invalid, for example contains choices that are not options.
+        InputError: if a file for manual matching is invalid, for example if it contains choices that are not options.
         OptionError: if the run is not a gaze run.
     """
     run, identity = store.folder, store.identity()

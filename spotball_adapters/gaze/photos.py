@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 TASK = "gaze"
-"""The value that a gaze run stores in place of the sport of a Spot the Ball run."""
+"""Value that a gaze run stores in the field in which a Spot the Ball run stores the sport."""
 
 SIZE = 448
 """Side length in pixels of the photos that people and models saw in the gaze paper."""
@@ -33,7 +33,7 @@ _ORIENTATION = 0x0112
 
 @dataclass(frozen=True, slots=True)
 class Photo:
-    """An item of a gaze run: the photo of a stimulus."""
+    """The photo of a stimulus, about which a gaze run sends its prompts."""
 
     stimulus: Stimulus
 
@@ -52,7 +52,7 @@ class _Kept:
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """An image's size (width and height after rotation), and its media type, or None if the file must be converted."""
+    """An image's width and height after rotation by EXIF; its media type, or None if the file must be converted."""
 
     size: tuple[int, int]
     media_type: str | None

@@ -1,4 +1,5 @@
-"""Define how a study accesses its database, and implement this for PostgreSQL, an alternative to SQLite files."""
+"""Define how a study accesses its database, and implement the access to PostgreSQL, which can replace the SQLite
+files."""
 
 from __future__ import annotations
 
@@ -148,7 +149,7 @@ class PostgresStore:
 
     Raises:
         StoreError: if the connection fails, if `read` is true and the tables are missing, or if a later version of the
-            package made them.
+            package created them.
         MissingExtraError: if psycopg is not installed.
     """
 

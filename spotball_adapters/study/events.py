@@ -1,4 +1,5 @@
-"""Define the records of a study: trials (what a participant is shown) and events (what a participant does)."""
+"""Define the records of a study: trials (the images that a participant is shown) and events (the participant's
+actions)."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ Viewport = tuple[float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class StudyTrial:
-    """One item, as shown to one participant.
+    """One image with its task, as shown to one participant.
 
     Attributes:
         trial: number of the trial: 0, 1, 2, ... in the order in which trials are shown; -1, -2, ... for practice.

@@ -1,4 +1,5 @@
-"""Item types of a study: an image to click on, or a choice among options. Both implement the protocol `ItemType`.
+"""Define the two item types (kinds of tasks) of a study: click cells of an image, or choose among options. Both
+implement the protocol `ItemType`.
 
 A type defines which data of an item the browser receives, which events are allowed and their effects, when an attention
 check is passed, and the feedback on a practice item. The correct answer is sent to the browser only as feedback.
@@ -53,7 +54,7 @@ class Click:
 
 @dataclass(frozen=True, slots=True)
 class ItemAnswer:
-    """A participant's answer to an item: the clicks, or the index of the chosen option in the order shown, from 0."""
+    """A participant's answer in a trial: the clicks, or the index of the chosen option in the order shown, from 0."""
 
     clicks: tuple[Click, ...] = ()
     option: int | None = None
@@ -70,14 +71,15 @@ class TrialState:
 
 
 class ItemType(Protocol):
-    """Interface of an item type. An item type handles only trials whose images were passed to its constructor."""
+    """Interface of an item type, a kind of task. It handles only trials whose images were passed to its constructor."""
 
     @property
     def name(self) -> str:
         """Return the name of the item type, `clicks` or `choice`, which is sent to the browser."""
 
     def public(self, trial: StudyTrial) -> dict[str, Any]:
-        """Return the fields of an item that the browser receives in addition to its number, image address and size."""
+        """Return the data that the browser receives in addition to the trial's number and its image's address and
+        size."""
 
     def step(self, trial: StudyTrial, pending: tuple[Click, ...], event: Event) -> TrialState:
         """Return the state of the current trial after an event. Raise NotAllowedError if the event is not allowed.

@@ -1,6 +1,6 @@
-"""Compute a participant's progress from their trials and events, as a pure function.
+"""Compute a participant's progress from the participant's trials and events.
 
-The server, the admin page and the export all compute progress from stored events by `replay`. Progress itself is not
+The server, the admin page and the export all compute progress from stored events with `replay`. Progress itself is not
 stored.
 """
 
@@ -167,7 +167,7 @@ class ParticipantProgress:
 
     def _go_on(self, event: Event) -> None:
         """Enter the next stage that is not empty. For example, `before` is empty if the study has no questionnaire
-        there.
+        before the instructions.
         """
         self.over[self.stage] = event.received_at
         quiz = self._surveys.quiz

@@ -76,11 +76,12 @@ _FINER: Final = 4
 _SKULL, _SKULL_RADII = (0.0, -0.035, -0.17), (0.2, 0.26, 0.2)
 _HAIR_AT, _HAIR_RADII = (0.0, 0.03, -0.215), (0.22, 0.25, 0.22)
 _EYE, _BALL = 0.086, 0.075
-"""Horizontal distance of an eye from the middle of the head, and the radius of the eyeball, in about meters."""
+"""Horizontal distance of an eye from the middle of the head, and the radius of the eyeball, in units of about one
+meter."""
 _OPENING = (0.068, 0.043)
 _IRIS_RADIUS, _PUPIL_RADIUS = 0.034, 0.016
 _THING = (0.045, 0.12)
-"""Half the width of an object, and its height, in about meters."""
+"""Half the width of an object, and its height, in units of about one meter."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ RUN: Final = "run.json"
 MODEL: Final = "model.pt"
 TRIALS: Final = "trials.csv"
 BEFORE: Final = "before"
-"""Name of the run and of the respondent when a pretrained model is tested before training."""
+"""Name of the run that tests a pretrained model before training, and name of this run's respondent."""
 
 _TRAIN_AGAIN: Final = "Remove the run's folder to train it again"
 _ANOTHER_FOLDER: Final = "Restore the file, or name another folder with --out"

@@ -32,13 +32,13 @@ from spotball_core.gaze.data.stimuli import View
 from spotball_core.typing import FloatArray
 
 TABLE: Final = 0.5
-"""Vertical distance of the table below the eyes, in about meters."""
+"""Vertical distance of the table below the eyes, in units of about one meter."""
 
 AWAY: Final = 0.8
-"""Horizontal distance of the row of objects from the face, in about meters."""
+"""Horizontal distance of the row of objects from the face, in units of about one meter."""
 
 SPACING: Final = {1: 0.24, 2: 0.18, 3: 0.12}
-"""Distance between neighboring objects in about meters, by proximity level."""
+"""Distance between neighboring objects by proximity level, in units of about one meter."""
 
 AZIMUTH: Final[dict[View, float]] = {"front": 0.0, "left": math.radians(35), "right": math.radians(-35)}
 """Azimuth of the camera towards +x in radians, by view. From +x, the camera sees more of the person's left side."""
@@ -47,7 +47,7 @@ ELEVATION: Final = math.radians(15)
 """Elevation of the camera above the horizon, in radians."""
 
 ACROSS: Final = 1.35
-"""Width and height of the area that a picture shows, in about meters."""
+"""Width and height of the area that a picture shows, in units of about one meter."""
 
 MIDDLE: Final = (0.0, -0.17, 0.4)
 """The point (x, y, z) that appears in the center of a picture."""

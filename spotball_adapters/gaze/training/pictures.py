@@ -56,7 +56,7 @@ class PictureSet:
 
 @dataclass(frozen=True)
 class PhotoPlan:
-    """A picture to draw: its stimulus, and the key that seeds everything else in the picture."""
+    """A picture to draw: its stimulus, and the key that seeds its random properties, such as colors."""
 
     stimulus: Stimulus
     key: tuple[str, ...]

@@ -109,8 +109,8 @@ class TrainingReport(Record):
     Attributes:
         settings: the settings.
         sets: the result of training on each set.
-        difference: accuracy after training on `disagree` minus accuracy after training on `agree`, paired by seed, by
-            condition, or None for experiments with photos.
+        difference: for each condition, accuracy after training on `disagree` minus accuracy after training on `agree`,
+            paired by seed; None for experiments with photos.
         chance: expected accuracy of uniform guessing on the test pictures, by condition.
         n_test: number of test pictures, by condition.
         versions: versions of the packages, and the device.

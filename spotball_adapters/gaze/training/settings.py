@@ -26,7 +26,7 @@ class Schedule(Record):
 
 
 class TrainingSettings(Record):
-    """Everything that determines the results of an experiment.
+    """The settings of an experiment, which determine its results.
 
     Attributes:
         model: `two-paths` or `gazelle`.

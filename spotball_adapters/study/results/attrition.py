@@ -22,7 +22,7 @@ _STEPS: Mapping[str, Stage] = MappingProxyType(
         "finished": "finished",
     }
 )
-"""The stage for each of the table's first rows, by row label. A row counts the participants who reached its stage."""
+"""For each of the table's first rows, by row label: the stage that the counted participants have reached."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,6 +168,6 @@ RULES: Mapping[str, Rule] = MappingProxyType(
 (its section 4.4)."""
 
 TIMES = ("fast", "clock")
-"""Names of the rules that check response times. A participant who breaks one probably did not do the task, so by
-default no bonus is paid.
+"""Names of the rules that check response times. A participant who breaks such a rule probably did not do the task, so
+by default no bonus is paid.
 """

@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 
 FEWEST_LETTERS = 10
 FEWEST_DISTINCT = 4
-"""Minimum number of different letters in an explanation. For example, "asasasasas" has only two."""
+"""Minimum number of different letters in an explanation. For example, "asasasasas" has only two different letters."""
 
 ALIKE = 0.9
 """Two texts whose similarity (the ratio of `difflib`, 0 to 1) is at least this number count as the same."""

@@ -50,8 +50,8 @@ def responses(people: Iterable[Participation], design: StudyDesign, respondent: 
         respondent: name of the participants as a group.
 
     Returns:
-        A table with the columns `spotball_core.io.frames.COLUMNS`. Its rows are in the order of `people`, then of
-        images, then of clicks.
+        A table with the columns `spotball_core.io.frames.COLUMNS`. Its rows have the order of `people`; the rows of a
+        participant have the order in which the participant saw the images and made the clicks.
     """
     import polars as pl
 
@@ -171,8 +171,8 @@ def mouse(people: Iterable[Participation]) -> pl.DataFrame:
 
 
 def write_file(people: Sequence[Participation], design: StudyDesign, path: Path, respondent: str = RESPONDENT) -> None:
-    """Write responses, or the trials of a study of choices, to a file in the format that its extension names. Raise
-    OptionError if the extension is unknown.
+    """Write responses, or the trials of a study with the task `choice`, to a file in the format that its extension
+    names. Raise OptionError if the extension is unknown.
     """
     if path.suffix.removeprefix(".") not in FORMS:
         raise OptionError(f"{path}: expected a file name ending in {', '.join(f'.{form}' for form in FORMS)}")
@@ -191,8 +191,8 @@ def write_folder(
     form: Form,
     respondent: str = RESPONDENT,
 ) -> None:
-    """Write a folder of tables: responses, clicks, scenes and participants for a study of clicks; trials and
-    participants for a study of choices.
+    """Write a folder of tables: responses, clicks, scenes and participants for the task `clicks`; trials and
+    participants for the task `choice`.
 
     The tables of questionnaires, the quiz and mouse paths are added if the study has them.
 
@@ -255,7 +255,7 @@ def _cell(answer: Answer | None) -> str | float | None:
 
 
 def left_out_checks(people: Iterable[Participation], design: StudyDesign) -> int:
-    """Return the number of answers to attention checks that `responses` excludes; 0 for a study of choices."""
+    """Return the number of answers to attention checks that `responses` excludes; 0 for the task `choice`."""
     if design.config.task == "choice":
         return 0
     return sum(not _scored_as_shown(answer, design) for person in people for answer in person.answers)

@@ -35,7 +35,7 @@ class GivenAnswer:
         seconds: seconds for which the image was on the screen before the answer, by the browser's clock.
         server_seconds: seconds between the arrival of two requests at the server: the notice that the image was shown,
             and the answer. The value is below `seconds` if a network failure delayed both requests and they arrived at
-            once.
+            the same time.
         places: row and column of each click; for a choice, row 0 and the index of the option as shown.
         explanation: the participant's text, or None if no explanation was requested or given.
     """

@@ -74,7 +74,8 @@ def admin_page(
         design: the study's design.
         exclusion: the exclusion rules of the study.
         lines: one line per participant.
-        failures: number of rejected or failed requests since the server started, by response, such as `422`.
+        failures: number of rejected or failed requests since the server started, by HTTP status, such as `422`, in some
+            cases with a reason.
         at: time at which the data were read.
     """
     config = design.config

@@ -97,8 +97,8 @@ def study_server(
         store: the study's store, locked by this process.
         reader: a second connection to the store, to read while the first one writes.
         password: password of the admin page. Without a password, there is no admin page.
-        pilot: whether the server runs a pilot. In a pilot, labels and pages say so, and links may choose the list of
-            images.
+        pilot: whether the server runs a pilot. The labels and pages of a pilot state that it is a pilot, and links to
+            it may choose the list of images.
         public: public address of a proxy in front of the server; None without a proxy.
         new_label: function that returns the label of a new participant; None for random labels.
         clock: function that returns the current time.

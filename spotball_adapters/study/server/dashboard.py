@@ -85,7 +85,8 @@ class Dashboard:
         """Return the page as HTML: an updated version if it is available quickly, otherwise the previous version.
 
         Args:
-            failures: number of rejected or failed requests since the server started, by response, such as `422`.
+            failures: number of rejected or failed requests since the server started, by HTTP status, such as `422`, in
+                some cases with a reason.
         """
         if self._task is None and time.monotonic() - self._looked_at > max(FRESH_SECONDS, self._took / SHARE):
             self._task = asyncio.create_task(self._renew(dict(failures)))

@@ -18,8 +18,8 @@ HELD = 64 * 1024 * 1024
 """Maximum total size of the images kept in memory, in bytes."""
 
 Role = Literal["trial", "practice", "example"]
-"""How an image is used. An attention check that is also shown as practice has a different address for each use, so that
-participants cannot recognize it by its address."""
+"""The use of an image: as a trial, as practice, or as the example in the instructions. An attention check that is also
+shown as practice has a different address for each use, so that participants cannot recognize it by its address."""
 
 
 class Images:
@@ -43,11 +43,11 @@ class Images:
         self._lock = threading.Lock()
 
     def name(self, key: Key, role: Role) -> str:
-        """Return the last part of the address of an image in the given use."""
+        """Return the last part of the address of an image for the given use."""
         return hmac.new(self._secret, json.dumps([role, *key]).encode(), hashlib.sha256).hexdigest()[:32]
 
     def address(self, key: Key, role: Role) -> str:
-        """Return the address of an image in the given use, relative to the address of the page."""
+        """Return the address of an image for the given use, relative to the address of the page."""
         return f"images/{self.name(key, role)}"
 
     def find(self, name: str) -> StudyImage | None:
@@ -55,7 +55,8 @@ class Images:
         return self._known.get(name)
 
     def content(self, picture: StudyImage) -> bytes:
-        """Return the bytes to send: the image's file without metadata. Several threads may call this method at once."""
+        """Return the bytes to send: the image's file without metadata. Several threads may call this method at the same
+        time."""
         with self._lock:
             if (data := self._held.get(picture.digest)) is not None:
                 self._held.move_to_end(picture.digest)

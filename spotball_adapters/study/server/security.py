@@ -26,7 +26,8 @@ deleted first.
 
 
 class Limit:
-    """Limit the number of requests per minute of each client. A client may send all requests of a minute at once.
+    """Limit the number of requests per minute of each client. A client may send all requests of a minute in quick
+    succession.
 
     Examples:
         >>> times = iter([0, 0, 0, 30.5])

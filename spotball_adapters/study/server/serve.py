@@ -37,8 +37,8 @@ participants look at an image.
 def opened(
     folder: Path, *, password: str | None = None, pilot: bool = False, public: PublicAddress | None = None
 ) -> Iterator[StudyServer]:
-    """Yield a study's server, which does not accept requests yet. At the end of the block, all waiting events are
-    stored.
+    """Yield a study's server, which does not accept requests yet. At the end of the block, all events that are not
+    stored yet are stored.
 
     Until then, no other process can write to the study, unless the study uses PostgreSQL.
 

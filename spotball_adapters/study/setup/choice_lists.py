@@ -1,4 +1,5 @@
-"""Create the lists of a study of choices. No photo is in two lists, so all photos are shown about equally often."""
+"""Create the lists of photos for a study in which participants choose objects. Apart from attention checks, no photo is
+in two lists, so all photos are shown about equally often."""
 
 from __future__ import annotations
 
@@ -14,12 +15,12 @@ PER_LIST = 45
 """Default maximum number of photos per list, as in the gaze paper."""
 
 PRACTICE = 3
-"""Number of practice items, as in the gaze paper. The practice items are attention checks, which appear again later."""
+"""Number of practice photos, as in the gaze paper. They are attention checks, which appear again later."""
 
 
 def lists_of_stimuli(stimuli: Sequence[Stimulus], *, per_list: int | None = None, seed: int = 0) -> list[ListConfig]:
-    """Return the lists of photos. Each list contains all attention checks, and the first three of them also as
-    practice.
+    """Return the lists of photos. Each list contains all attention checks; the first three of them are also its
+    practice items.
 
     Args:
         stimuli: stimuli, including attention checks if there are any.

@@ -176,8 +176,8 @@ class ExclusionConfig(Record):
         checks: the errors on an attention check that exclude a participant. `any`: at least one click outside the
             ball's cells; `all`: all clicks outside the ball's cells; `none`: attention checks exclude no participant.
             With `any` and `all`, a wrong choice excludes, too.
-        min_seconds_per_image: minimum time per image in seconds: of the median by the browser's clock, and of the mean
-            by the server's clock; 0 for no minimum.
+        min_seconds_per_image: minimum seconds per image. It applies to a participant's median by the browser's clock
+            and to the mean by the server's clock; 0 for no minimum.
         same_cell: whether to exclude participants who chose a single cell (or object) on all test images.
         also: names of additional rules; see `results.exclusion.RULES`.
     """

@@ -17,8 +17,8 @@ from spotball_core.synthetic.scenes import synthetic_scenes
 
 N_SCENES, SHOWN, EXPLAINED = 60, 8, 2
 PHOTOS, PHOTO_CHECKS, SIDE = 16, 3, 448
-"""Size of the demo study of choices: the total number of photos in its two lists, the number of attention checks, and
-the side length of a photo in pixels, as in the gaze paper."""
+"""Size of the demo study with the task `choice`: the total number of photos in its two lists, the number of attention
+checks, and the side length of a photo in pixels (the same as in the gaze paper)."""
 
 _TEXTS = {
     "consent": """\
@@ -52,7 +52,7 @@ def demo_study(folder: Path) -> Path:
 
 
 def demo_choices(folder: Path) -> Path:
-    """Create a demo study of choices with synthetic pictures of people who look at objects.
+    """Create a demo study with synthetic pictures of people; participants choose the object that the person looks at.
 
     For the argument, the return value and errors, see `demo_study`.
     """

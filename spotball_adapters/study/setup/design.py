@@ -248,8 +248,8 @@ def _faults(
 
 
 def _stimuli(folder: Path, config: StudyConfig) -> dict[Key, Stimulus]:
-    """Return the stimuli of a study of choices by (sport, stimulus id), or an empty dictionary for a study of clicks.
-    Each stimulus is returned for each sport that a list names.
+    """Return the stimuli of a study by (sport, stimulus id) for the task `choice`, or an empty dictionary for the task
+    `clicks`. Each stimulus is returned for each sport that a list names.
     """
     if config.choice is None:
         return {}

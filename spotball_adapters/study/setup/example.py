@@ -23,8 +23,8 @@ _NAMES = ("example-with-ball", "example-without-ball")
 
 
 def find_example(dataset: Path) -> ExampleConfig | None:
-    """Return the example in a dataset's files images/example-with-ball.* and images/example-without-ball.*, or None if
-    one of them is missing."""
+    """Return the example from a dataset's files images/example-with-ball.* and images/example-without-ball.*, or None
+    if either file is missing."""
     paths = [
         next((path.relative_to(dataset).as_posix() for path in sorted(dataset.glob(f"images/{name}.*"))), None)
         for name in _NAMES

@@ -42,16 +42,18 @@ def init_study(
 ) -> StudyConfig:
     """Write OUT/study.toml for a dataset, and return the configuration.
 
-    If participants click cells, there is one list of images per sport. It contains images with a hidden ball, and as
-    attention checks at most as many images with a visible ball (controls). One more image with a hidden ball is for
-    practice, unless `images` selects all of them. If participants choose objects, see `choice_lists.lists_of_stimuli`.
+    If participants click cells, there is one list per sport. Its test images are images with a hidden ball. One more
+    image with a hidden ball is shown for practice, unless `images` selects all of them. Images with a visible ball
+    (controls) are the attention checks, at most as many as test images. If participants choose objects,
+    `choice_lists.lists_of_stimuli` creates the lists.
 
     Args:
-        dataset: the dataset's folder. For choices, the folder with the file of stimuli, or the file itself.
+        dataset: the dataset's folder. If participants choose objects, the folder with the file of stimuli, or the file
+            itself.
         out: the study's folder.
-        sports: the sports to include; all sports if empty. Applies only to clicks.
-        images: number of random images per sport; None for all images except one for practice. For choices, the maximum
-            number of photos per list.
+        sports: the sports to include; all sports if empty. Applies only if participants click cells.
+        images: number of random images per sport; None for all images except those reserved for practice and for the
+            example. If participants choose objects, the maximum number of photos per list.
         seed: seed for selecting images, which is also written into study.toml as the study's seed.
         task: whether participants click cells or choose objects.
         originals: a folder with the images from before the ball was removed, for the example; see
@@ -249,7 +251,7 @@ per_image = 3
 """,
     "missed": "one click outside the ball's cells on a check excludes the participant, as in the paper",
 }
-"""The texts of study.toml that a study of clicks needs in place of those for a study of choices (`_CHOICES`)."""
+"""Texts of study.toml for the task `clicks`; `_CHOICES` has the texts for the task `choice`."""
 
 _CHOICES = {"bonus": "0.00", "missed": "one wrong choice on a check excludes the participant"}
 

@@ -1,6 +1,7 @@
 """Manage the pilots of a study. Their data are in STUDY/pilot-1, STUDY/pilot-2, ..., separate from the study's data.
 
-The study may still be changed after a pilot. If a fixed part of it was changed, the next pilot gets a new folder.
+The study may still be changed after a pilot. If the study's fixed parts (see `StudyDesign.parts`) have changed, the
+next pilot gets a new folder.
 """
 
 from __future__ import annotations

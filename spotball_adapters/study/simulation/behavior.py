@@ -1,4 +1,5 @@
-"""Simulate the actions of participants, and the times between actions. The simulation is not a model of people."""
+"""Simulate the actions of participants, and the times between actions. The simulation is not a model of human
+behavior."""
 
 from __future__ import annotations
 
@@ -42,8 +43,8 @@ class Population:
     """A population of simulated participants.
 
     Attributes:
-        guesses: name of the baseline from whose distribution participants draw their clicks, in a study of clicks.
-        observer: the observer who simulates the participants' choices, in a study of choices.
+        guesses: name of the baseline from whose distribution participants draw their clicks, for the task `clicks`.
+        observer: the observer who simulates the participants' choices, for the task `choice`.
         unfinished: share of participants who stop midway, from 0 to 1.
         careless: share of participants who finish but treat attention checks like other images (clicks) or answer them
             wrong (choices), from 0 to 1.
@@ -198,8 +199,8 @@ class _Answers(Protocol):
 
 
 class _Clicks:
-    """Simulate clicks: draw them from a baseline's distribution, or on attention checks from the cells of the visible
-    ball, except for careless participants.
+    """Simulate clicks. They are drawn from a baseline's distribution. On attention checks, participants who are not
+    careless click cells of the visible ball instead.
     """
 
     def __init__(self, design: StudyDesign, guesses: str) -> None:

@@ -119,8 +119,8 @@ class SimulatedBrowser:
         return state
 
     def do(self, action: Action) -> None:
-        """Send the event of an action to the server. A click is not sent at once, but together with the next other
-        event.
+        """Send the event of an action to the server. Clicks are not sent immediately, but together with the next event
+        that is not a click.
         """
         if action.kind == "shown" and action.trial is not None:
             self._request("GET", self._images[action.trial])

@@ -41,7 +41,7 @@ class Prompt:
     Raises:
         OptionError: if the name, version, text or a question is empty; if the text has a word in braces other than
             `{sport}` and `{context}`; if a question has a word in braces; or if the text has `{context}` but there are
-            no questions, or the reverse.
+            no questions, or there are questions but the text lacks `{context}`.
 
     Examples:
         >>> prompt = Prompt("mine", "1", "Where is the ball in this {sport} image? Answer like {\\"cell\\": \\"D4\\"}.")
@@ -70,12 +70,12 @@ class Prompt:
         return (Message("user", self.questions[index], picture=True),)
 
     def final(self, sport: str, answers: Sequence[str] = ()) -> tuple[Message, ...]:
-        """Return the conversation that asks for the cell.
+        """Return the conversation that asks for the ball's cell.
 
         Args:
             sport: replaces `{sport}`.
-            answers: answers to the questions, in order. `{context}` becomes one line per question: the question, a
-                blank and the answer, as in the published analysis. Braces in an answer are kept.
+            answers: answers to the questions, in the questions' order. `{context}` becomes one line per question: the
+                question, a blank and the answer, as in the published analysis. Braces in an answer are kept.
 
         Raises:
             OptionError: if the number of answers differs from the number of questions.
@@ -93,7 +93,7 @@ class Prompt:
         return (Message("user", text, picture=True),)
 
     def last(self, item: Scene, sample: int, answers: Sequence[str] = ()) -> tuple[Message, ...]:
-        """Return the conversation that asks for the cell of a scene. The number of the sample has no effect."""
+        """Return the conversation that asks for the ball's cell in a scene. The sample's number has no effect."""
         return self.final(item.sport, answers)
 
 

@@ -33,7 +33,7 @@ INTERRUPTED = "interrupted"
 """Value of `RunResult.why` if the user interrupted the run."""
 
 NO_MEMORY = "not enough memory to continue"
-"""Value of `RunResult.why` if the run ran out of memory; also the beginning of the error."""
+"""Value of `RunResult.why` if the run ran out of memory; the error message starts with the same words."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class RunResult(Generic[T]):
         error: the error that stopped the run, or None.
         left: number of replies that are still missing.
         excluded: number of replies that are missing because the provider refuses the images; not counted in `left`.
-        refused: the provider's message for each image and prompt that it refused, in this or an earlier session.
+        refused: for each image and prompt that the provider refused, in this or an earlier session, its message.
         output: the result of `make` for all stored replies.
     """
 

@@ -84,7 +84,7 @@ def out_of_order(groups: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 
 def repeated(rows: pl.LazyFrame) -> pl.DataFrame:
-    """Return the samples that occur more than once or are not integers from 1.
+    """Return the samples that occur more than once, or whose number is not an integer of at least 1.
 
     To save memory, rows are first compared by a hash of eight bytes. Only rows with equal hashes are compared in full.
     """

@@ -1,4 +1,4 @@
-"""Read responses that are compressed with gzip or come from standard input, as plain files."""
+"""Copy responses that are compressed with gzip or come from standard input to temporary, uncompressed files."""
 
 from __future__ import annotations
 

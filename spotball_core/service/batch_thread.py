@@ -11,10 +11,10 @@ Entry = TypeVar("Entry")
 
 
 class BatchThread(ABC, Generic[Entry]):
-    """A thread that starts at once; subclasses define how it processes a batch.
+    """A thread that processes queued entries in batches, as a subclass defines. It starts when it is created.
 
     Args:
-        most: maximum number of entries in a batch; None for all that are waiting.
+        most: maximum number of entries in a batch; None to process all waiting entries as one batch.
         daemon: whether the program may end without waiting for the thread.
     """
 
@@ -25,11 +25,11 @@ class BatchThread(ABC, Generic[Entry]):
         self._thread.start()
 
     def put(self, entry: Entry) -> None:
-        """Add an entry; return at once."""
+        """Add an entry to the queue, without waiting until it is processed."""
         self._queue.put(entry)
 
     def finish(self) -> None:
-        """Ask the thread to process all waiting entries and then end; return at once."""
+        """Ask the thread to process all waiting entries and then end, without waiting for it."""
         self._queue.put(None)
 
     def close(self) -> None:

@@ -1,1 +1,1 @@
-"""Run the Spot the Ball task in Inspect AI, and import its logs."""
+"""Run the Spot the Ball task in the evaluation framework Inspect AI, and import Inspect's logs as responses."""

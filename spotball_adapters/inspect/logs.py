@@ -1,4 +1,7 @@
-"""Import Inspect logs of the task as responses. The replies are parsed again, so the parse policy may differ."""
+"""Import Inspect logs of the task `spot_the_ball` as responses.
+
+The replies are parsed again, so the parse policy may differ from that of the evaluation.
+"""
 
 from __future__ import annotations
 

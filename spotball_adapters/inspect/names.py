@@ -8,7 +8,7 @@ PACKAGE = "spotball_adapters"
 
 
 def named(name: str) -> str:
-    """Return the name to register, so that Inspect finds the object as spotball_adapters/NAME in every installation.
+    """Return the name to register an object under, so that Inspect always finds it as spotball_adapters/NAME.
 
     In a regular install, Inspect adds the prefix itself. In an editable install, it looks for a distribution called
     `spotball_adapters`. As this project's distribution is called `spotball-core`, the returned name has the prefix.

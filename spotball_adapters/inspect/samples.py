@@ -46,7 +46,7 @@ class About(Record):
 
 
 def references(counts: Counts, respondent: str) -> dict[tuple[str, str], Reference]:
-    """Return a respondent's answers, counted by image (sport, image) and summed over all prompts."""
+    """Return a respondent's answers by (sport, image), summed over all prompts."""
     import polars as pl
 
     own_rows = counts.table.filter(pl.col("respondent") == respondent)

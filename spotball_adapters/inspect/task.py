@@ -1,4 +1,4 @@
-"""Define the task: ask one prompt about each image of a dataset, by default as often as in the paper."""
+"""Define the task: ask one prompt about each image of a dataset, by default with the paper's number of replies."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from spotball_core.schema.scene import Scene
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The scene that an id identifies, and the prompt from the index table, or None."""
+    """The scene that an id identifies, and its prompt in the index table (None if the table does not name one)."""
 
     scene: Scene
     prompt: str | None = None

@@ -233,8 +233,8 @@ def raw_replies(
 
     Raises:
         OptionError: if `layout` is unknown, or if `reply` is given and `layout` is not `table` or None.
-        InputError: if the first record does not fit the format or any format, or if `reply` is given and the first
-            record lacks the column `reply` or `image`.
+        InputError: if the first record does not have the format `layout` (or, without `layout`, any supported
+            format), or if `reply` is given and the first record lacks the column `reply` or `image`.
     """
     if layout is not None and layout not in LAYOUTS:
         raise OptionError(f"layout {layout!r} does not exist. Use one of {', '.join(LAYOUTS)}.")

@@ -1,4 +1,4 @@
-"""Provider `baseline`: the baselines of `spotball_core` behind the provider interface.
+"""Provider `baseline`: answers requests with the baselines of `spotball_core` instead of a model.
 
 Its models are uniform, center, nearest-player, prior and oracle. With the same seed, the cells are those that
 `spotball baselines` samples. The image is not used.
@@ -16,7 +16,7 @@ MAX_SAMPLES = 1000
 """The maximum number of samples per request. It is large because baseline samples cost nothing."""
 
 NO_ANSWER = "no answer"
-"""The `finish_said` of replies about a scene that lacks the data that the baseline needs."""
+"""Value of `Reply.finish_said` if the scene lacks data that the baseline needs."""
 
 Key = tuple[str, str]
 

@@ -1,4 +1,4 @@
-"""Interface to Google's SDKs for the provider and the embedder `gemini`, and the choice between installed SDKs.
+"""Define the common interface of Google's SDKs for the provider and embedder `gemini`, and choose an SDK.
 
 Google has two SDKs: `google-genai`, which Google supports, and the older `google-generativeai`, which the paper used.
 With both, the API key is read from GEMINI_API_KEY.

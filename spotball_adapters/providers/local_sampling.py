@@ -92,8 +92,8 @@ def drawn(
         stopped: called for each token. Once it returns True, generation stops and the replies stay incomplete.
 
     Returns:
-        The replies in the order of the seeds, and the number of replies at a time that fitted into memory: `width`, or
-            less if memory was too small.
+        The replies in the order of the seeds, and the number of replies that were generated at a time: `width`, or less
+            if memory was too small.
 
     Raises:
         NoMemoryError: if memory is too small even for one reply at a time.
@@ -171,7 +171,7 @@ def _sampled(
     criteria: Any,
     config: Any,
 ) -> list[list[int]]:
-    """Generate `rows` replies at once from the encoded prompt, with transformers' own sampling loop."""
+    """Generate `rows` replies in parallel from the encoded prompt, with transformers' own sampling loop."""
     import torch
 
     # transformers 5.24 renamed the output.

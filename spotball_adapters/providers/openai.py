@@ -164,7 +164,7 @@ class OpenAI:
         return body if isinstance(body, Answer) else self._answer(response_answer, body)
 
     async def _again(self, asking: Awaitable[Answer]) -> Answer:
-        """Return the answer to a second request, or raise its error. Count both requests."""
+        """Return the answer to a second request, or raise its error; the first request is counted, too."""
         try:
             answer = await asking
         except ProviderError as error:

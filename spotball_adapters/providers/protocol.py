@@ -267,7 +267,7 @@ class PermanentError(ProviderError):
 
 
 class RefusedError(PermanentError):
-    """A failure that affects only this request, but every retry of it: a content filter, an image that is too large.
+    """A failure of this request and its retries, but of no other: a content filter, an image that is too large.
 
     The runner first sends the other requests, then retries this one.
     """

@@ -48,7 +48,7 @@ def json_answers(text: str, is_label: Callable[[str], bool], read: Read) -> list
     Args:
         text: the text of a reply.
         is_label: whether a field's name (lowercase, with blanks for underscores) names the cell.
-        read: reads the text of a field.
+        read: function that reads the cell in the text of an answer field.
     """
     answers, place = [], 0
     while start := _START.search(text, place):

@@ -1,8 +1,8 @@
 """Policy `lenient`: read a reply as a careful person would, in any wording.
 
-Every mention of a cell gets a weight from the words around it: an answer line weighs most, a player's position nothing.
-The mention with the highest weight is the answer, unless a later one corrects it. If two different cells have the same
-weight, they contradict each other, and the reply is unparsed.
+Every mention of a cell gets a weight from the words around it: an answer line has the highest weight,
+and a player's position has none. The mention with the highest weight is the answer, unless a later mention corrects it.
+If two different cells share the highest weight, they contradict each other, and the reply is unparsed.
 """
 
 from __future__ import annotations

@@ -26,11 +26,11 @@ _SEVERAL = ReadCell(None, "several answers")
 def object_answers(text: str, read: Read) -> tuple[list[JsonAnswer], str]:
     """Return the answers of the JSON objects in a text, and the text with blanks in place of these objects.
 
-    Invalid JSON stays in the text. Of an object that is cut off, only the top-level fields stay.
+    Invalid JSON stays in the text. If an object is cut off, its top-level fields stay, and nested values become blanks.
 
     Args:
         text: the text of a reply.
-        read: reads the text of a field.
+        read: function that reads the cell in the text of an answer field.
     """
     cleaned = _EXTRA_COMMA.sub(" ", text)
     answers: list[JsonAnswer] = []

@@ -161,7 +161,7 @@ _OR_AFTER = re.compile(rf"\s{{0,3}}(?:{_OR}){_CELL_OR_PART}")
 
 
 def _of_group(reply: TokenizedReply, sentence: Sentence, group: Sequence[int]) -> Iterator[Statement]:
-    """Yield the statements of cells that are listed together, such as "D4 or D5"."""
+    """Yield the statements about cells that a sentence lists together, such as "D4 or D5"."""
     roles, stop = reply.tokens.roles, sentence.first + len(sentence.roles)
     before, after = roles[sentence.first : group[0]], roles[group[-1] + 1 : stop]
     gaps = dict(zip(group, ["", *(roles[a + 1 : b] for a, b in pairwise(group))], strict=True))

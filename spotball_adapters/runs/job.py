@@ -1,4 +1,4 @@
-"""Base class of jobs. A job has the items, prompts, provider and settings of a run."""
+"""Define the base class of jobs: what a run asks about, with which prompts, provider and settings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ class RunJob(ABC, Generic[ItemT]):
         base_url: the server's address, or None for the provider's default.
         respondent: the respondent's name in the responses.
         kept_file: name of the file that `keep` writes.
-        without_pictures: providers that offer only baselines. They answer from the items' data, so no image is sent.
+        without_pictures: names of providers that offer only baselines. They answer from the items' data, so no image is
+            sent.
 
     Raises:
         OptionError: if there are no prompts, if two prompts have the same name, or if a prompt has no samples.
@@ -54,7 +55,7 @@ class RunJob(ABC, Generic[ItemT]):
 
     @abstractmethod
     def size(self, item: ItemT) -> tuple[int, int]:
-        """Return width and height of an item's image, in pixels."""
+        """Return the width and height of an item's image, in pixels."""
 
     @abstractmethod
     def about(self) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from spotball_core.service.progress import span
 
 LONG_WAIT = 10.0
-"""Minimum length of the waits that are announced to the user, in seconds."""
+"""Minimum duration, in seconds, of a wait that is announced to the user."""
 
 
 class Waits:
@@ -33,9 +33,9 @@ class Waits:
 class Pace:
     """A limit of an amount per minute, such as requests or tokens. The amount is spread evenly over the minute.
 
-    The leaky buckets of libraries admit the amount of a whole minute at once and then continue at the full rate, which
-    doubles the rate of the first minute. The libraries also cannot correct an amount later, when the true value is
-    known.
+    The leaky buckets of libraries admit the amount of a whole minute immediately and then continue at the full rate,
+    so the first minute has twice the allowed rate. The libraries also cannot correct an amount later, when the true
+    value is known.
 
     Attributes:
         free_at: the time, in seconds, at which the next amount may be admitted.

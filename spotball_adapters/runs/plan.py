@@ -1,4 +1,7 @@
-"""Compute the missing samples of a run, in an order that spreads every prefix of the run evenly over the images."""
+"""Compute the missing samples of a run, in rounds over all prompts and images.
+
+If a run stops early, all images therefore have about the same number of samples.
+"""
 
 from __future__ import annotations
 
@@ -115,7 +118,7 @@ class SamplePlan(Generic[ItemT]):
     def chains(self, at_once: int) -> Iterator[Chain[ItemT]]:
         """Yield the missing samples in rounds. Each round has the next `at_once` samples of every prompt and image.
 
-        Samples are numbered from 1. They are computed as the iteration proceeds.
+        Samples are numbered from 1. Each round is computed only when the iteration reaches it.
         """
         rounds = -(-max(samples for _, samples in self.prompts) // at_once)
         for number in range(rounds):
@@ -142,7 +145,7 @@ class SamplePlan(Generic[ItemT]):
                 yield Ask(chain.item, chain.prompt, step, chain.samples[start : start + together])
 
     def missing(self, scene: ItemT, prompt: PromptOf[ItemT], step: int, samples: Iterable[int]) -> tuple[int, ...]:
-        """Return those of the given samples that are not stored yet for a step of a prompt about a scene."""
+        """Return the given samples without those that are stored for this step of the prompt about the scene."""
         stored = self.done.get((*scene.key, prompt.name, step), 0)
         return tuple(sample for sample in samples if not stored >> sample & 1)
 
@@ -150,7 +153,7 @@ class SamplePlan(Generic[ItemT]):
 def limited(
     items: Sequence[ItemT], limit: int | None, kind: Callable[[ItemT], Hashable] = lambda item: item.key[0]
 ) -> tuple[ItemT, ...]:
-    """Return the first `limit` items, alternating between sports (or kinds). Without a limit, return all items.
+    """Return the first `limit` items, or all items without a limit, alternating between sports (or values of `kind`).
 
     Examples:
         >>> from spotball_core.synthetic.scenes import synthetic_scenes

@@ -44,7 +44,7 @@ class RetryPolicy:
         return min(self.first_wait * 2.0 ** min(attempt - 1, 64), self.longest_wait)
 
     def tries(self, may_pass: Callable[[Exception], bool]) -> AsyncIterator[stamina.Attempt]:
-        """Return one context manager per attempt. An error in it leads to another attempt, if any is left.
+        """Return one context manager per attempt. An error in its block leads to the next attempt, if there is one.
 
         Args:
             may_pass: function that returns whether to retry after an error. Other errors are raised immediately.

@@ -75,7 +75,7 @@ class RunTally:
         output_tokens: output tokens that the provider reported.
         last_fault: the message of the last failure.
         given_up: for each image with a request that failed on every attempt, the message of the last failure.
-        refused: the provider's message for each image and prompt that it refused twice.
+        refused: for each image and prompt that the provider refused twice, the provider's message.
     """
 
     total: int

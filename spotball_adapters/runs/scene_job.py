@@ -36,7 +36,7 @@ class SceneJob(RunJob[Scene]):
         return ScenePictures(self.dataset, cache) if self.looks else None
 
     def size(self, item: Scene) -> tuple[int, int]:
-        """Return width and height of a scene's image, in pixels."""
+        """Return the width and height of a scene's image, in pixels."""
         return layout(item.layout).size
 
     def about(self) -> Mapping[str, Any]:

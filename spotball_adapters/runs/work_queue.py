@@ -1,4 +1,4 @@
-"""Queue of the work that the runner's tasks take next."""
+"""Define the queue from which the runner's tasks take the samples to request."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ Due = Chain[ItemT] | Final[ItemT]
 
 
 class WorkQueue(Generic[ItemT]):
-    """Queue of items: first those of `put_first`, then the plan's, then those of `put_last`, then of `postpone`.
+    """Queue of samples to request, each entry called an item.
+
+    Items are returned in this order: items added by `put_first`, the plan's items, items added by `put_last`, and
+    refused items added by `postpone`.
 
     The plan is read lazily, so memory holds only the items in progress.
 

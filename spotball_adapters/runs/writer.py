@@ -28,7 +28,7 @@ class AnswerRecord:
 
 
 OnStored = Callable[[Sequence[AnswerRecord], BaseException | None], object]
-"""A function called with stored records and None, or with records that could not be stored and the error."""
+"""A function that is called with records and None if they were stored, or the error if they were not."""
 
 
 class ReplyWriter(BatchThread[AnswerRecord]):

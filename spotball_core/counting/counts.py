@@ -67,7 +67,7 @@ class Counts:
 
     @classmethod
     def of(cls, table: pl.DataFrame, *, rows: int, cols: int) -> Counts:
-        """Return counts from rows in any order; keys may repeat.
+        """Return counts from rows, which may be in any order; rows with equal keys are added.
 
         Args:
             table: a table with the columns of `Counts.table`. A fraction in `n` is converted to parts, rounded down;

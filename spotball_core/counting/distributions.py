@@ -1,4 +1,4 @@
-"""Convert answers given as probabilities (JSON text or lists) to fractions of an answer per cell, all rows at once."""
+"""Convert answers given as probabilities (JSON text or lists) to fractions of an answer per cell."""
 
 from __future__ import annotations
 

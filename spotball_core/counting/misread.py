@@ -52,7 +52,10 @@ def _described(reader: Reader, sign: Sign) -> Problem:
 
 
 def warnings_of_counts(counts: Counts, scenes: Sequence[Scene], files: Sequence[Path]) -> tuple[Problem, ...]:
-    """Return warnings about counts files that may come from misread files. They quote no lines or original values."""
+    """Return warnings about counts files that may come from misread files.
+
+    The warnings do not quote lines or original values, because counts files do not contain them.
+    """
     import polars as pl
 
     if {(scene.grid.rows, scene.grid.cols) for scene in scenes} != {(counts.rows, counts.cols)}:

@@ -60,8 +60,8 @@ def is_point(columns: Sequence[str]) -> pl.Expr:
 def in_parts(source: Source, keys: Sequence[str], collect: Callable[[pl.LazyFrame], pl.DataFrame]) -> pl.DataFrame:
     """Return a source's groups (see `grouped`).
 
-    A Parquet file is read in parts with a limited number of rows. If it were read at once, the memory that Polars needs
-    would grow with the number of rows, because Polars keeps rows whose group has not occurred recently.
+    A Parquet file is read in parts with a limited number of rows. If it were read as a whole, the memory that Polars
+    needs would grow with the number of rows, because Polars keeps rows whose group has not occurred recently.
     """
     import polars as pl
 

@@ -1,8 +1,8 @@
 """Read responses, in the format of this package or in other formats, and count them.
 
 Polars reads and groups the rows lazily in one pass, which also shows whether samples are numbered consecutively.
-Points, distributions and samples with other numbers are read a second time. Python code handles only the few distinct
-spellings of the answers. If there is an error, the rows are read again to find its location.
+Points, distributions, and samples that are not numbered consecutively are read a second time. Python code handles only
+the few distinct spellings of the answers. If there is an error, the rows are read again to find its location.
 """
 
 from __future__ import annotations
@@ -369,7 +369,7 @@ class Reader:
     # Problems ------------------------------------------------------------------------------------------------
 
     def _repeats(self) -> bool:
-        """Return whether a sample occurs twice or is not an integer from 1."""
+        """Return whether a sample occurs twice, or has a number that is not an integer of at least 1."""
         keys = [key for key in samples.identity(self.columns) if key in self.grouped_rows.columns]
         unsure = samples.out_of_order(self.grouped_rows, keys)
         if unsure.is_empty():

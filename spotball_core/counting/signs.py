@@ -30,15 +30,15 @@ LEAST_UNPARSED = 5
 """Minimum number of unparsed answers for the check of their share, unless all answers are unparsed."""
 
 LEAST_ANSWERS = 3
-"""Minimum number of points for a sign about points, and of whole replies (full text instead of cells) for their sign.
+"""Minimum number of answers that a sign about points, or about whole replies (full text instead of cells), needs.
 
 If all answers are whole replies, fewer are enough.
 """
 
 LEAST_IMAGES, CHANCE = 10, 1e-6
-"""For signs about all answers of a `UNIT`: the minimum number of images, and the maximum probability by chance.
+"""Minimum number of images for signs about all answers of a `UNIT`, and maximum probability that chance explains them.
 
-The probability concerns the signs that all answers are in one row or column, or count rows and columns from 0.
+The probability is used for two signs: all answers are in one row or column, and rows and columns are counted from 0.
 """
 
 LEAST_PLACES = 4
@@ -60,7 +60,7 @@ _HIGHS = ("row_high", "col_high", "largest")
 
 @dataclass(frozen=True)
 class Sign:
-    """A sign that a source was misread, and the respondents whose answers show it.
+    """A sign that a source (a file, frame or list of records) was misread, and the respondents that show it.
 
     Attributes:
         name: the name of the sign.
@@ -195,7 +195,7 @@ def added(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _times(condition: pl.Expr) -> pl.Expr:
-    """Return an expression: `n` if a condition holds, else 0."""
+    """Return an expression: the column `n` (number of answers) if a condition holds, else 0."""
     import polars as pl
 
     return pl.when(condition).then(pl.col("n")).otherwise(0)
@@ -348,11 +348,11 @@ def _swapped(sums: pl.DataFrame, scenes: Sequence[Scene]) -> pl.DataFrame:
 
 
 def _gains(given: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
-    """Return by how many standard errors swapping x and y improves the correlation of each unit's mean answers with
-    known positions, over images.
+    """Return, per unit, the gain in correlation of its answers with known positions if x and y are swapped.
 
-    Answers that do not depend on the image have no correlation with the positions, so swapping does not improve it.
-    Units with too few images, or with too few different coordinates for a correlation, are excluded.
+    The correlation is over images, with the unit's mean answer to each, and the gain is in standard errors. Answers
+    that do not depend on the image have no correlation with the positions, so swapping does not improve it. Units
+    with too few images, or with too few different coordinates for a correlation, are excluded.
     """
     import polars as pl
 

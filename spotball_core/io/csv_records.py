@@ -32,7 +32,7 @@ class RecordLayout:
     Attributes:
         blank: numbers of the records that are blank lines. The first record after the header has number 0.
         problems: problems of single records. Records with the same fault share one problem.
-        apostrophes: whether the file may contain apostrophes; if not, no text was marked by `safe_text.csv_cells`.
+        apostrophes: whether the file may contain apostrophes, which `safe_text.csv_cells` adds to some texts.
     """
 
     blank: tuple[int, ...]
@@ -187,7 +187,7 @@ def _fields(number: int) -> str:
 
 
 def _outside(positions: IntArray, quotes: IntArray) -> IntArray:
-    """Return those of the positions that are not between an opening and a closing quote."""
+    """Return the positions that are not between an opening and a closing quote."""
     return positions[np.searchsorted(quotes, positions) % 2 == 0] if len(quotes) else positions
 
 

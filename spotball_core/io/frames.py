@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 COLUMNS = ("sport", "image", "respondent", "kind", "prompt", "sample", "participant", "cell", "reasoning")
 """The columns of responses, in the order in which they are written.
 
-All are text, except `sample`, an integer from 1.
+All are text, except `sample`, an integer of at least 1.
 """
 
 KEYS = ("sport", "image", "respondent", "kind", "prompt")

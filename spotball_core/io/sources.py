@@ -179,7 +179,7 @@ def _frame_of_mappings(items: list[Mapping[str, Any]]) -> pl.DataFrame:
 
 
 def open_source(path: Path, also: Sequence[str] = ()) -> pl.LazyFrame:
-    """Open a file and return its columns of `READ` and `also`, converted by `as_text`.
+    """Open a file and return its columns that are in `READ` or `also`, converted by `as_text`.
 
     The column `_record` is the record's number, from 0.
 

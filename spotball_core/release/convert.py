@@ -40,7 +40,7 @@ class Release:
     Attributes:
         scenes: the scenes, ordered by sport and by number.
         responses: rows with the columns of `spotball_core.io.frames.COLUMNS`.
-        image_files: the files of the images by (sport, image), for images that have one.
+        image_files: path of the image file by (sport, image), without images whose file is missing.
         notes: texts that each describe an irregularity in the files and how it was handled.
         ground_truth: one row per ball, with these columns from the files: sport, image, x, y, width, height, gt_x and
             gt_y, unconverted. gt_x and gt_y are null if a file does not have them.

@@ -149,7 +149,7 @@ class ReleaseReader:
     def _accept(self, path: Path, rows: pl.DataFrame, *demands: Demand) -> pl.DataFrame:
         """Return the rows, and add their images to the scenes.
 
-        Raise InputError if a row does not name an image or does not meet a demand.
+        Raise InputError if a row does not name an image or does not satisfy all demands (see `Demand`).
         """
         check(path, rows, HAS_IMAGE, *demands)
         for sport, image, control in rows.select("in_sport", "number", "control").unique().iter_rows():
@@ -387,7 +387,7 @@ class ReleaseReader:
         self._add(rows, respondent=model, kind="model", prompt=prompt)
 
     def _numbered(self, path: Path, rows: pl.DataFrame) -> pl.DataFrame:
-        """Return the rows with different sample numbers for each participant's answers to an image.
+        """Return the rows with sample numbers that differ between a participant's answers to the same image.
 
         If numbers repeat or are below 1, all rows are renumbered from 1 in the order of the file.
         """

@@ -126,7 +126,7 @@ def whole_number(column: str) -> pl.Expr:
 
 
 def check(path: Path, rows: pl.DataFrame, *demands: Demand) -> None:
-    """Raise InputError if rows do not meet a demand. The error lists the problems of all rows."""
+    """Raise InputError if a row does not satisfy all demands (see `Demand`). It lists all problems."""
     faults = [
         rows.filter(~holds.fill_null(False)).select(
             _record="record", field=pl.lit(field), found=pl.format("'{}'", field), expected=pl.lit(expected)

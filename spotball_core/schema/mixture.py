@@ -18,9 +18,8 @@ class Mixture(Record):
         n_answers: number of parsed answers to them.
         weights: the weight of each part, with intervals from a bootstrap over images. The weights sum to 1.
         explained: for each part except the uniform distribution, its share of the gain in log likelihood over the
-            uniform distribution: its Shapley value, which is the gain from adding the part, averaged over all orders of
-            adding parts.
-            The shares sum to 1, or are all 0 if there is no gain.
+            uniform distribution. The shares are Shapley values: the gain from adding the part, averaged over all orders
+            of adding parts. They sum to 1, or are all 0 if there is no gain.
         log_likelihood: log likelihood of the fitted mixture, in nats.
         log_likelihood_uniform: log likelihood of the uniform distribution alone.
         notes: parts and images that were excluded, with reasons.

@@ -1,4 +1,4 @@
-"""Build the JSON Schemas of file formats from the records that read and write them.
+"""Build the JSON Schemas of file formats from the record classes that read and write them.
 
 Formats are registered under the entry point group `spotball.schemas`, as a name and a `FileFormat`. Other packages can
 register formats as well.
@@ -30,7 +30,7 @@ class FileFormat:
 
     Attributes:
         about: which files have the format, and which part of a file one instance describes.
-        of: the record, or union of records, that reads or writes it.
+        of: the record class, or union of record classes, that reads or writes the format.
     """
 
     about: str

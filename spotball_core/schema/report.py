@@ -75,7 +75,7 @@ class Signature(Record):
         data: SHA-256 of all given scenes and counts, independent of their files and order.
         grid: rows x cols @ width x height, with "mixed" as the size if images differ.
         n_images: number of scored images over all sports; each counts once.
-        dropped: number of excluded items, by reason.
+        dropped: number of images that some or all metrics exclude, by reason.
         parse_policies: the policies that model replies were parsed under, if the response files name them.
     """
 

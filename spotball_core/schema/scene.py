@@ -115,7 +115,7 @@ class GroundTruth(Record):
 
 
 class Scene(Record):
-    """One item: a sport's image, its grid, its ball and its players. All coordinates are in pixels of the image.
+    """An image of a sport, with its grid, ball and players. All coordinates are in pixels of the image.
 
     An image's identity is `(sport, image)`: the same image id may occur in several sports.
 
@@ -207,7 +207,7 @@ class Scene(Record):
         return self
 
     def _by_player(self, field: str, values: Sequence[T | None] | None) -> Iterator[tuple[int, PlayerBox, T]]:
-        """Yield each player's number, box and value if the value is known; raise ValueError if the counts differ."""
+        """Yield number, box and value of each player with a value; raise ValueError without one entry per player."""
         if values is None:
             return
         if self.players is None or len(values) != len(self.players):

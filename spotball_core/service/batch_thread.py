@@ -14,7 +14,7 @@ class BatchThread(ABC, Generic[Entry]):
     """A thread that processes queued entries in batches. Subclasses define how a batch is processed.
 
     Args:
-        most: maximum number of entries in a batch; None for all that are waiting.
+        most: maximum number of entries in a batch; None to process all waiting entries as one batch.
         daemon: whether the program may end without waiting for the thread.
     """
 

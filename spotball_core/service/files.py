@@ -80,7 +80,7 @@ def replacing_folder(out: Path) -> Iterator[Path]:
 def remove_leftovers(folder: Path, *, below: bool = True) -> int:
     """Remove temporary files and folders of `replacing` and `replacing_folder` that a killed process left.
 
-    No other process may write to the folder meanwhile.
+    Call it only while no other process writes to the folder.
 
     Args:
         folder: the folder to search.

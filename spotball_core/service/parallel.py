@@ -1,4 +1,4 @@
-"""Do the same work on many items in several processes. The package uses processes only through `Workers`."""
+"""Call a function with many items, in several processes. The package uses processes only through `Workers`."""
 
 from __future__ import annotations
 
@@ -89,7 +89,9 @@ class Workers:
             self._folder.cleanup()
 
     def map(self, work: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
-        """Return the results of calling `work` with each item, in the items' order. Processes start to work at once.
+        """Return the results of calling `work` with each item, in the items' order.
+
+        Other processes start to work during this call; this process works while the results are read.
 
         Args:
             work: a module-level function. It must not leave partial files if its process is ended.
@@ -172,7 +174,7 @@ THIS_PROCESS: Final = Workers(1)
 def in_processes(work: Callable[[Item], Result], items: Sequence[Item], jobs: int) -> Iterator[Result]:
     """Yield the results of calling `work` with each item in separate processes, like `Workers.map`.
 
-    If one process fails, or the user interrupts, the other processes are ended at once.
+    If one process fails, or the user interrupts, the other processes are ended immediately.
 
     Args:
         work: a module-level function.

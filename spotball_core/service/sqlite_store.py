@@ -97,10 +97,10 @@ class RunKind:
     """The properties in which the kinds of resumable runs differ.
 
     Attributes:
-        name: name of this kind, for the error message if another process uses the run.
+        name: name of this kind of run, for the error message if another process uses the run.
         work: the feature that needs the folder's lock, for the error message. `extra` names the extra that installs it.
         content: the table that the run fills. The identity may change only while this table is empty.
-        detail: the column of `sessions` that only this kind has.
+        detail: the column of the table `sessions` that only this kind of run has.
         grows: whether later starts may add names to the identity or omit some of its names.
         defaults: values for names that are missing in identities stored by earlier versions.
         conflict: the error message for a changed identity, with the placeholders `{folder}` and `{differences}`.

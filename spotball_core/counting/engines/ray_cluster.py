@@ -31,9 +31,10 @@ def require(what: str) -> None:
 
 @contextmanager
 def connected(address: str | None, *, debug: bool = False) -> Iterator[None]:
-    """Connect to the Ray cluster at an address; without an address, start a cluster and stop it at the end.
+    """Connect to the Ray cluster at an address, or without an address, start a cluster, for a `with` statement.
 
-    If this process is already connected to Ray, use that connection, and keep it at the end.
+    The end of the `with` statement closes the connection and stops a cluster that was started. If this process is
+    already connected to Ray, that connection is used and stays open.
 
     Raises:
         OptionError: if no cluster answers at the address.
@@ -74,7 +75,7 @@ def ray_errors(what: str) -> Iterator[None]:
 
 @contextmanager
 def _own_sigterm() -> Iterator[None]:
-    """Restore the SIGTERM handler at the end, because Ray installs a handler that ends the process at once."""
+    """Restore the SIGTERM handler at the end, because Ray installs a handler that ends the process immediately."""
     before = signal.getsignal(signal.SIGTERM)
     yield
     if threading.current_thread() is threading.main_thread():

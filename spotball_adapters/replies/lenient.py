@@ -133,7 +133,9 @@ def _holds(answer: Statement, reply: TokenizedReply) -> bool:
 
 
 def _reasoning(visible: str, reply: TokenizedReply, answer: Statement) -> str | None:
-    """Return the reasoning: the text outside the answer line, or the whole text if the answer is part of it."""
+    """Return the text outside the line of the answer, the whole text if the answer is within a sentence, or None if no
+    text is left.
+    """
     if answer.weight >= Weight.LABEL or not re.search(r"[^\W\d_]{2}", visible[answer.start : answer.end]):
         before = reasoning_around(visible, reply.text, answer.start, answer.end)
         return before or visible[answer.end :].strip(" \t\r\n*_#`.") or None

@@ -41,7 +41,10 @@ _LEAST_TORSO = 0.2
 """Minimum torso length, as a share of its box's height: people who bend over look shorter than they are."""
 
 _SIDE = 0.1
-"""Horizontal evidence (lean, nose and knees), in torso lengths, that gives 76% of the largest sideways component."""
+"""Scale of the horizontal evidence (lean, nose and knees), in torso lengths.
+
+The sideways component of a direction is proportional to tanh(evidence / _SIDE).
+"""
 
 
 @dataclass(frozen=True, slots=True)

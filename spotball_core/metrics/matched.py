@@ -474,9 +474,9 @@ def normalized_entropy_additive(
 ) -> Additive:
     """Compute the numbers that each image adds to `normalized_entropy_matched`.
 
-    For each image, these are its counts, the counts in both halves of each split, its number of responses, the number
-    of responses in a half (for probabilities, both numbers are 0), and 1. All are 0 for an image with fewer than 2
-    responses.
+    These numbers are, in this order: the image's counts, the counts in both halves of each random split, the number of
+    responses, the number of responses in a half, and 1, whose sum is the number of images. For probabilities, both
+    numbers of responses are 0. All numbers are 0 for an image with fewer than 2 responses.
     """
     _check(draws)
     n_cells = mass.shape[-1]

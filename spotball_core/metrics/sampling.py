@@ -18,6 +18,7 @@ that is not an integer, all the respondent's images are treated as probabilities
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, TypeVar
 
@@ -37,9 +38,6 @@ LEAST, LEAST_REFERENCE = 2, 4
 
 COLUMNS = 7
 """Number of values per image that `distance_sums` returns."""
-
-_MOST_TERMS = 50_000
-"""Maximum number of responses per image for which `_tail` computes all first terms of a series."""
 
 _MOST_LISTED = 10_000
 """Maximum number of responses per image for which `drawn` lists all responses, which is faster but needs memory."""
@@ -304,29 +302,24 @@ def entropy(mass: FloatArray) -> FloatArray:
         ratio(2 * twice, (n - 1) * once + 2 * twice),
         ratio(2, (n - 1) * np.maximum(once - 1, 0) + 2),
     )
-    unseen = np.where((once > 0) & (a < 1), ratio(once, n) * _tail(1 - a, n), 0.0)
+    some = (once > 0) & (a < 1) & (n >= LEAST)
+    unseen = np.zeros(n.shape)
+    unseen[some] = once[some] / n[some] * _tail(a[some], n[some])
     return np.where(n >= LEAST, np.where(x > 0, p * named, 0.0).sum(axis=-1) + unseen, np.nan)
 
 
-def _tail(b: FloatArray, n: IntArray) -> FloatArray:
-    """Return the sum of b^(r - n + 1) / r over all r >= n, for b in [0, 1)."""
-    out: FloatArray = np.zeros(b.shape)
-    for size in np.unique(n[(n >= LEAST) & (b > 0)]):
-        selected = (n == size) & (b > 0)
-        base = b[selected]
-        # Subtract the first terms from the logarithm, unless the remainder is so small that rounding would be visible.
-        if size <= _MOST_TERMS:
-            close = base**size > 1e-6
-            r = np.arange(1, size)
-            rest = -np.log1p(-base[close]) - (base[close][:, None] ** r / r).sum(axis=-1)
-            values = np.zeros(len(base))
-            values[close] = rest / base[close] ** (size - 1.0)
-        else:
-            close, values = np.zeros(len(base), dtype=bool), np.zeros(len(base))
-        r = np.arange(1, min(2 * size + 20, 2000))
-        values[~close] = (base[~close][:, None] ** r / (r + size - 1)).sum(axis=-1)
-        out[selected] = values
-    return out
+def _tail(a: FloatArray, n: IntArray) -> FloatArray:
+    """Return the sum of b^(r - n + 1) / r over all r >= n, with b = 1 - a, for a in (0, 1).
+
+    The sum equals the integral of b e^-s / (1 - b e^(-s/n)) ds/n over all s > 0. With s = e^u, the integrand is smooth
+    and vanishes at both ends, so the trapezoidal rule is as exact as rounding permits.
+    """
+    step = 0.25
+    out: FloatArray = np.zeros(a.shape)
+    log_b = np.log1p(-a)
+    for s in np.exp(np.arange(-44, 4, step)).tolist():
+        out -= s * math.exp(-s) / np.expm1(log_b - s / n)
+    return out * step * (1 - a) / n
 
 
 def distance_sums(

@@ -163,7 +163,10 @@ class Gallery:
 
 @dataclass(frozen=True, slots=True)
 class PhotoMark:
-    """A mark at pixels of a photo. Kinds `eyes` and `head` are outlines; a choice is a disc in a respondent's color."""
+    """A mark on a photo, at a position in pixels.
+
+    The kinds `eyes` and `head` are outlines. The kind `choice` is a disc in the color of a respondent.
+    """
 
     kind: str
     x: float

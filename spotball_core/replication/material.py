@@ -232,7 +232,7 @@ class Material:
 
     @cached_property
     def by_file_name(self) -> FileNameJoin:
-        """The published join of answers to players, by file name."""
+        """The answers, joined to players by file name, as the published analysis did."""
         return FileNameJoin(self.data, self.release)
 
     def joined(self, condition: Condition | None) -> Joined | None:

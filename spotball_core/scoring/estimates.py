@@ -174,7 +174,9 @@ class Estimator:
         return float(np.median(self.answers.mass.sum(axis=-1)))
 
     def _samples(self, metric: Metric) -> dict[str, float]:
-        """Return the median numbers of responses per image; empty if the metric does not depend on these numbers."""
+        """Return the median number of responses per image of the group (`samples`) and, if the metric uses it, of the
+        reference (`reference_samples`); empty if the metric does not depend on these numbers.
+        """
         if not metric.by_size:
             return {}
         sizes = {"samples": self.samples()}
@@ -332,5 +334,10 @@ class Estimator:
         return {key: self.statistic(metric, rest, blanks, draws=1).total() for key, metric in metrics.items()}
 
     def _weights(self, n: int, width: int) -> Iterator[FloatArray]:
-        """Yield weights for the policy's resamples of n units, in blocks; each resample needs `width` numbers."""
+        """Yield the weights of the policy's resamples of n units, in blocks.
+
+        Args:
+            n: number of units.
+            width: number of values that the caller computes per resample. A larger width gives smaller blocks.
+        """
         return weight_blocks(n, self.policy.bootstrap, self.policy.seed, block=max(1, _BLOCK // width))

@@ -1,4 +1,4 @@
-"""Draw line charts of values at steps, such as distances or proximities, with one panel per respondent."""
+"""Draw line charts with one panel per respondent, for example of accuracy at each distance or proximity."""
 
 from __future__ import annotations
 

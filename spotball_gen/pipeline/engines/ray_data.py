@@ -1,8 +1,8 @@
 """Run the stages on a cluster: Ray Data distributes videos and items, and this process writes the ledger.
 
 First, workers read the videos, one worker per video. This process detects near duplicates in the order of the videos,
-independent of which is read first. Then items pass the stages, several at a time, so that CPUs and GPUs work in
-parallel. This process stores the results in the ledger, like the local engine. If a worker dies, another one repeats
+independent of which is read first. Then the stages process items, several at a time, so that CPUs and GPUs work
+in parallel. This process stores the results in the ledger, like the local engine. If a worker dies, another one repeats
 its current work.
 """
 

@@ -1,1 +1,1 @@
-"""Read bounding boxes from the files of other tools."""
+"""Read bounding boxes of balls and players from files that other tools have written."""

@@ -52,8 +52,8 @@ def pull(
         One sentence for each file that differs from the pushed one; an empty list if all files are equal.
 
     Raises:
-        InputError: if `push` did not write the repository, if it contains unsafe file names, or if it exceeds
-            `most_bytes` or the free disk space.
+        InputError: if `push` did not write the repository, if it contains unsafe file names, or if its size
+            exceeds `most_bytes` or half of the free disk space.
         MissingExtraError: if huggingface-hub is not installed.
         OptionError: if `out` exists and is not an empty folder, or if the repository's name is invalid.
         SpotballError: if the repository does not exist, or if the Hub cannot be reached.
@@ -87,8 +87,8 @@ class _Download:
         self._hub, self.repo, self._commit, self._remote, self._work = hub, repo, commit, remote, work
 
     def check(self, names: list[str], most_bytes: int) -> None:
-        """Check the files to download. Raise InputError if a name is unsafe, or if the files together exceed
-        `most_bytes` or the free disk space.
+        """Check the files to download. Raise InputError if a name is unsafe, or if the total size of the
+        files exceeds `most_bytes` or half of the free disk space.
         """
         problems = [
             Problem(

@@ -17,7 +17,7 @@ _APART = 0.1
 _SMALL = 160
 """Width in pixels of the downscaled frames. At this width, noise disappears, but players remain visible."""
 _CHANGED = 12
-"""A pixel of the downscaled frames has changed if its brightness differs by more than this, of 255."""
+"""A pixel of the downscaled frames has changed if its brightness (0 to 255) differs by more than this."""
 
 
 def sharpness(image: Image) -> float:
@@ -66,7 +66,7 @@ def contrast(image: Image) -> float:
 def motion(path: str, time: float) -> float:
     """Return the share of pixels, from 0 to 1, that change within a tenth of a second because players or camera move.
 
-    The frame is compared with an earlier one, or with a later one at the beginning of the video.
+    The frame is compared with an earlier one, or with a later one if it is in the first tenth of a second of the video.
 
     Args:
         path: the video.

@@ -1,1 +1,1 @@
-"""Items, and the protocol of the stages that they pass through."""
+"""Define items, the images from videos that become scenes, and the interface of the stages that process them."""

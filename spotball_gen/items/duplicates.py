@@ -85,7 +85,7 @@ class Seen:
             self._sort()
 
     def near(self, frame_hash: bytes) -> tuple[str, int] | None:
-        """Return the frame whose hash differs in the fewest bits (the first if tied), and their number.
+        """Return the frame whose hash differs in the fewest bits (the first if tied), and the number of these bits.
 
         Return None if all frames differ in more than `bits` bits.
         """

@@ -114,17 +114,17 @@ class Item:
     """An image that becomes a scene if it passes all stages.
 
     Attributes:
-        id: video and time stamp in milliseconds: `match-1a2b3c4d-000012000`.
-        source: the video that it is from.
-        time: time stamp in seconds.
-        shot: number of its shot in the video, from 0.
+        id: the video's id and the time stamp in milliseconds, such as `match-1a2b3c4d-000012000`.
+        source: the video that the image is from.
+        time: time stamp of the image in seconds.
+        shot: number of the image's shot in the video, from 0.
         frame: the image with the ball, decoded and resized to the run's size.
         scores: measurements of the stages, by name.
-        boxes: all detections.
-        ball: box of the only ball, or None before the stage that determines it.
+        boxes: boxes of all detected balls and players.
+        ball: box of the ball, or None before the stage `plausibility` has selected it.
         players: boxes of the players, without the audience.
-        mask: the inpainted pixels. All other pixels must be unchanged.
-        painted: the image without the ball.
+        mask: the inpainted pixels, or None before inpainting. All other pixels must be unchanged.
+        painted: the image without the ball, or None before inpainting.
         cells: labels of the cells that hold the ball, in index order.
         notes: details of each stage, such as `kind`, `version`, seed and prompt; values are JSON.
     """

@@ -37,7 +37,7 @@ class PictureFile:
     Args:
         path: the file.
         array: the pixels, or None to read them from the file.
-        gray: whether the image has one channel, as masks do.
+        gray: whether the image has only one channel, like a mask.
     """
 
     def __init__(self, path: Path, array: NDArray[np.uint8] | None = None, *, gray: bool = False) -> None:

@@ -73,7 +73,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Context:
-    """What a stage needs in addition to its own settings.
+    """The data of a run that a stage receives in addition to its own settings.
 
     Attributes:
         work: the work folder of the run.

@@ -1,4 +1,4 @@
-"""Read the configuration CONFIG.toml: videos, kind of each stage, and targets. Errors list all problems at once."""
+"""Read the configuration CONFIG.toml: videos, kind of each stage, and targets. Errors list all problems in the file."""
 
 from __future__ import annotations
 

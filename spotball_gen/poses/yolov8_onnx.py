@@ -31,7 +31,7 @@ class YoloV8PoseSettings(PoseSettings):
     """Settings of `yolov8-pose-onnx`.
 
     Attributes:
-        file: the exported model.
+        file: path of the ONNX file with the model.
         confidence: minimum score of detected people (exclusive).
         nms: if the boxes of two people have a larger intersection over union, the one with the lower score is dropped.
         overlap: minimum intersection over union of a person's box and a player's box.
@@ -39,8 +39,9 @@ class YoloV8PoseSettings(PoseSettings):
             overlapping players; crops enlarge small players.
         enlarge: size of a crop: it extends beyond the player's box by (enlarge - 1) / 2 of the box's longer side on
             each side. With 1.5, limbs beyond the box are in the crop, and the player still fills most of it.
-        size: length in pixels of the image's longer side in the input, if the file does not fix it.
-        crop_size: length in pixels of a crop's longer side in the input, if the file does not fix it.
+        size: length in pixels to which the image's longer side is resized, unless the ONNX file fixes it; None for the
+            default of the file, or 640.
+        crop_size: length in pixels to which a crop's longer side is resized, unless the ONNX file fixes it.
         batch_size: number of crops per batch.
         device: `auto` is the GPU if there is one, otherwise the CPU.
     """
@@ -101,9 +102,10 @@ class YoloV8PoseOnnx:
         """Return the people in each part of the scene's image, in coordinates of the whole image.
 
         Args:
-            images: the parts.
+            images: the parts of the image.
             corners: position of each part's top left corner in the image: x and y in pixels.
-            size: length in pixels of the input's longer side, if the file does not fix it.
+            size: length in pixels to which a part's longer side is resized, unless the ONNX file fixes it; None for the
+                default of the file, or 640.
         """
         views = []
         for image, corner in zip(images, corners, strict=True):

@@ -28,7 +28,7 @@ class LamaSettings(MaskSettings):
 
     Attributes:
         model: the ONNX file, relative to the configuration's folder.
-        size: side length in pixels of the square input, if the file does not fix it.
+        size: side length in pixels of the model's square input, unless the ONNX file fixes it.
         surroundings: side length of the window around the mask, as a multiple of the mask's longer side.
         output_max: value of white in the model's output: 255 for common exports, 1 for others.
     """

@@ -13,7 +13,9 @@ from spotball_gen.dataset.exports.columns import IMAGE_COLUMN, SCENE_COLUMNS, Co
 from spotball_gen.dataset.exports.rows import PARTS, Row
 
 PER_FILE, BYTES_PER_FILE = 1000, 300_000_000
-"""Maximum number of images per file, and of bytes of images per file. All rows of a file are in memory at once."""
+"""Maximum number of images per file, and maximum total size of these images in bytes. All rows of a file must fit into
+memory.
+"""
 
 DATA = "data"
 """Name of the folder with the files."""
@@ -26,7 +28,10 @@ _Row = TypeVar("_Row")
 
 
 def write(rows: list[Row], out: Path) -> None:
-    """Write data/PART-00000-of-N.parquet and so on. The column `image` contains each image file's bytes and name."""
+    """Write the files data/PART-00000-of-N.parquet and so on, where PART is `train` or `test`.
+
+    The column `image` contains each image file's bytes and name.
+    """
     (out / DATA).mkdir()
     for part in PARTS:
         inside = [row for row in rows if row.part == part]

@@ -38,7 +38,7 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class PatchFill:
-    """A filled image.
+    """An image with a filled hole.
 
     Attributes:
         image: RGB, shape (height, width, 3). Filled pixels are not rounded.

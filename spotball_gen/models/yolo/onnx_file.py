@@ -30,9 +30,9 @@ class OnnxFile:
 
     Attributes:
         session: a session of ONNX Runtime.
-        shape: (batch, 3, height, width) of its input, with None for each size that is variable.
-        names: names of its classes by number; empty if the file does not contain them.
-        size: (height, width) that it was exported for.
+        shape: (batch, 3, height, width) of the model's input, with None for each size that is variable.
+        names: names of the model's classes by number; empty if the file does not contain them.
+        size: (height, width) of the input for which the model was exported.
         stride: the input's sides must be multiples of this number.
         weights: the file's name and the start of its digest.
         task: the task of the model, such as `detect`; empty if the file does not state it.
@@ -90,11 +90,11 @@ class OnnxFile:
         return cls(session, shape, names, size, stride, file_name(path), task, metadata, where)
 
     def canvas(self, image: tuple[int, int], size: int | None) -> tuple[int, int]:
-        """Return (height, width) of the input for an image.
+        """Return (height, width) of the model's input for an image.
 
         Args:
-            image: (height, width).
-            size: side length of the square that the image is fitted into; None uses the size in the file.
+            image: (height, width) of the image.
+            size: side length of the square that the image is fitted into; None uses the size in the ONNX file.
 
         Raises:
             OptionError: if the file fixes the size, and `size` differs from its longer side.

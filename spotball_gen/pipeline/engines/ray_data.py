@@ -41,8 +41,8 @@ TOGETHER = 16
 """Number of items per task. If a worker dies, these items are repeated."""
 
 AT_ONCE = 10_000
-"""Number of items passed to Ray at once. With more items, more memory is needed; with fewer items, the models are
-loaded more often.
+"""Maximum number of items passed to Ray in one call. With more items, more memory is needed; with fewer items,
+the models are loaded more often.
 """
 
 NOTED_TOGETHER = 500

@@ -10,7 +10,7 @@ from spotball_gen.pipeline.ledger import FRAMES, Ledger
 
 
 class GenerationTally:
-    """Counts of videos, and of items by stage. Several threads may update them.
+    """Count the videos and, by stage, the items of a run. Several threads may update the counts.
 
     Args:
         videos: number of videos.

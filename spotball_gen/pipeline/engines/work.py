@@ -104,7 +104,7 @@ def wants_gpu(stage: Stage, plan: GenerationPlan, number: int) -> bool:
 
 
 def parts(sequence: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    """Yield slices of at most `size` elements, in order.
+    """Yield consecutive slices of at most `size` elements.
 
     Examples:
         >>> list(parts("abcde", 2))

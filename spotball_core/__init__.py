@@ -1,6 +1,6 @@
 """spotball-core: metrics and scoring for Spot the Ball.
 
-All public names can be imported from this package. Slow imports are loaded on first use.
+All public names can be imported from this package. Modules that are slow to import are loaded on first use.
 """
 
 from __future__ import annotations

@@ -2,7 +2,10 @@
 
 
 def main() -> None:
-    """Run the command line. It is imported here because worker processes load this module, too, but do not need it."""
+    """Run the `spotball` command.
+
+    Worker processes also import this module but do not need the command, so it is imported only in this function.
+    """
     from spotball_core.cli.app import main
 
     main()

@@ -55,7 +55,7 @@ baseline is evaluated on the data that its weights were fitted to.
 """
 
 PROMPT = "base"
-"""Name in the column `prompt` of the baselines' answers. Baselines do not use a prompt."""
+"""Value of the column `prompt` in rows with answers of baselines, which do not use a prompt."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Define the errors that users can cause, and how they are reported.
+"""Define the errors that users can cause, and the problems in files that their messages list.
 
 All of them derive from `SpotballError`. If one is raised, the command line prints its message and exits with status 2.
 """
@@ -93,7 +93,7 @@ def unreadable_text(file: str, error: OSError | UnicodeDecodeError) -> Problem:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a question that suggests the most similar known name and starts with a space; empty if none is similar.
+    """Return a question that suggests the most similar known name, after a space; empty if no known name is similar.
 
     Examples:
         >>> did_you_mean("acuracy", ["accuracy", "log_score"]), did_you_mean("x", ["accuracy"])

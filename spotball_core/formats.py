@@ -1,4 +1,4 @@
-"""List the file formats of this package that consist of records; see `spotball_core.schema.published`."""
+"""List the file formats that record classes of this package define; see `spotball_core.schema.published`."""
 
 from __future__ import annotations
 

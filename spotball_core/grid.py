@@ -353,7 +353,8 @@ class Grid:
             Shape (..., n_cells), each in [0, 1].
 
         Raises:
-            GridError: if the last axis is not 4 long, or a box is partly NaN, infinite, or has x2 < x1 or y2 < y1.
+            GridError: if the last axis does not have length 4, only some numbers of a box are NaN, a number is
+                infinite, or a box has x2 < x1 or y2 < y1.
 
         Examples:
             >>> shares = Grid.standard().box_shares([32, 0, 96, 60])

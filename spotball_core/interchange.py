@@ -77,7 +77,7 @@ def array_of_tensor(values: Any) -> Any:
 
 
 def values_of(values: object, grid: Grid | None) -> object:
-    """Convert a frame with one column per cell, a column, a tensor, or an array of text to an array or a list.
+    """Convert values of another library (a frame with one column per cell, a column, a tensor) or text to plain values.
 
     If the columns of a frame are named after the grid's cells, they are sorted in the grid's order, and cells without a
     column are 0. Otherwise the columns keep their order. Without a grid, cells are those of `Grid.standard()`.

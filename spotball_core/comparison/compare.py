@@ -34,26 +34,27 @@ def compare(scoring: Scoring, a: str, b: str, *, permutations: int = PERMUTATION
     """Compare two respondents, or two prompts of one respondent, on the images that both are scored on.
 
     For each metric, the result has both values, their difference a - b, its 95% bootstrap interval, a permutation p
-    value, and the p value after Holm's adjustment over the metrics. An image is used if both have a value on it.
+    value, and the p value after Holm's adjustment over the metrics. A metric uses the images on which it has a value
+    for both respondents.
 
     - The interval draws images with replacement, the same for both respondents. If a respondent's participants are
       counted separately (`load_counts(..., participants=True)`), it also draws participants, independently of the
       images. The weight of an answer is the number of times its image was drawn, multiplied by the number of times its
       participant was drawn. For two prompts of the same people, the same participants are drawn.
-    - The p value comes from swapping the two labels within images. All ways of swapping are used if there are at most
-      `permutations`, else `permutations` random ways. The null hypothesis is that both answer alike on each image.
-      Swapped answers are rescaled to the number of answers they replace, so that a different number of answers is not
-      itself a difference. Participants are not permuted.
+    - The p value comes from swapping the two labels within images. If there are at most `permutations` ways to swap,
+      all are used; otherwise `permutations` random ways are used. The null hypothesis is that the answers of both to an
+      image have the same distribution. Swapped answers are rescaled to the number of answers they replace, so that a
+      different number of answers is not itself a difference. Participants are not permuted.
 
     Args:
-        scoring: the scored groups. Their policy's resamples, seed and reference are used.
+        scoring: the scored groups. Its policy sets the number of resamples, the seed and the reference.
         a: a respondent (all its prompts pooled), or respondent/prompt.
         b: the respondent or respondent/prompt to compare with.
         permutations: maximum number of ways of swapping, at least 1.
 
     Raises:
-        OptionError: for a name without responses, names that share answers, no common images, or a number of
-            permutations below 1.
+        OptionError: if a name has no responses, both names include the same answers, no image is scored for both, or
+            `permutations` is below 1.
 
     Examples:
         >>> from spotball_core import Counts, ScorePolicy, baseline_responses, read_counts, synthetic_scenes

@@ -16,7 +16,7 @@ from spotball_core.typing import BoolArray, FloatArray
 
 @dataclass(frozen=True)
 class MetricPair:
-    """One metric of respondents a and b, in the form of numbers that are summed over images.
+    """One metric of respondents a and b: numbers for each image, and a function from their sums to the metric's value.
 
     Attributes:
         sums: what each image adds, shape (2, n_images, k), a first; 0 for images that are not used.

@@ -1,4 +1,4 @@
-"""Write the summary that `spotball compare` prints first: a sentence, and the paper's metrics in 80 columns."""
+"""Write the summary that `spotball compare` prints first: a sentence, and a table of the paper's metrics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MORE = "Add --full to see every metric of every sport. Add --format json, csv, m
 
 
 def to_summary(comparison: Comparison, *, to_terminal: bool = False) -> str:
-    """Return the first metric's sentence, a table of the paper's metrics, the warnings, and a pointer to the rest.
+    """Return the first metric's sentence, a table of the paper's metrics, the warnings, and a pointer to more output.
 
     Args:
         comparison: the comparison. Its last contrast is shown, which covers all sports if there are several.

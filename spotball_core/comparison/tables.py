@@ -93,7 +93,7 @@ def to_latex(comparison: Comparison) -> str:
 
 
 def to_csv(comparison: Comparison) -> str:
-    """Return the comparison as CSV in full precision: one line per sport (empty: all sports) and metric."""
+    """Return the comparison as CSV in full precision: one line per sport and metric (no sport: all sports)."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)

@@ -25,8 +25,8 @@ class Cue:
     Attributes:
         key: a unique key, such as `head`.
         title: the name in tables and figures.
-        group: the cue's group. When a model's gain is divided among cues, all cues of a group are added or removed at
-            once.
+        group: the cue's group. When a model's gain is divided among cues, all cues of a group are added or removed in
+            one step.
         is_base: whether the cue describes only positions in the image and players' positions. Other cues describe
             players' bodies, and their gain over the base cues is reported.
         unit: unit of the score, before the model standardizes it.

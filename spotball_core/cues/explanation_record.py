@@ -19,8 +19,8 @@ class CueInfo(Record):
     Attributes:
         group: the cue's group. Cues of one group are added to and removed from a model together when gains are
             compared.
-        is_base: whether the cue describes places in the image or the players' positions; other cues describe players'
-            bodies.
+        is_base: whether the cue describes positions in the image or the players' positions; other cues describe
+            players' bodies.
         unit: unit of the scores.
         n_images: number of the sport's images that the cue applies to.
         scale: the typical standard deviation of the score over the cells of an image, in `unit`; standardized weights
@@ -64,7 +64,7 @@ class CueExplanation(Record):
         n_guesses: number of parsed guesses to these images.
         weights: the weight of each cue that applies to these images.
         gain: gain of the model with all cues over uniform guessing.
-        base_gain: gain of the model with the base cues (places and players) over uniform guessing.
+        base_gain: gain of the model with the base cues (positions in the image and players) over uniform guessing.
         body_gain: gain of the model with all cues over the model with the base cues.
         added: for each group of body cues, the gain of the base cues and this group over the base cues.
         shapley: for each group of cues, its share of `gain`: the gain from adding the group, averaged over all orders

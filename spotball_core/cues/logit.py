@@ -179,8 +179,8 @@ def held_out_likelihood(data: ChoiceData, fold: IntArray, *, ridge: float = RIDG
 def _fit_folds(data: ChoiceData, kept: FloatArray, start: FloatArray, ridge: float) -> FloatArray:
     """Return the weights of several fits, each to the images that a row of `kept` selects, shape (n_fits, n_cues).
 
-    The folds share most images, so a fold's Hessian is close to the Hessian at the fit to all images, without the
-    images that the fold lacks. Steps with it need only gradients, which are one matrix product for all folds.
+    Each fold's Hessian is computed once, from its images at the weights `start`. It stays a good approximation, because
+    the folds share most images. Later steps need only gradients, which are one matrix product for all folds.
     """
     n_images, n_cells, n_cues = data.scores.shape
     _, _, hessians = _derivatives(data, start)

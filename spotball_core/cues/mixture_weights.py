@@ -1,7 +1,7 @@
 """Fit the weights of a mixture of known distributions by maximum likelihood.
 
 The log likelihood is concave in the weights, so it has one maximum, and the gradient bounds the distance from it. Many
-fits run at once, so that resamples cost little more than one fit.
+fits share each matrix product, so that fits to resamples take little more time than one fit.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ The gradient predicts how much a step decreases the loss. Steps are halved until
 _BATCH = 1_000_000
 """Maximum number of multiplications of a matrix product in a batch of fits.
 
-Smaller batches take more steps in Python, and threads of larger ones cost more than they save.
+Smaller batches need more calls from Python. Larger matrix products start threads, which cost more time than they
+save.
 """
 
 _NEAR_ZERO, _LEAST_SHARE, _ZERO = 1e-3, 0.1, 1e-9
@@ -93,7 +94,7 @@ class _Fits:
 def fit_weights(
     counts: FloatArray, parts: FloatArray, allowed: BoolArray, start: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the maximum-likelihood weights, for several counts or several sets of parts at once.
+    """Return the maximum-likelihood weights of several fits, to different counts or with different allowed parts.
 
     Projected Newton steps (Bertsekas 1982) minimize the sum of the weights minus the log likelihood per answer over
     weights of at least 0. At the minimum, the weights sum to 1.

@@ -1,4 +1,4 @@
-"""The metrics: pure functions on arrays whose last axis is the cells, with one module per family.
+"""Compute metrics with pure functions of arrays whose last axis is the cells.
 
 `spotball_core.metrics.registry.METRICS` holds one record per metric.
 """

@@ -39,14 +39,14 @@ def _symmetric_center_bias(data: MetricInput) -> Callable[[FloatArray, FloatArra
 
 
 def _draws(data: MetricInput) -> dict[str, Any]:
-    """Return the arguments of functions that draw from responses at random."""
+    """Return the keyword arguments `seed`, `draws` and `shared` of functions that draw responses at random."""
     return {"seed": data.options.seed, "draws": data.options.draws, "shared": data.shared}
 
 
 def _estimated(
     estimate: Callable[..., FloatArray], function: Callable[[FloatArray, MetricInput], FloatArray]
 ) -> MeanOverImages:
-    """Return a mean over images of `function`, whose value for each image `estimate` (of `sampling`) estimates."""
+    """Return a mean over images whose values `estimate`, a function of `sampling`, computes from `function`."""
     return MeanOverImages(lambda data: estimate(lambda mass: function(mass, data), data.mass, **_draws(data)))
 
 

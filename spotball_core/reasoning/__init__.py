@@ -1,1 +1,1 @@
-"""Analyze rationales: which categories the text that comes with an answer belongs to (Spot the Ball, section 5.2)."""
+"""Assign rationales, the texts that explain answers, to categories, and analyze them (Spot the Ball, section 5.2)."""

@@ -26,7 +26,7 @@ _PARTS = ("sport", "respondent", "kind", "prompt")
 
 @dataclass(frozen=True)
 class GroupedRationales:
-    """Responses to images that are not controls, and the part of them that has a rationale.
+    """Responses to images that are not controls, and those of these responses that have a rationale.
 
     Attributes:
         responses: the responses, with the position of the scene in the column `_image`.
@@ -107,7 +107,7 @@ class GroupedRationales:
         return np.bincount(self.group, minlength=len(self.names))
 
     def distinct(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return the group and the text of each distinct pair, sorted by group, and how often the pair occurs."""
+        """Return each distinct pair of a group and a text, sorted by group, and how often the pair occurs."""
         width = int(self.text.max()) + 1
         pairs, times = np.unique(self.group * width + self.text, return_counts=True)
         return pairs // width, pairs % width, times.astype(float)

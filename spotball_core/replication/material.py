@@ -183,7 +183,7 @@ class Material:
         return self._scoring(ScorePolicy.standard(by=("respondent",), bootstrap=0))
 
     def metric(self, way: Way, key: str, condition: Condition | None) -> MetricValue | None:
-        """Return a metric of a condition (sport, respondent and prompt); None if the condition has no answers."""
+        """Return a metric's record for a sport, respondent and prompt; None if the condition has no answers."""
         estimator = self._estimator(way, condition)
         if estimator is None:
             return None

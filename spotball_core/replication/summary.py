@@ -75,7 +75,7 @@ def to_summary(replication: Replication, *, to_terminal: bool = False) -> str:
 
     Args:
         replication: all published values.
-        to_terminal: whether standard output is a terminal, so that the text may be as wide as it.
+        to_terminal: whether the text may use the width of the terminal that standard output is connected to.
     """
     titles = published().titles
     places = [

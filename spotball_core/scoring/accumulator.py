@@ -99,8 +99,8 @@ class Accumulator:
 
         Raises:
             OptionError: for an image that is not among the scenes.
-            DistributionError: if numbers are neither counts nor sum to 1 within 1e-6, or the numbers of answers and
-                images differ.
+            DistributionError: if rows of numbers are neither counts nor probabilities that sum to 1 within 1e-6, or the
+                numbers of answers and images differ.
             GridError: for a label outside the grid.
         """
         places = np.array([self._found(image) for image in images], dtype=np.int64)

@@ -69,7 +69,7 @@ def noise_ceiling(scoring: Scoring, *, splits: int = SPLITS, seed: int = 0) -> t
 def start_noise_ceiling(
     scoring: Scoring, *, splits: int = SPLITS, seed: int = 0, workers: Workers = THIS_PROCESS
 ) -> Iterator[CeilingPart]:
-    """Start `noise_ceiling` in worker processes, and return an iterator at once. The iterator waits for the results."""
+    """Start `noise_ceiling` in worker processes, and return an iterator that waits for each result."""
     if splits < 1:
         raise OptionError(f"splits: found {splits}, expected at least 1")
     if scoring.policy.reference is None:

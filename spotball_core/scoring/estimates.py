@@ -125,7 +125,7 @@ class Estimator:
         return self.estimates([metric])[metric.key]
 
     def estimates(self, metrics: Iterable[Metric]) -> dict[str, MetricValue]:
-        """Return several metrics' values by key. Resampling them together takes little more time than one."""
+        """Return several metrics' values by key. Resampling several takes little more time than resampling one."""
         return self.estimates_with_draws(metrics)[0]
 
     def estimates_with_draws(self, metrics: Iterable[Metric]) -> tuple[dict[str, MetricValue], dict[str, Draws]]:

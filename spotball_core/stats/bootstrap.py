@@ -1,7 +1,8 @@
 """Bootstrap statistics with a matrix of resampling weights.
 
 A resample of n units drawn with replacement is a vector of counts: how often each unit was drawn. One matrix product
-gives a sum over units, or a function of sums, for all resamples at once, without scoring again.
+gives the sums over units of all resamples, so that metrics do not have to be computed again from each resample's
+answers.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def plural(n: float, noun: str) -> str:
-    """Format a number of things.
+    """Format a number with a noun, in the singular or the plural.
 
     Examples:
         >>> plural(1, "image"), plural(7500, "response"), plural(2, "guess")
@@ -17,7 +17,7 @@ def plural(n: float, noun: str) -> str:
 
 
 def span(values: Sequence[int], noun: str) -> str:
-    """Format several counts of things: one number if they agree, else the range.
+    """Format several numbers with a noun: one number if all are equal, else their range.
 
     Examples:
         >>> span([50, 50], "image"), span([20, 50], "image")
@@ -28,7 +28,7 @@ def span(values: Sequence[int], noun: str) -> str:
 
 
 def within(title: str) -> str:
-    """Return a title for use inside a sentence: names keep their capital.
+    """Return a title for use inside a sentence: it starts in lowercase, unless it starts with a name.
 
     Examples:
         >>> within("Center ratio"), within("Euclidean error"), within("1D Wasserstein distance")

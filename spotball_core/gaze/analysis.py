@@ -1,4 +1,4 @@
-"""Run the battery for all respondents, and define the report that `spotball gaze analyze --format json` writes."""
+"""Run all tests for all respondents, and define the report that `spotball gaze analyze --format json` writes."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class GazeSignature(Record):
     Attributes:
         version: version of spotball-core.
         data: SHA-256 of all trials, independent of their order.
-        people: the respondent whose trials Test 1 uses as people's; None for the published accuracies of people.
+        people: the respondent that stands for people in Test 1; None if Test 1 uses the published accuracies of people.
         policy: alpha and the correction for multiple tests.
         bootstrap: number of resamples of the photos, for intervals of means.
         seed: seed of all random draws.
@@ -175,8 +175,8 @@ class GazeOptions:
 
     Attributes:
         policy: alpha and the correction for multiple tests.
-        people: the respondent whose trials Test 1 uses as those of people. With None, this is the respondent `human` if
-            there is one; else Test 1 uses the published accuracies of people.
+        people: the respondent that stands for people in Test 1. With None, this is the respondent `human` if the trials
+            have one; else Test 1 uses the published accuracies of people.
         hinted: IDs of the prompts that contain a hint; if empty, the effect of hints is not tested.
         models: release dates and sizes of models, by respondent; None for no trends.
         compare: two respondents whose accuracies are compared; None for no comparison.
@@ -207,7 +207,7 @@ class _RespondentTask:
 def analyze(
     trials: Trials, options: GazeOptions | None = None, *, on_progress: Callable[[str], None] = lambda name: None
 ) -> GazeReport:
-    """Run the battery and all checks for each respondent, and return the report.
+    """Run the battery of tests and all checks for each respondent, and return the report.
 
     Args:
         trials: trials of one or more respondents.

@@ -20,7 +20,7 @@ def cautions(rows: pl.DataFrame, results: Sequence[RespondentResult], people: st
     Args:
         rows: all trials.
         results: the results of the respondents.
-        people: the respondent whose trials Test 1 uses as people's; None for the published accuracies of people.
+        people: the respondent that stands for people in Test 1; None if Test 1 uses the published accuracies of people.
     """
     warnings = []
     for result in results:

@@ -190,8 +190,8 @@ def read_models(path: str | Path) -> dict[str, ModelFacts]:
     The columns `released` and `parameters` may be missing or have empty cells. Return a dictionary by respondent.
 
     Raises:
-        InputError: if the file cannot be read or has invalid values. It lists all problems with file, line, field,
-            value found and value expected.
+        InputError: if the file cannot be read or has invalid values. It lists all problems, each with its file, line
+            and field, the invalid value, and what is expected.
     """
     import polars as pl
 

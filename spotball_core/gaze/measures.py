@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from spotball_core.schema.report import Interval
 
 _BLOCK: Final = 2_000_000
-"""Maximum number of bootstrap weights that are in memory at once."""
+"""Maximum number of bootstrap weights that are in memory at the same time."""
 
 
 def reach(n_objects: ArrayLike, place: ArrayLike) -> IntArray:

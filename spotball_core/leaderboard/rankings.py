@@ -20,7 +20,7 @@ from spotball_core.text.words import listed, plural
 
 @dataclass(frozen=True)
 class RankTable:
-    """Comparable entries, with ranks for the models or else for the baselines.
+    """Comparable entries with the ranks of the models, or of the baselines if there are no models.
 
     Attributes:
         number: number of the ranking on the page, from 1.
@@ -29,7 +29,7 @@ class RankTable:
         ranks: for each metric, the rank of each ranked entry, by the entry's position in `entries`.
         ranked: the kind of entries with ranks: models, or baselines if there are no models.
         uniform: scores of uniform guessing, by metric.
-        columns: every metric, by key.
+        columns: description of every metric, by the metric's key.
         differs: how the task differs from those of other rankings of the same sports; empty if there are none.
     """
 
@@ -276,7 +276,7 @@ def _averages(tasks: Mapping[ScoredTask, TaskEntries]) -> tuple[list[Average], l
 
 
 def _averages_over(sports: Sequence[str], tasks: Mapping[ScoredTask, TaskEntries]) -> tuple[list[Average], list[str]]:
-    """Return averages over tasks of one setting, and respondents excluded for having several scores in a sport."""
+    """Return averages over tasks of the same setting, and respondents excluded for several scores in a sport."""
     of_respondents: dict[tuple[str, str | None], dict[ScoredTask, list[Entry]]] = {}
     for task, of_task_entries in tasks.items():
         for entry in of_task_entries.entries:
@@ -312,7 +312,7 @@ def _averages_over(sports: Sequence[str], tasks: Mapping[ScoredTask, TaskEntries
 
 
 def _one_each(entries: Mapping[ScoredTask, list[Entry]], tasks: Sequence[ScoredTask]) -> list[Entry]:
-    """Return a respondent's entry in each task; empty if a task has none or several."""
+    """Return a respondent's entry in each task; empty if it has no entry or several entries in a task."""
     by_task = [entries.get(task, []) for task in tasks]
     return [entry for (entry,) in by_task] if all(len(of_task) == 1 for of_task in by_task) else []
 

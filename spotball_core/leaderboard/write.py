@@ -1,4 +1,4 @@
-"""Write a leaderboard as a folder: page, tables, README, badge and model-index blocks. The folder is never partial."""
+"""Write a leaderboard as a folder: page, tables, README, badge and model-index blocks."""
 
 from __future__ import annotations
 
@@ -40,13 +40,14 @@ def write_leaderboard(
 ) -> Leaderboard:
     """Rank the respondents in score reports, and write the leaderboard into a folder.
 
-    The folder is written to a temporary name and renamed. An earlier leaderboard at `out` is replaced.
+    The files are written to a temporary folder, which is renamed when it is complete. An earlier leaderboard at `out`
+    is replaced.
 
     Args:
         paths: score reports, or folders that contain them.
         out: the leaderboard's folder.
-        metrics: keys of the metrics on the page (default: `columns.DEFAULT`). The first one determines the order of the
-            tables. The CSV and Parquet files have all metrics.
+        metrics: keys of the metrics on the page (default: `columns.DEFAULT`). The tables are sorted by the first
+            metric. The CSV and Parquet files have all metrics.
         sports: the sports to include (default: all).
         prompts: the prompts to include (default: all).
         url: address where the leaderboard will be published, which model-index blocks name as their source.

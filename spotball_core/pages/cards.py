@@ -1,4 +1,4 @@
-"""Records of the images on a page: images of the gallery, and photos of the gaze task."""
+"""Define the records of the images on a page: images of the gallery, and photos of the gaze task."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ class AnswerCard:
     """One respondent's guesses on an image.
 
     Attributes:
-        name: unique on the page, and the same in every report: sport, image, respondent and prompt.
+        name: the card's identifier, made of sport, image, respondent and prompt; unique on the page, and the same in
+            every report.
         respondent: the respondent's name.
         title: the respondent, with the prompt if the respondent has several.
         circles: a circle for each guessed cell, as SVG; its area is proportional to the number of guesses.
@@ -66,8 +67,8 @@ class ImageCard:
     """One image with the ground truth, the reference's guesses, and every respondent's guesses.
 
     Attributes:
-        name: unique on the page, and the same in every report: sport and image.
-        sport: its sport.
+        name: the card's identifier, made of sport and image; unique on the page, and the same in every report.
+        sport: the image's sport.
         title: the image's name.
         data: the picture with its grid, as a `data:` address; None if there is no picture.
         grid: the grid on the image, drawn if there is no picture.
@@ -80,7 +81,7 @@ class ImageCard:
         facts: how often the ball is found, and how far respondents are from the reference, in words.
         order: the image's value in each sort order, by the order's key.
         failures: keys of the failure modes that apply to any card.
-        cards: one for each respondent and prompt.
+        cards: the guesses of each respondent and prompt.
         alt: a description of the picture.
     """
 

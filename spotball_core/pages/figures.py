@@ -1,4 +1,4 @@
-"""Draw the figures of a page: for the page, as files next to it, and on request for print or slides."""
+"""Draw the figures of a page: in the page, as separate files, and, if requested, at sizes for print or slides."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class FigureOptions:
     Attributes:
         presets: names from `plots.presets.PRESETS`.
         titles: whether these figures have a title; None for the preset's default.
-        notes: whether they have their caption and signature at the bottom; None for the preset's default.
+        notes: whether these figures have their caption and signature at the bottom; None for the preset's default.
     """
 
     presets: tuple[str, ...] = ()
@@ -128,7 +128,7 @@ def _draw(folder: Path, options: FigureOptions, signed: tuple[Figure, str]) -> t
     """Write the files of a figure with its signature.
 
     Returns:
-        The figure's name, its files as lines of a Markdown list, and its panels for the page; none for maps.
+        The figure's name, its files as lines of a Markdown list, and its panels for the page (an empty list for maps).
     """
     figure, signature = signed
     chart = figure.chart

@@ -1,4 +1,4 @@
-"""Write a folder with a page, its figures, and its numbers as JSON. The folder is never partial."""
+"""Write a folder with a page, its figures, and its numbers as JSON; the folder appears only when it is complete."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def check_replaceable(
     page_name: str = PAGE,
     is_ours: Callable[[str], bool] = _is_of_report,
 ) -> None:
-    """Raise OptionError if the folder contains anything other than an earlier report of a command.
+    """Raise OptionError unless a folder is missing, empty, or only contains files that the same command wrote.
 
     Args:
         out: the folder.
         generator: the command, as the page names it in its `generator` metadata.
-        what: the word for what the command writes, for the error message.
+        what: noun for the command's output, such as "report", for the error message.
         page_name: the file name of the page that names the command.
         is_ours: whether a path within the folder is one that the command writes.
     """
@@ -91,7 +91,7 @@ def write_folder(
 
     Args:
         out: the folder.
-        page: title and other parts around the sections.
+        page: the page's content outside its sections.
         sections: sections from top to bottom.
         record: content of report.json.
         figures: which figures are written in addition to those of the page.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The title and other parts around a page's sections.
+    """The content of a page outside its sections, such as the title.
 
     Attributes:
         title: the page's heading.
@@ -30,8 +30,8 @@ class Page:
         intro: paragraphs below the title.
         signature: signature of the page's numbers; empty if each section has its own.
         warnings: warnings about the data.
-        dropped: number of excluded items, by reason.
-        reference: the respondent that others are compared with; None for none.
+        dropped: number of excluded responses or trials, by reason.
+        reference: the respondent that others are compared with; None without a reference.
         respondents: respondents whose rows, marks and cards the reader can select.
         about: paragraphs at the bottom; by default they name the record and the figures of a report.
         back: address of the page that this page is a part of; empty for a page on its own.
@@ -53,7 +53,7 @@ def render_page(page: Page, sections: Sequence[Section], svgs: Mapping[str, Sequ
     """Return a page as HTML.
 
     Args:
-        page: title and other parts around the sections.
+        page: the page's content outside its sections.
         sections: sections from top to bottom.
         svgs: the panels of each picture, by the picture's name, from `inline_panels`.
     """

@@ -1,4 +1,4 @@
-"""The parts of a report's page: sections with sentences, figures, maps, tables and cards."""
+"""Define the parts of a report's page: sections with sentences, figures, maps, tables and cards."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class PageTable:
     Attributes:
         name: unique on the page.
         caption: the table's content and units.
-        heads: heads of the columns.
+        heads: headings of the columns.
         names: number of leading columns that name the row.
         groups: the rows, grouped under headings.
         fold: label of the control that unfolds the table; empty for a table that is open.

@@ -170,7 +170,7 @@ def panels(n: int, box: PanelBox, frame: FigureFrame | None = None) -> tuple[Fig
 
 
 def start_panel(axes: Axes, x: float, y: float, wide: float, high: float) -> None:
-    """Start a panel that a page can cut out of an SVG file: these axes, and all axes until the next panel starts.
+    """Start a panel: these axes, and all axes until the next panel starts. A page can cut it out of an SVG file.
 
     Args:
         axes: the panel's first axes.
@@ -268,7 +268,7 @@ def scale(start: float, end: float, *, percent: bool, n: int = 4) -> tuple[list[
 
 
 def stacked(spans: Sequence[tuple[float, float]], gap: float) -> list[int]:
-    """Return the line (from 0) of each text, so that texts on the same line are at least `gap` apart.
+    """Assign each text to a line (from 0), so that texts on the same line are at least `gap` apart.
 
     `spans` holds the start and end of each text, in the unit of the gap.
 

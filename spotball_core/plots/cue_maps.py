@@ -54,7 +54,7 @@ def cue_map_figure(
 ) -> Figure:
     """Draw the scores of cues on the photo of a scene, one map per cue, and maps of guesses for comparison.
 
-    In each map, the colors run from the lowest to the highest value of the image. Outlined cells hold the ball. Lines
+    In each map, the colors run from the lowest to the highest value of the map. Outlined cells hold the ball. Lines
     show the detected skeletons. Arrows show the directions of heads (in the maps of `head` and `view`) and torsos;
     longer arrows are more reliable. Cues that do not apply to the scene have an empty map.
 

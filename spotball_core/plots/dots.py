@@ -51,7 +51,7 @@ class Dot:
         marker: a Matplotlib marker.
         value: the value; None to draw only the note.
         ends: the ends of the interval; None for no interval.
-        tick: another value of the same row, drawn as a short vertical line; None for none.
+        tick: another value of the same row, drawn as a short vertical line; None for no tick.
         note: the text in the right margin; if empty, the value with its unit.
     """
 
@@ -90,11 +90,11 @@ class DotChart:
     """Chart of values with intervals, whose panels share one scale.
 
     Attributes:
-        panels: at least one.
+        panels: the panels; at least one.
         axis: label of the scale, with its unit.
         unit: unit of the values, as in `text.numbers.quantity`.
-        start: start of the scale; None to start at the lowest value.
-        end: value up to which the scale reaches at least; None to end at the highest value.
+        start: highest value at which the scale may start; None to start at the lowest value.
+        end: lowest value at which the scale may end; None to end at the highest value.
     """
 
     panels: tuple[DotPanel, ...]
@@ -111,7 +111,7 @@ class DotChart:
         return tuple(panel.title for panel in self.panels)
 
     def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
-        """Draw the panels at these positions; with a frame, add its title, notes and margins."""
+        """Draw the panels with the given indices; if `frame` is given, add its title, notes and margins."""
         chosen = [self.panels[place] for place in places]
         rows = max(_positions(panel.dots)[1] for panel in chosen)
         lines = max(max(stacked(self._spans(panel), gap=0.0), default=-1) + 1 for panel in chosen)

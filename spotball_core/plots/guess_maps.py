@@ -123,7 +123,7 @@ def guess_maps(
 
 
 def pooled_map(name: str, counts: ArrayLike, what: str, grid: Grid) -> HeatMap:
-    """Return the heat map of counts, shape (n_images, n_cells), pooled over images; `what` names a counted item."""
+    """Return the heat map of counts, shape (n_images, n_cells), pooled over images; `what` names what is counted."""
     mass = np.atleast_2d(checked_mass(counts, grid))
     total = float(mass.sum())
     size = f"{plural(total, what)}, {plural(int(mass.any(axis=-1).sum()), 'image')}"

@@ -51,8 +51,8 @@ class HeatMapChart:
     """Heat maps in the theme's color `heat`: a stronger color means more guesses. Cells never named have no color.
 
     Attributes:
-        sports: at least one, each with at least one map.
-        grid: its size in pixels determines the shape of the maps.
+        sports: the maps of each sport; at least one sport with at least one map.
+        grid: the grid of the maps; its size in pixels determines the shape of the maps.
         window: first and last row and column of an outline; None for no outline.
     """
 
@@ -86,7 +86,7 @@ class HeatMapChart:
         return self.grid.height / self.grid.width
 
     def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
-        """Draw the maps of the sports at these positions; with a frame, add its title, notes and margins."""
+        """Draw the maps of the sports with the given indices; if `frame` is given, add its title, notes and margins."""
         blocks = [self.sports[place] for place in places]
         width = frame.width if frame else columns(2)
         room = width - _LEFT + _GAP

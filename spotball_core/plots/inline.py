@@ -73,7 +73,7 @@ def inline_panels(svg: str, marks: Mapping[str, str], name: str, alts: Sequence[
 
 
 def _opened(panel_id: str) -> ElementTree.Element:
-    """Return an empty `<svg>` element for the panel with this id, which contains its box."""
+    """Return an empty `<svg>` element with the position and size that the panel's id contains."""
     left, top, wide, high = map(float, panel_id.removeprefix(PANEL).split("_"))
     view = f"{left:g} {top:g} {wide:g} {high:g}"
     size = {"width": f"{wide * _POINT:.0f}", "height": f"{high * _POINT:.0f}"}

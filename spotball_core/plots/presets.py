@@ -30,7 +30,7 @@ class Chart(Protocol):
         """Whether a panel takes two columns."""
 
     def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
-        """Draw the panels at these positions; with a frame, add its title, notes and margins."""
+        """Draw the panels with the given indices; if `frame` is given, add its title, notes and margins."""
 
 
 @dataclass(frozen=True, slots=True)

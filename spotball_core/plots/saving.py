@@ -1,4 +1,4 @@
-"""Save figures as files. Files are never partial, and the same figure gives identical bytes."""
+"""Save figures as files. If writing fails, no partial file remains; the same figure gives identical bytes."""
 
 from __future__ import annotations
 

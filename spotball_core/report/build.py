@@ -1,4 +1,4 @@
-"""Build a report of a scoring: compute its numbers, then write and render them as a page."""
+"""Build a report from scored responses: compute its numbers, and write them as JSON and as an HTML page."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def write_report(
     workers: Workers = THIS_PROCESS,
     tell: Callable[[str], None] = lambda _: None,
 ) -> PageReport:
-    """Compute the report of a scoring and write it into a folder: report.json, report.html and figures/.
+    """Compute the report of scored responses and write it into a folder: report.json, report.html and figures/.
 
     Args:
         scoring: the scored groups, by sport, respondent and prompt. The noise ceiling requires counts that name the
@@ -49,8 +49,9 @@ def write_report(
         The content of report.json.
 
     Raises:
-        OptionError: if `out` contains anything other than an earlier report, or cannot be written; if groups are not by
-            sport, respondent and prompt; if there is nothing to score; or if `run_changes` cannot compare the runs.
+        OptionError: if `out` contains anything other than an earlier report, or cannot be written; if `scoring` is not
+            grouped by sport, respondent and prompt; if there is nothing to score; or if `run_changes` cannot compare
+            the runs.
         MissingExtraError: if matplotlib or Jinja2 is not installed.
         WorkerError: if a worker process is killed.
     """

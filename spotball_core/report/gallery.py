@@ -47,7 +47,7 @@ def gallery(view: PageView, shown: GalleryNumbers, folders: Sequence[Path], work
 
     Args:
         view: the report with the names and looks of its groups.
-        shown: the images to show, with their numbers.
+        shown: the images to show, with the numbers for their cards.
         folders: folders to search for the scenes' image files.
         workers: workers that scale the images down.
     """

@@ -43,8 +43,8 @@ def write_page(
 ) -> None:
     """Write a report's record and its page into a folder: report.json, report.html and figures/.
 
-    The page shows only the record's content, so a record that was read from report.json gives the same files. The
-    folder is written to a temporary name and renamed. An earlier report at `out` is replaced.
+    The page shows only the record's content, so a record that was read from report.json gives the same files. The files
+    are written to a temporary folder, which is renamed when it is complete. An earlier report at `out` is replaced.
 
     Args:
         report: the content of report.json.

@@ -1,1 +1,1 @@
-"""Run the battery: tests of how a respondent determines where a person looks."""
+"""Run the battery of tests on how a respondent decides where the person in a photo looks."""

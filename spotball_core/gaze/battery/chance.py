@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 MARGIN: Final = 0.05
-"""Largest difference between a share and chance that counts as equal."""
+"""Largest difference from chance at which a share counts as equal to chance."""
 
 
 class AtChance(Record):
-    """Result of the test whether gaze target and head target are chosen as often as by uniform guessing.
+    """Whether a respondent chooses the gaze target and the head target as often as uniform guessing does.
 
     An equivalence test (two one-sided tests, TOST) over photos shows for each of the two shares whether its difference
     from chance is at most `margin`. A nonsignificant difference would not show that a share equals chance.

@@ -34,9 +34,9 @@ class Distance:
 
     Attributes:
         key: key of the test.
-        column: the column of the trials with the distance, as a share of the largest possible.
-        steps: the column with the largest possible distance, in steps between objects.
-        expected: the column with the distance expected under uniform guessing.
+        column: name of the column with the distance, as a share of the largest possible distance.
+        steps: name of the column with the largest possible distance, in steps between objects.
+        expected: name of the column with the distance expected under uniform guessing.
         target: the target from which the distance is measured: `gaze` or `head`.
         title: name to use for the distance in sentences.
     """

@@ -76,7 +76,7 @@ class Pair:
         far: the larger distance, in steps between objects.
         drop: log odds of choosing the head target at the smaller distance minus those at the larger; a difference of
             shares if a t-test replaces the model.
-        p: two-sided p value of the difference; `coin_flipping` adjusts it.
+        p: two-sided p value of the difference; `coin_flipping` replaces it with the adjusted p value.
         p_equal: p value of the equivalence test, small if the difference is within the margin.
     """
 
@@ -107,7 +107,7 @@ def supported(pairs: Sequence[Pair], alpha: float) -> Supports:
 
 
 def together(supports: Sequence[Supports]) -> Supports:
-    """Return the type that follows from the types that photos with three and with four objects support.
+    """Combine the type that photos with three objects support and the type that photos with four support.
 
     Examples:
         >>> together(["neither", "head-dominant"]), together(["eye-head ambivalent", "head-dominant"])

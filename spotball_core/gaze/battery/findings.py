@@ -108,7 +108,8 @@ class Finding(_Sparse):
         scale: what the estimate measures, in words.
         p: p value of the test.
         p_adjusted: p value adjusted for multiple tests; None if p values are not adjusted.
-        as_asked: whether the estimate has the sign that the answer yes requires; None if there is no estimate.
+        as_asked: whether the estimate has the sign that is necessary for the answer "yes"; None if there is no
+            estimate.
         supports: for Test 4, the type that the numbers support; None for other tests.
         method: the method that computed p.
         reason: why there is no verdict, or why a t-test replaces the model.
@@ -143,7 +144,7 @@ class Finding(_Sparse):
         """Return a copy whose verdict is yes if p is below alpha and the estimate has the required sign.
 
         Args:
-            p: the p value that decides.
+            p: the p value that is compared with alpha.
             alpha: level of the test.
             adjusted: whether p is adjusted for multiple tests and is stored in `p_adjusted`.
         """
@@ -152,12 +153,12 @@ class Finding(_Sparse):
 
 
 def tested(key: Key, says: str, *, estimate: float, p: float, **more: Any) -> Finding:
-    """Return a finding whose verdict is still None; the answer yes requires an estimate above 0."""
+    """Return a finding whose verdict is not set yet; the answer "yes" requires an estimate above 0."""
     return Finding(
         verdict=None, question=QUESTIONS[key], says=says, estimate=estimate, p=p, as_asked=estimate > 0, **more
     )
 
 
 def no_answer(key: Key, reason: str, **more: Any) -> Finding:
-    """Return a finding without a verdict, for a test that the trials do not allow; it contains the reason."""
+    """Return a finding that states why the trials do not allow the test."""
     return Finding(verdict=None, question=QUESTIONS[key], says=f"No answer: {reason}.", reason=reason, **more)

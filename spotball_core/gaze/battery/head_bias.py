@@ -183,7 +183,7 @@ def same_choice(rows: pl.DataFrame) -> Finding:
 
 
 def _chance_of_habits(rows: pl.DataFrame, combined: pl.DataFrame) -> float:
-    """Return the chance of identical choices for choices that have the frequencies in `rows` and ignore the photos."""
+    """Return how often choices would be identical if they had the frequencies in `rows` but ignored the photos."""
     import polars as pl
 
     habits = rows.filter(pl.col("choice").is_not_null()).group_by("n_objects", "choice", maintain_order=True).len()

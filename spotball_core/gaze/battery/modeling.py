@@ -83,7 +83,7 @@ def model(
         trials: the column with the number of binomial trials behind each share; None for responses of 0 or 1.
         expected: expected values under chance, shape (n,), whose log odds are the offset; None for no offset.
         alpha: level of the likelihood-ratio test of the interactions. If they are not significant, the record contains
-            the coefficients of the model without interactions; the fit always has them.
+            the coefficients of the model without interactions. `Modeled.fit` has interactions in either case.
     """
     full, plain = _varying(terms, rows), _varying(without, rows) if without is not None else None
     groups = {name: rows[name].to_numpy() for name in GROUPS if _tells_apart(rows, name)}

@@ -1,10 +1,10 @@
 r"""Run Test 1: whether the respondent is less accurate than people.
 
 The gap is $\sum_n w_n (h_n - a_n)$, where $w_n$ is the share of the respondent's trials in the natural condition that
-show n objects, and $a_n$ and $h_n$ are the accuracies of the respondent and of people on photos with n objects. It is
-tested by $z$ = gap / standard error. Trials with the same photo are not independent, and neither are one person's
-trials. The variance is therefore clustered by photo, and also by person if there are several (two-way clustering,
-Cameron, Gelbach and Miller 2011).
+show n objects, and $a_n$ and $h_n$ are the accuracies of the respondent and of people on photos with n objects. The
+test statistic is $z$ = gap / standard error. Trials with the same photo are not independent, and neither are one
+person's trials. The variance is therefore clustered by photo, and also by person if several people answered (two-way
+clustering, Cameron, Gelbach and Miller 2011).
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _influence(rows: pl.DataFrame, weights: Mapping[int, float], sign: float) ->
 
 
 def _clustered(pieces: pl.DataFrame) -> float:
-    """Return the variance of the sum of `part`, clustered by photo, and by person where several persons answered."""
+    """Return the variance of the sum of `part`, clustered by photo, and also by person if several people answered."""
     import polars as pl
 
     def by(rows: pl.DataFrame, *keys: str) -> float:

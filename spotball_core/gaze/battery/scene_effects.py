@@ -1,8 +1,9 @@
 r"""Run the tests Proximity and View: whether wrongness is higher for closer objects and for photos from a side.
 
 Wrongness is the number of steps between choice and gaze target, divided by `reach`, the largest possible number of
-steps. The model treats each trial as a binomial response: wrongness × reach out of reach. The offset is the logit of
-the wrongness expected under uniform guessing, so no variable has an effect for a respondent that guesses:
+steps. The model treats each choice as a binomial response: `wrongness * reach` steps of error out of `reach` possible
+steps. The offset is the logit of the wrongness expected under uniform guessing, so no variable has an effect for a
+respondent that guesses:
 
 $$\mathrm{logit}\,E[W_i] = \mathrm{logit}\,E_0[W_i] + \mathrm{proximity}_i * \mathrm{view}_i * \mathrm{objects}_i + u$$
 

@@ -63,7 +63,7 @@ def stability(
 
 
 def resampled_scenes(rows: pl.DataFrame, generator: np.random.Generator) -> pl.DataFrame:
-    """Return the trials of scenes drawn with replacement; repeated draws of a scene get new names of photos.
+    """Return the trials of scenes drawn with replacement; if a scene is drawn again, its photos get new names.
 
     Args:
         rows: trials.

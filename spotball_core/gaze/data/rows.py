@@ -68,14 +68,14 @@ class Rows:
         """Return an error that concerns the whole file and not a single row.
 
         Args:
-            actual: what was found.
-            expected: what was expected.
-            field: the column or part that the error names.
+            actual: what the file contains, in words.
+            expected: what the file should contain, in words.
+            field: the column or the part of the file that the error names.
         """
         return InputError([Problem(str(self.path), None, field, actual, expected)])
 
     def know(self, columns: Iterable[str]) -> None:
-        """Raise InputError for duplicate columns, and for unknown columns named like a missing column."""
+        """Raise InputError for duplicate columns, and for an unknown column that may be a misspelled name."""
         present = [column for column in self.frame.columns if column != "_record"]
         if problems := [Problem(str(self.path), None, *doubt) for doubt in doubtful(present, tuple(columns))]:
             raise InputError(problems)
@@ -109,8 +109,8 @@ class Rows:
         Args:
             wrong: expression that is true for invalid rows.
             field: the column that the error names.
-            actual: what was found.
-            expected: what was expected.
+            actual: the invalid value, as the error quotes it.
+            expected: description of valid values.
         """
         import polars as pl
 

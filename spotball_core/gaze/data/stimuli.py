@@ -122,8 +122,8 @@ def read_stimuli(path: str | Path) -> tuple[Stimulus, ...]:
     agree with the targets.
 
     Raises:
-        InputError: if the file cannot be read or has invalid values. It lists all problems with file, line, field,
-            value found and value expected.
+        InputError: if the file cannot be read or has invalid values. It lists all problems, each with its file, line
+            and field, the invalid value, and what is expected.
     """
     rows = Rows(path)
     _renamed(rows)

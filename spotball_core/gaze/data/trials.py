@@ -30,7 +30,7 @@ COLUMNS: Final = (
     *("respondent", "stimulus_id", "prompt_id", "condition", "view", "proximity", "objects"),
     *("gaze_target", "head_target", "choice", "participant", "sample", "response_time"),
 )
-"""The columns of a trials file, in the order in which they are written; the last three only if they have values."""
+"""The columns of a trials file, in the order of writing; each of the last three is omitted if it has no values."""
 
 _SHOWN: Final = ("condition", "view", "proximity", "objects", "gaze_target", "head_target")
 """The columns of a trial that describe its photo."""
@@ -51,7 +51,7 @@ class Trial(Record):
         stimulus_id: the photo.
         prompt_id: the prompt.
         choice: name of the chosen object; None if the reply matches no object.
-        participant: the person who answered, if the respondent consists of several.
+        participant: the person who answered, if the respondent is a group of people.
         sample: number of this answer among repeated answers to the same photo and prompt, from 1.
         response_time: response time in seconds; None if unknown.
     """
@@ -103,13 +103,14 @@ class Trials:
 def read_trials(path: str | Path, stimuli: Sequence[Stimulus] = ()) -> Trials:
     """Read trials from a CSV file with columns from `COLUMNS`.
 
-    Without `stimuli`, the file must describe each photo. With `stimuli`, the description is optional, and must agree
-    with them. By default, `respondent` is the file's name without its extension, and `prompt_id` is `base`.
+    Without `stimuli`, the file must describe each photo. With `stimuli`, the file may omit these descriptions; those
+    that it has must agree with `stimuli`. By default, `respondent` is the file's name without its extension, and
+    `prompt_id` is `base`.
 
     Raises:
         InputError: if the file cannot be read, or for a missing, duplicate or misspelled column, a choice that is not
             one of the objects, an unknown stimulus, a stimulus with two descriptions, a duplicate trial, or an invalid
-            value. It lists problems with file, line, field, value found and value expected.
+            value. It lists problems, each with its file, line and field, the invalid value, and what is expected.
     """
     rows = Rows(path)
     rows.know((*COLUMNS, *_OF_STIMULI))

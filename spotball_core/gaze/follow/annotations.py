@@ -23,7 +23,7 @@ TEST_COLUMNS: Final = (
     *("path", "idx", "body_x", "body_y", "body_width", "body_height"),
     *("eye_x", "eye_y", "gaze_x", "gaze_y", "x_min", "y_min", "x_max", "y_max"),
 )
-"""The first columns of GazeFollow's test_annotations_release.txt, in their order; more columns may follow."""
+"""The first columns of GazeFollow's test_annotations_release.txt, in the file's order; more columns may follow."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def read_gazefollow(path: str | Path, sizes: Sizes = lambda image: None) -> tupl
     Rows with the same image and the same eye position describe one person.
 
     Args:
-        path: the file: CSV without a header.
+        path: the annotation file, in CSV format without a header.
         sizes: function that returns the width and height of an image in pixels, or None if they are unknown.
 
     Raises:

@@ -17,8 +17,8 @@ STANDARD_ERRORS: Final = 2.0
 LEAST: Final = 2.0
 """A structure counts as worse than the best only if its held-out log likelihood is lower by more than this.
 
-This limit matters if the additional parameters of a structure are estimated at their bounds. The structure then
-differs little from a simpler one, and the standard error of the difference is near 0 as well.
+This limit matters if the additional parameters of a structure are estimated at their bounds. A structure with such
+parameters differs little from a simpler one, and the standard error of the difference is near 0 as well.
 """
 
 

@@ -12,7 +12,7 @@ from spotball_core.gaze.mechanism.fitting import BOUNDS, CueFit, ModelT, Structu
 _Z95: Final = 1.959963984540054
 _MOST_STEPS: Final = 12
 _PRECISE: Final = 0.03
-"""Largest accepted difference of the root of the deviance from its limit."""
+"""The search for an interval's end stops if the root of the deviance differs from its limit by less than this."""
 
 
 def profile_interval(fits: Sequence[CueFit[ModelT]], index: int) -> tuple[float, float]:

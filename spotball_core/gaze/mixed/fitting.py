@@ -17,7 +17,11 @@ from spotball_core.gaze.mixed.search import SINGULAR, Search
 from spotball_core.typing import FloatArray, IntArray
 
 UNBOUNDED = 30.0
-"""A standard error (times its column's standard deviation) or a group's sd above this counts as infinite (logits)."""
+"""Limit, in logits, above which estimates count as infinite.
+
+It applies to the standard error of a coefficient times the standard deviation of its column, and to the standard
+deviation of a group's random intercepts.
+"""
 
 AFAR = 0.2
 """Smallest standard deviation at which a search starts; 0 would be a stationary point, which a search cannot leave."""
@@ -115,7 +119,7 @@ def fit(
     Coefficients and standard deviations are estimated jointly, as in glmer with `nAGQ = 1`. Without groups, this is an
     ordinary logistic regression. If all answers are the same, if a column separates all answers (so that its
     coefficient is unbounded), or if the search does not converge, `converged` is false and `message` describes the
-    problem. Several fits may run at once in separate threads.
+    problem. Several fits may run at the same time in separate threads.
 
     Args:
         y: answers (n,), each 0 (no) or 1 (yes), or the share of yes answers among the trials in `weights`.

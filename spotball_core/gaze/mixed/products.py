@@ -11,7 +11,7 @@ import numpy as np
 from spotball_core.typing import FloatArray
 
 PIECE = 200_000
-"""Multiplications in one call of BLAS; OpenBLAS starts threads from 262,144."""
+"""Maximum number of multiplications in one call of BLAS; OpenBLAS starts threads for 262,144 or more."""
 
 
 def dot(a: FloatArray, b: FloatArray) -> float:

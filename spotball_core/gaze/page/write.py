@@ -22,7 +22,7 @@ def check_report(out: Path) -> None:
     """Check that a report can be written to the folder `out`. Call this before a long analysis starts.
 
     Raises:
-        OptionError: if `out` contains anything other than an earlier report of this kind.
+        OptionError: if `out` is a file, or contains files that are not part of an earlier gaze report.
         MissingExtraError: if matplotlib or Jinja2 is not installed.
     """
     check_installed()
@@ -42,12 +42,14 @@ def write_gaze_report(
     Args:
         report: the report.
         out: the folder.
-        trials: trials for the photo browser (default: those of `photos`); without either, there is no browser.
+        trials: trials for the photo browser (default: those of `photos`); if both are missing, the page has no photo
+            browser.
         photos: photos of which the page shows some, if their files exist; None for no photos.
         tell: called with a description of each step when it starts.
 
     Raises:
-        OptionError: if `out` contains anything other than an earlier report of this kind, or cannot be written.
+        OptionError: if `out` is a file, contains files that are not part of an earlier gaze report, or cannot be
+            written.
         MissingExtraError: if matplotlib or Jinja2 is not installed.
     """
     out = Path(out).resolve()

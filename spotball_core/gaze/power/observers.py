@@ -1,4 +1,4 @@
-r"""Simulate observers with known cue weights, to test whether the battery finds the correct type.
+r"""Simulate observers with given cue weights, to test whether the battery of tests assigns the correct type.
 
 Objects are at the positions 0, 1, ..., n - 1. An observer has an internal position x, with noise for each photo and for
 each trial, and chooses the closest object:

@@ -1,4 +1,4 @@
-"""Estimate how often the battery is correct, with simulated respondents whose cues are known."""
+"""Estimate how often the battery of tests assigns the correct type to simulated respondents."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ POPULATIONS: Final = (
         lapse=(0.1, 0.3),
     ),
 )
-"""Populations of observers, each with the type that the battery should find."""
+"""Populations of observers, each with the type that the battery should assign to them."""
 
 
 class Rate(Record):

@@ -56,7 +56,7 @@ class MixtureChart:
     """Chart of weights from 0 to 100%, with one panel per sport and one column per mixture component.
 
     Attributes:
-        panels: at least one.
+        panels: the panels; at least one.
         parts: names of the mixture components, in column order; a row may lack some of them.
     """
 

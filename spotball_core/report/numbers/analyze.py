@@ -75,7 +75,7 @@ def analyze(
         tell: called with a description of the current step.
 
     Raises:
-        OptionError: if the groups are not by sport, respondent and prompt, if there is nothing to score, or if
+        OptionError: if `scoring` is not grouped by sport, respondent and prompt, if there is nothing to score, or if
             `run_changes` cannot compare the runs.
     """
     from spotball_core.scoring.ceiling import finish_noise_ceiling, start_noise_ceiling

@@ -20,7 +20,7 @@ from spotball_core.text.numbers import window_words
 from spotball_core.typing import BoolArray, FloatArray
 
 HALF = 0.5
-"""A respondent is near a player, or near the center, on an image if at least this share of its guesses is."""
+"""A failure mode needs at least this share of the guesses on an image near a player, or in the center window."""
 
 SURE_SHARE = 0.1
 """A respondent is sure on an image if its guesses effectively spread over at most this share of the cells."""
@@ -157,7 +157,7 @@ def uniform_distances(scoring: Scoring) -> FloatArray:
 
 
 def uniform_sums(scoring: Scoring) -> FloatArray:
-    """Return the sums on each image for the matched distance of uniform guessing to the reference, shape (n_scenes, 7).
+    """Return sums per image that give the matched distance of uniform guessing to the reference, shape (n_scenes, 7).
 
     The sums are 0 for images without enough answers of the reference, and without a reference.
     """

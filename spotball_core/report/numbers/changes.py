@@ -50,8 +50,8 @@ def run_changes(before: Scoring, after: Scoring) -> RunChanges:
         after: the later run. Both runs are scored under its policy and against its reference's responses.
 
     Raises:
-        OptionError: if the runs' grids differ, if groups are not by sport, respondent and prompt, or if no group has an
-            image that can be compared.
+        OptionError: if the runs' grids differ, if a run is not grouped by sport, respondent and prompt, or if no group
+            has an image that can be compared.
     """
     for name, run in (("earlier", before), ("later", after)):
         if tuple(run.policy.by) != PARTS:

@@ -182,7 +182,7 @@ def _mean(values: Sequence[float], draws: Sequence[Draws]) -> MetricValue:
 
 
 def _pooled(draws: Sequence[Draws]) -> Draws:
-    """Return resampled values of a mean over sports. Sports are shifted against each other to be independent."""
+    """Return resampled values of a mean over sports; shift the sports' resamples so that they are independent."""
     n = len(draws)
     resampled = np.mean([np.roll(d.resampled, i * len(d.resampled) // n) for i, d in enumerate(draws)], axis=0)
     center = float(np.mean([d.left_out.mean() for d in draws]))
@@ -199,7 +199,7 @@ def standings(
 ) -> tuple[Standing, ...]:
     """Rank respondents by each headline metric: in each sport, and by their means over all sports.
 
-    Baselines are ranked only if all respondents other than the reference are baselines. Groups of a sport that are
+    Baselines are ranked only if, apart from the reference, all respondents are baselines. Groups of a sport that are
     scored on different numbers of images are resampled independently, which makes their rank intervals wider than
     necessary.
     """

@@ -91,7 +91,7 @@ def _bits_of(explanation: CueExplanation) -> str:
 
 
 def _photos(view: PageView, folders: Sequence[Path]) -> list[PagePicture]:
-    """Return a picture with cue maps on the photos with the most reliable head directions; empty if none has any."""
+    """Return a picture with cue maps on the photos with the most reliable head directions; empty if there are none."""
     shown = view.page.gallery.images if view.page.gallery and view.reference else ()
     revealing = sorted(shown, key=lambda image: -float(head_directions(image.scene).reliability.sum()))
     photos = tuple(

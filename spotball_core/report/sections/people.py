@@ -1,4 +1,4 @@
-"""Write the sections that compare with people: noise ceiling, heat maps of guesses, and mixtures."""
+"""Write the sections that compare respondents with people: noise ceiling, heat maps of guesses, and mixtures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LISTED = 6
 
 
 def ceiling(view: PageView) -> Section:
-    """Return the section on how close a respondent can get to people, and how close each respondent gets."""
+    """Return the section on the noise ceiling, and on how close each respondent's guesses are to the reference's."""
     title = "How close to the reference can a respondent get?"
     if not view.reference:
         return Section("ceiling", title, missing=NO_REFERENCE)

@@ -59,7 +59,7 @@ def proximity(view: PageView) -> Section:
 
 
 def truth_point(view: PageView, sport: str) -> tuple[float, float] | None:
-    """Return the shares of the ball's cells that are near a player and that overlap one; None if they are unknown."""
+    """Return the shares of the ball's cells that are near a player and that overlap a player; None if unknown."""
     near, overlap = view.by_sport[sport].ball_near_player, view.by_sport[sport].ball_on_player
     return None if near is None or overlap is None else (near, overlap)
 

@@ -13,7 +13,7 @@ from spotball_core.text.numbers import interval, number, unit_of
 
 
 def everything(view: PageView) -> Section:
-    """Return the section with every metric of every group, one table per family."""
+    """Return the section with every metric of every group, one table per family of metrics."""
     tables = []
     for family, title in FAMILIES.items():
         keys = [key for key, m in METRICS.items() if m.family == family and has_values(view, key)]

@@ -1,8 +1,7 @@
-"""Let a model, the judge, decide which option a reply chooses if the templates cannot determine it. The judge does not
-see the photo.
+"""Let a model, the judge, decide which option a reply chooses if the templates cannot determine it.
 
-The runner queries the judge in a second run, whose folder is inside the folder of the gaze run. The judge's answers are
-stored there and not requested again.
+The judge does not see the photo. The runner queries the judge in a second run, whose folder is inside the folder of the
+gaze run. The judge's answers are stored there and not requested again.
 """
 
 from __future__ import annotations

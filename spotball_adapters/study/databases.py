@@ -1,5 +1,7 @@
-"""Define how a study accesses its database, and implement the access to PostgreSQL, which can replace the SQLite
-files."""
+"""Define how a study accesses its database, and implement the access to PostgreSQL.
+
+PostgreSQL can replace the SQLite files.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Define the records of a study: trials (the images that a participant is shown) and events (the participant's
-actions)."""
+"""Define the records of a study: trials (images shown to a participant) and events (the participant's actions)."""
 
 from __future__ import annotations
 

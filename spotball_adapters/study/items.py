@@ -1,8 +1,8 @@
-"""Define the two item types (kinds of tasks) of a study: click cells of an image, or choose among options. Both
-implement the protocol `ItemType`.
+"""Define the two item types (kinds of tasks) of a study: click cells of an image, or choose among options.
 
-A type defines which data of an item the browser receives, which events are allowed and their effects, when an attention
-check is passed, and the feedback on a practice item. The correct answer is sent to the browser only as feedback.
+Both implement the protocol `ItemType`. A type defines which data of an item the browser receives, which events are
+allowed and their effects, when an attention check is passed, and the feedback on a practice item. The correct answer is
+sent to the browser only as feedback.
 """
 
 from __future__ import annotations

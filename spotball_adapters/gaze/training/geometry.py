@@ -1,5 +1,4 @@
-r"""Compute the geometry of the synthetic pictures: a head that turns, eyes that turn separately, a table, and the
-camera.
+r"""Compute the geometry of the synthetic pictures: a turning head, separately turning eyes, a table, and the camera.
 
 One unit is about one meter. The origin lies between the eyes. The axis x points to the right as the front camera sees
 it, y up, and z from the face to the table and on to the front camera. The table is the plane $y = -h$ with $h = 0.5$.

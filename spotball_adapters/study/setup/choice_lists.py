@@ -1,5 +1,7 @@
-"""Create the lists of photos for a study in which participants choose objects. Apart from attention checks, no photo is
-in two lists, so all photos are shown about equally often."""
+"""Create the lists of photos for a study in which participants choose objects.
+
+Apart from attention checks, no photo is in two lists, so all photos are shown about equally often.
+"""
 
 from __future__ import annotations
 

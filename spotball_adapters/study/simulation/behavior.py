@@ -1,5 +1,7 @@
-"""Simulate the actions of participants, and the times between actions. The simulation is not a model of human
-behavior."""
+"""Simulate the actions of participants, and the times between actions.
+
+The simulation is not a model of human behavior.
+"""
 
 from __future__ import annotations
 

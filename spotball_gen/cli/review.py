@@ -11,6 +11,7 @@ from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Host, Port, Quiet
 from spotball_core.errors import OptionError
 from spotball_core.service.safe_text import show
+from spotball_core.text.words import plural
 
 DatasetFolder = Annotated[Path, typer.Argument(metavar="DATASET", help="Folder of the dataset.")]
 
@@ -76,7 +77,6 @@ def apply_review(
     One reviewer's rejection is enough. Images marked for inpainting are excluded until they are inpainted and accepted.
     The original scenes stay in scenes.before-review.jsonl, and the next `apply-review` starts from them.
     """
-    from spotball_core.text.words import plural
     from spotball_gen.review.apply import apply_review
 
     _check(dataset)

@@ -30,10 +30,16 @@ def fitted(pixels: NDArray[Level], window: tuple[int, int, int, int], size: tupl
         edges = max(-y1, 0), max(y2 - rows, 0), max(-x1, 0), max(x2 - cols, 0)
         pixels = cv2.copyMakeBorder(pixels, *edges, cv2.BORDER_CONSTANT)
         x1, x2, y1, y2 = x1 + edges[2], x2 + edges[2], y1 + edges[0], y2 + edges[0]
-    cut = pixels[y1:y2, x1:x2]
-    if cut.shape[:2] != size[::-1]:
-        # For scales near 1, area averaging is slower and not better than interpolation.
-        smooth = cv2.INTER_AREA if size[0] < _SHRUNK * (x2 - x1) else cv2.INTER_LINEAR
-        cut = cv2.resize(cut, size, interpolation=smooth)
-    image: NDArray[Level] = cv2.cvtColor(cut, cv2.COLOR_BGR2RGB)
+    image: NDArray[Level] = cv2.cvtColor(resized(pixels[y1:y2, x1:x2], size), cv2.COLOR_BGR2RGB)
     return image
+
+
+def resized(pixels: NDArray[Level], size: tuple[int, int]) -> NDArray[Level]:
+    """Return an image resized to a width and height in pixels. An image of this size is returned unchanged."""
+    if pixels.shape[1::-1] == size:
+        return pixels
+    cv2 = opencv()
+    # For scales near 1, area averaging is slower and not better than interpolation.
+    smooth = cv2.INTER_AREA if size[0] < _SHRUNK * pixels.shape[1] else cv2.INTER_LINEAR
+    result: NDArray[Level] = cv2.resize(pixels, size, interpolation=smooth)
+    return result

@@ -8,14 +8,19 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
+from spotball_gen.footage.fitting import resized
 from spotball_gen.footage.neighbors import Neighbor, neighbors
-from spotball_gen.imaging.fill.hole import FillSettings, filled
-from spotball_gen.imaging.masks import MaskSettings, composite, mask_parts, player_pixels
-from spotball_gen.items.item import Item
+from spotball_gen.imaging.fill.hole import Filled, FillSettings, filled
+from spotball_gen.imaging.masks import MaskParts, MaskSettings, composite, mask_parts, player_pixels
+from spotball_gen.items.item import Box, Image, Item
 from spotball_gen.items.pictures import opencv
 from spotball_gen.items.stage import Context, Device, Outcome, StageSettings, one_by_one
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float32]
 
 
 class PatchSettings(MaskSettings, FillSettings):
@@ -39,7 +44,8 @@ class Temporal:
 
     Each item's neighbors are read from its video, so the result depends only on the item and the video. If no neighbor
     shows the background with enough confidence, or if the video has a single frame, a similar place in the same image
-    is copied. Pixels outside the mask do not change.
+    is copied. Pixels outside the mask do not change. If the image is an enlarged frame of the video, the frame is
+    inpainted before it is enlarged.
 
     The item's notes state how its pixels were obtained: `temporal` and `patches` are shares of the mask, `confidence`
     is the mean over the pixels from neighboring frames, `neighbors` is the number of aligned frames, and `jpeg_quality`
@@ -51,7 +57,7 @@ class Temporal:
 
     name = "inpaint"
     kind = "temporal"
-    version = "3"
+    version = "4"
     batch_size = 8
     device: Device = "cpu"
 
@@ -69,17 +75,21 @@ class Temporal:
 
     def _painted(self, item: Item) -> Item:
         parts = mask_parts(item, self.settings)
+        assert item.ball is not None
         frames = self._frames(item)
         exact = next((frame.image for frame in frames if frame.offset == 0), None)
         others = [frame.image for frame in frames if frame.offset != 0]
-        result = filled(item, parts, player_pixels(item), others, self.settings, exact)
+        result = _filled(item.image, item.ball, parts, player_pixels(item), others, self.settings, exact)
         mask = np.where(result.mask, np.uint8(255), np.uint8(0))
         painted = composite(item.image, result.image, mask)
         pictures = self.context.keep(item, "masks", mask), self.context.keep(item, "painted", painted)
         return replace(item, mask=pictures[0], painted=pictures[1]).noted(self.name, **result.notes())
 
     def _frames(self, item: Item) -> Sequence[Neighbor]:
-        """Return the item's frame and the frames around it in the same shot, the nearest in time first."""
+        """Return the item's frame and the frames around it in the same shot, the nearest in time first.
+
+        They have the size of the item's image, or the smaller size of the window of the video that this image shows.
+        """
         if not Path(item.source.path).exists():
             raise ValueError(
                 f"{item.source.path}: the video does not exist, but inpaint needs its frames. "
@@ -87,5 +97,52 @@ class Temporal:
             )
         height, width = item.image.shape[:2]
         rate = self.settings.frames / (2 * self.settings.span)
-        frames = neighbors(item, (width, height), seconds=self.settings.span, fps=rate, exact=True)
+        x1, y1, x2, y2 = item.notes["frames"]["window"]
+        size = min((x2 - x1, y2 - y1), (width, height))
+        frames = neighbors(item, size, seconds=self.settings.span, fps=rate, exact=True)
         return sorted(frames, key=lambda frame: abs(frame.offset))
+
+
+def _filled(
+    image: Image,
+    ball: Box,
+    parts: MaskParts,
+    players: Bools,
+    neighbors: Sequence[Floats],
+    settings: FillSettings,
+    exact: Floats | None,
+) -> Filled:
+    """Fill the hole in the video's frame and enlarge the result, if the image is an enlarged frame of a video.
+    Otherwise, fill the hole in the image.
+
+    An enlarged frame has hardly any noise, so changes of single pixels after the enlargement would be visible.
+
+    Args:
+        image: the image, RGB, shape (height, width, 3).
+        ball: the ball's box in the image.
+        parts: the pixels of the image to fill.
+        players: mask of the players' pixels in the image.
+        neighbors: other frames of the video, of the size of the image or of the frame before the enlargement.
+        settings: how to fill the hole.
+        exact: the frame from which the image was made, or None if it is not available.
+    """
+    size = image.shape[1], image.shape[0]
+    if exact is not None and exact.shape != image.shape:
+        frame = exact.round().astype(np.uint8)
+        if np.abs(resized(exact, size) - image).max() <= 1:
+            scale = frame.shape[1] / image.shape[1]
+            small = frame.shape[1], frame.shape[0]
+            core, whole, bodies = (_shrunk(pixels, small) for pixels in (parts.core, parts.whole, players))
+            smaller_ball = Box(*(scale * edge for edge in ball.corners))
+            result = filled(frame, smaller_ball, MaskParts(core, whole), bodies, neighbors, settings, exact)
+            mask = resized(result.mask.astype(np.float32), size) > 0
+            return replace(result, image=resized(result.image, size), mask=mask)
+        exact = resized(exact, size)
+    return filled(image, ball, parts, players, [resized(frame, size) for frame in neighbors], settings, exact)
+
+
+def _shrunk(mask: Bools, size: tuple[int, int]) -> Bools:
+    """Return a mask of a smaller size. A pixel is in the mask if it covers any part of the original mask."""
+    cv2 = opencv()
+    smaller: Bools = cv2.resize(mask.astype(np.float32), size, interpolation=cv2.INTER_AREA) > 0
+    return smaller

@@ -14,7 +14,7 @@ from spotball_gen.imaging.fill.background import background
 from spotball_gen.imaging.fill.blocks import jpeg_quality, recompressed, whole_blocks
 from spotball_gen.imaging.fill.patches import blend_weights, fill_from_patches
 from spotball_gen.imaging.masks import MaskParts
-from spotball_gen.items.item import Image, Item
+from spotball_gen.items.item import Box, Image
 from spotball_gen.items.pictures import opencv
 from spotball_gen.items.stage import StageSettings
 
@@ -76,31 +76,32 @@ class Filled:
 
 
 def filled(
-    item: Item,
+    image: Image,
+    ball: Box,
     parts: MaskParts,
     players: Bools,
     neighbors: Sequence[Image | Floats],
     settings: FillSettings,
     exact: Floats | None = None,
 ) -> Filled:
-    """Fill the pixels that an item's ball hides, and return the result.
+    """Fill the pixels that a ball hides in an image, and return the result.
 
     Values are rounded once, at the end. Each additional rounding adds noise, which is visible in images with little
     noise.
 
     Args:
-        item: an item with its ball.
+        image: RGB, shape (height, width, 3).
+        ball: the ball's box.
         parts: the hidden pixels, and the margin into which the fill is blended.
         players: mask of the players' pixels, which are neither copied nor used for alignment, shape (height, width).
         neighbors: other frames of the video, of the same size, the nearest in time first.
         settings: required confidence, and whether to match the compression.
-        exact: the item's image before its values were rounded, or None if it is not available.
+        exact: the image before its values were rounded, or None if it is not available.
 
     Raises:
         ValueError: if neither neighbors nor the rest of the image can fill the hole.
     """
-    assert item.ball is not None
-    image, core, whole = item.image, parts.core, parts.whole
+    core, whole = parts.core, parts.whole
     quality = jpeg_quality(image, whole) if settings.compression else None
     if quality is not None:
         # A ball's compression artifacts extend to the edges of its blocks.
@@ -110,7 +111,7 @@ def filled(
         exact = image.astype(np.float32)
     pixels, known = exact.copy(), np.zeros_like(core)
     sure, aligned = None, 0
-    seen = background(image, whole, item.ball, players, neighbors) if len(neighbors) else None
+    seen = background(image, whole, ball, players, neighbors) if len(neighbors) else None
     if seen is not None:
         aligned = seen.frames
         known[seen.window] = whole[seen.window] & (seen.confidence >= settings.confidence)

@@ -123,7 +123,7 @@ class TestCompression:
         item = item_of(frame, tmp_path, ball=BALL)
         parts = MaskParts(disk(BALL, 1), disk(BALL, 5))
         matched, unmatched = (
-            filled(item, parts, NOTHING, (), FillSettings(compression=wanted)) for wanted in (True, False)
+            filled(item.image, BALL, parts, NOTHING, (), FillSettings(compression=wanted)) for wanted in (True, False)
         )
         assert matched.quality == 70
         assert matched.mask[whole_blocks(disk(BALL, 1))].all()
@@ -252,7 +252,7 @@ class TestRounding:
         """The share of filled pixels that equal the rounded image without the ball."""
         item = item_of(with_ball(clean.round().astype(np.uint8)), work, ball=BALL)
         parts = MaskParts(disk(BALL, 1), disk(BALL, 5))
-        result = filled(item, parts, NOTHING, neighbors, FillSettings(compression=False), exact)
+        result = filled(item.image, BALL, parts, NOTHING, neighbors, FillSettings(compression=False), exact)
         return float((result.image == clean.round())[result.mask].mean())
 
     def test_neighbors_are_not_rounded_before(self, tmp_path: Path) -> None:
@@ -277,8 +277,10 @@ def test_where_neighbors_know_nothing_a_patch_is_copied(tmp_path: Path) -> None:
     frame = with_ball(noisy(clean, 9))
     parts = MaskParts(disk(BALL, 1), disk(BALL, 5))
     item = item_of(frame, tmp_path, ball=BALL)
-    stays = filled(item, parts, NOTHING, [with_ball(noisy(clean, seed)) for seed in range(6)], FillSettings())
-    moves = filled(item, parts, NOTHING, [noisy(clean, seed) for seed in range(6)], FillSettings())
+    stays = filled(
+        item.image, BALL, parts, NOTHING, [with_ball(noisy(clean, seed)) for seed in range(6)], FillSettings()
+    )
+    moves = filled(item.image, BALL, parts, NOTHING, [noisy(clean, seed) for seed in range(6)], FillSettings())
     assert stays.notes()["patches"] > 0.5
     assert moves.notes() == {**moves.notes(), "temporal": 1.0, "patches": 0.0, "neighbors": 6, "jpeg_quality": None}
     for result in (stays, moves):

@@ -60,6 +60,16 @@ class CueScores:
         return self.centered() / np.where(scales > 0, scales, 1.0)
 
 
+def check_one_grid_shape(scenes: Sequence[Scene]) -> None:
+    """Raise OptionError if the grids of the scenes have different numbers of rows or columns."""
+    shapes = sorted({(scene.grid.rows, scene.grid.cols) for scene in scenes})
+    if len(shapes) > 1:
+        raise OptionError(
+            f"scenes: found grids of {', '.join(f'{r}x{c}' for r, c in shapes)} cells, expected grids of one shape. "
+            "Pass the scenes of each shape separately"
+        )
+
+
 def cue_scores(scenes: Sequence[Scene], keys: Iterable[str] | None = None) -> CueScores:
     """Compute the scores of cues on the cells of scenes.
 
@@ -83,12 +93,7 @@ def cue_scores(scenes: Sequence[Scene], keys: Iterable[str] | None = None) -> Cu
         raise OptionError(unknown_name("cue", unknown[0], CUES))
     if not scenes or not wanted:
         raise OptionError(f"{'cues' if scenes else 'scenes'}: found none, expected at least one")
-    shapes = sorted({(scene.grid.rows, scene.grid.cols) for scene in scenes})
-    if len(shapes) > 1:
-        raise OptionError(
-            f"scenes: found grids of {', '.join(f'{r}x{c}' for r, c in shapes)} cells, expected grids of one shape. "
-            "Pass the scenes of each shape separately"
-        )
+    check_one_grid_shape(scenes)
     repeated = [key for key, n in Counter(scene.key for scene in scenes).items() if n > 1]
     if repeated:
         raise OptionError(f"scenes: found {'/'.join(repeated[0])} more than once. Pass each scene once")

@@ -9,7 +9,7 @@ import numpy as np
 
 from spotball_core.baselines import drawn_responses
 from spotball_core.cue_maps.registry import CUES
-from spotball_core.cue_maps.scores import cue_scores
+from spotball_core.cue_maps.scores import check_one_grid_shape, cue_scores
 from spotball_core.errors import OptionError
 from spotball_core.schema.scene import Scene
 from spotball_core.typing import FloatArray
@@ -30,8 +30,8 @@ def cue_distributions(scenes: Sequence[Scene], weights: Mapping[str, float]) -> 
         Shape (n_scenes, n_cells); each row sums to 1.
 
     Raises:
-        OptionError: if a cue is unknown, if there are no scenes, if a scene occurs twice, or if scenes of a sport have
-            different grid shapes.
+        OptionError: if a cue is unknown, if there are no scenes, if a scene occurs twice, or if scenes have different
+            grid shapes.
 
     Examples:
         >>> from spotball_core.synthetic.scenes import synthetic_scenes
@@ -40,6 +40,7 @@ def cue_distributions(scenes: Sequence[Scene], weights: Mapping[str, float]) -> 
     """
     if not scenes:
         raise OptionError("scenes: found none. Pass at least one scene")
+    check_one_grid_shape(scenes)
     utility = np.zeros((len(scenes), scenes[0].layout.n_cells))
     for sport in dict.fromkeys(scene.sport for scene in scenes):
         places = [place for place, scene in enumerate(scenes) if scene.sport == sport]

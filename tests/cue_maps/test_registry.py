@@ -14,6 +14,7 @@ import pytest
 
 from spotball_core import CUES, Cue, OptionError, cue_scores
 from spotball_core.cue_maps import scores
+from spotball_core.synthetic.respondents import cue_distributions
 from tests.builders import scene
 from tests.conftest import ROOT
 from tests.packages import install_package
@@ -98,5 +99,12 @@ def test_wrong_arguments_are_errors(given: list[str], keys: list[str] | None, me
 
 def test_scenes_need_one_grid_shape() -> None:
     other = scene("2", grid={"rows": 3, "cols": 4}, ball_cells=("A1",))
-    with pytest.raises(OptionError, match="found grids of 3x4, 6x10 cells, expected grids of one shape"):
-        cue_scores([scene("1"), other])
+    for function in (cue_scores, lambda scenes: cue_distributions(scenes, {})):
+        with pytest.raises(OptionError, match="found grids of 3x4, 6x10 cells, expected grids of one shape"):
+            function([scene("1"), other])
+
+
+def test_a_simulated_respondent_needs_one_grid_shape_in_all_sports() -> None:
+    scenes = [scene("1"), scene("2", sport="tennis", grid={"rows": 3, "cols": 4}, ball_cells=("A1",))]
+    with pytest.raises(OptionError, match="expected grids of one shape"):
+        cue_distributions(scenes, {"players": 1.0})

@@ -84,11 +84,12 @@ def jpeg_quality(image: Image, excluded: NDArray[np.bool_]) -> int | None:
         for axis, look in ((1, _LOOK[0]), (0, _LOOK[1]))
     )
     cv2 = opencv()
-    gray, seen = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)[rows, cols], ~excluded[rows, cols]
+    gray = np.ascontiguousarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)[rows, cols])
+    seen = (~excluded[rows, cols]).astype(np.uint8)
 
     def change(quality: int) -> float:
         _, data = cv2.imencode(".jpg", gray, [cv2.IMWRITE_JPEG_QUALITY, quality])
-        return float(cv2.absdiff(cv2.imdecode(data, cv2.IMREAD_GRAYSCALE), gray)[seen].mean())
+        return float(cv2.mean(cv2.absdiff(cv2.imdecode(data, cv2.IMREAD_GRAYSCALE), gray), seen)[0])
 
     changes = {quality: change(quality) for quality in _QUALITIES}
     dips = {

@@ -174,19 +174,18 @@ def _costs(image: Floats, window: tuple[slice, slice], weights: Floats) -> Float
     """
     cv2 = opencv()
     total = float(weights.sum())
-    costs = np.zeros((image.shape[0] - weights.shape[0] + 1, image.shape[1] - weights.shape[1] + 1), dtype=np.float32)
+    # Values are centered, to keep rounding errors small.
+    template = image[window]
+    mean = (template * weights[..., None]).sum(axis=(0, 1)) / total
+    planes, template = image - mean, template - mean
+    squares = cv2.matchTemplate(np.einsum("yxc,yxc->yx", planes, planes), weights, cv2.TM_CCORR)
+    costs: Floats = (squares + float((weights[..., None] * template**2).sum())) / total
     for channel in range(3):
-        plane = np.ascontiguousarray(image[..., channel])
-        template = plane[window]
-        mean = float((template * weights).sum()) / total
-        # Values are centered, to keep rounding errors small.
-        plane, template = plane - mean, template - mean
-        squares = cv2.matchTemplate(plane * plane, weights, cv2.TM_CCORR)
-        products = cv2.matchTemplate(plane, weights * template, cv2.TM_CCORR)
+        plane = np.ascontiguousarray(planes[..., channel])
+        products = cv2.matchTemplate(plane, weights * template[..., channel], cv2.TM_CCORR)
         means = cv2.matchTemplate(plane, weights, cv2.TM_CCORR) / total
-        variance = (squares - 2 * products + float((weights * template**2).sum())) / total
-        removable = np.minimum(np.abs(means), _SHIFT)
-        costs += variance - 0.75 * removable**2
+        # `membrane` removes differences in brightness up to this value.
+        costs -= 2 * products / total + 0.75 * np.minimum(np.abs(means), _SHIFT) ** 2
     return np.maximum(costs / 3, 0)
 
 
@@ -201,7 +200,7 @@ def _oddness(image: Floats, window: tuple[slice, slice], weights: Floats, inside
     cv2 = opencv()
     pattern = inside.astype(np.float32) / float(inside.sum())
     share = weights / weights.sum()
-    fine = np.abs(image - cv2.GaussianBlur(image, (0, 0), 1.5)).mean(axis=2)
+    fine = cv2.transform(cv2.absdiff(image, cv2.GaussianBlur(image, (0, 0), 1.5)), np.full((1, 3), 1 / 3))
     texture = cv2.matchTemplate(fine, pattern, cv2.TM_CCORR) - float((fine[window] * share).sum())
     odd: Floats = np.maximum(texture, 0) ** 2
     for channel in range(3):

@@ -26,7 +26,7 @@ def lines(decisions: Mapping[str, Mapping[Key, Decision]], pieces: Sequence[Revi
         unchecked = sum(len(decision.unchecked) for decision in current.values())
         yield (
             f"{reviewer} decided on {decided:,} of {len(pieces):,} images: {verdicts['accept']:,} accepted, "
-            f"{verdicts['reject']:,} rejected, {verdicts['repaint']:,} to repaint; {unchecked:,} boxes unchecked"
+            f"{verdicts['reject']:,} rejected, {verdicts['repaint']:,} to inpaint again; {unchecked:,} boxes unchecked"
         )
         reasons = Counter(decision.reason for decision in current.values() if decision.reason)
         if reasons:

@@ -4,7 +4,7 @@ import { ballMiddle, draw, firstRegion, isRegion, moved } from "./picture.js";
 import { Refused, get, post } from "./server.js";
 
 const byId = (id) => document.getElementById(id);
-const SAID = { accept: "Accepted", reject: "Rejected", repaint: "To repaint" };
+const SAID = { accept: "Accepted", reject: "Rejected", repaint: "Inpaint again" };
 
 let review = null; // the images and decisions from the server
 let at = 0; // index of the current image
@@ -30,7 +30,7 @@ function show() {
   byId("where").textContent = `${at + 1} of ${review.items.length}: ${item().sport}/${item().image}`;
   const count = (verdict) => review.items.filter((one) => one.decision.verdict === verdict).length;
   byId("counts").textContent =
-    `${review.reviewer}: ${count("accept")} accepted, ${count("reject")} rejected, ${count("repaint")} to repaint, ` +
+    `${review.reviewer}: ${count("accept")} accepted, ${count("reject")} rejected, ${count("repaint")} to inpaint again, ` +
     `${count(null)} undecided`;
   const score = item().artifact === null ? "" : ` (artifact score ${item().artifact.toFixed(2)})`;
   byId("mark").hidden = !item().first;

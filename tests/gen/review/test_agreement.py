@@ -89,11 +89,11 @@ def test_in_words() -> None:
     told = list(lines({"anna": anna, "ben": ben}, PIECES))
     assert told[:4] == [
         "3 images (1 shown first: over a limit of the stage `check`, or inpainted again)",
-        "anna decided on 2 of 3 images: 1 accepted, 1 rejected, 0 to repaint; 0 boxes unchecked",
+        "anna decided on 2 of 3 images: 1 accepted, 1 rejected, 0 to inpaint again; 0 boxes unchecked",
         "  rejected: 1 other",
         "  1 more decisions on images that are no longer in the dataset",
     ]
-    assert told[4] == "ben decided on 2 of 3 images: 1 accepted, 0 rejected, 1 to repaint; 0 boxes unchecked"
+    assert told[4] == "ben decided on 2 of 3 images: 1 accepted, 0 rejected, 1 to inpaint again; 0 boxes unchecked"
     # Half agree; by chance a quarter would.
     assert told[5] == "anna and ben: verdicts: they agree on 50.0% of 2 images; Cohen's kappa 0.333"
     assert told[6].endswith("Cohen's kappa is not defined: all decisions of both reviewers are the same")

@@ -84,7 +84,7 @@ def test_a_review_by_keys_alone(tmp_path: Path, browser: Any) -> None:
         # Typed faster than anything is stored: each key means what it means after the ones before.
         press(page, "a", "3", "ArrowDown", "Space", "m", "ArrowRight", "Shift+ArrowDown", "Enter", "n")
         at(page, 4)
-        expect(page.locator("#counts")).to_have_text("anna: 1 accepted, 1 rejected, 1 to repaint, 1 undecided")
+        expect(page.locator("#counts")).to_have_text("anna: 1 accepted, 1 rejected, 1 to inpaint again, 1 undecided")
         first, second, third, last = stored(folder)
         assert first == Decision("accept")
         assert second == Decision("reject", "ball's place is wrong")
@@ -115,7 +115,7 @@ def test_a_review_by_keys_alone(tmp_path: Path, browser: Any) -> None:
         said(page, "Not decided")
         expect(page.locator("#undo")).to_be_disabled()
         press(page, "u")
-        expect(page.locator("#counts")).to_have_text("anna: 0 accepted, 0 rejected, 0 to repaint, 4 undecided")
+        expect(page.locator("#counts")).to_have_text("anna: 0 accepted, 0 rejected, 0 to inpaint again, 4 undecided")
     assert stored(folder) == [None] * 4
 
 
@@ -163,7 +163,7 @@ def test_by_mouse(tmp_path: Path, browser: Any) -> None:
         page.mouse.down()
         page.mouse.move(x1, y1, steps=3)
         page.mouse.up()
-        said(page, "To repaint")
+        said(page, "Inpaint again")
         decision = stored(folder)[0]
         assert decision is not None
         assert decision.regions[0] == pytest.approx((100, 50, 220, 110), abs=1.5)
@@ -203,7 +203,9 @@ def test_reloaded_and_killed(tmp_path: Path, browser: Any) -> None:
             expect(page.locator("#trouble")).to_contain_text("open the link")
             page.goto(again)
             at(page, 2)
-            expect(page.locator("#counts")).to_have_text("anna: 1 accepted, 0 rejected, 0 to repaint, 3 undecided")
+            expect(page.locator("#counts")).to_have_text(
+                "anna: 1 accepted, 0 rejected, 0 to inpaint again, 3 undecided"
+            )
             press(page, "a", "a")
             at(page, 4)
     assert [one and one.verdict for one in stored(folder)] == ["accept", "accept", "accept", None]

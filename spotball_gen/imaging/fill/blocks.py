@@ -13,10 +13,11 @@ BLOCK = 8
 _EXCESS = 2.0
 """Minimum difference between the brightness steps at block edges and those within blocks, in standard deviations."""
 _QUALITIES = range(32, 99)
-_DIPS = 0.02, 0.15
+_DIPS = 0.02, 1.0
 """Minimum dip of a quality. Recompression with the quality of an image changes the image less than recompression with
 similar qualities; the dip is the relative difference. The first value is for images with a visible block grid, the
-second for other images.
+second for other images. Smooth images that were never compressed have dips of up to 0.7, because their values are
+rounded.
 """
 _COARSER = 0.5
 """`jpeg_quality` returns the lowest quality whose dip is at least this share of the largest dip."""

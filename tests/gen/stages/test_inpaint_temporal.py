@@ -140,7 +140,7 @@ def test_an_enlarged_frame_is_filled_before_it_is_enlarged(tmp_path: Path) -> No
     notes = {"frames": {"window": [0, 0, WIDTH // 2, HEIGHT // 2]}}
     picture = PictureFile.write(tmp_path / "frame.png", enlarged)
     item = Item("photo-000000000", source, 0.0, 0, picture, ball=Box(303, 163, 339, 199), notes=notes)
-    (done,) = painted(Temporal, [item], tmp_path, margin=0.5, compression=False)
+    (done,) = painted(Temporal, [item], tmp_path, margin=0.5)
     assert done.mask is not None
     assert done.painted is not None
     filled_pixels = done.mask.array > 0

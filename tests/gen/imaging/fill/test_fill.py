@@ -112,6 +112,11 @@ class TestCompression:
         image = recompressed(noisy(stands(), 0, 4), quality)
         assert jpeg_quality(image, NOTHING) == pytest.approx(quality, abs=2)
 
+    @pytest.mark.parametrize("strength", [0, 0.2, 0.4, 2])
+    def test_a_smooth_image_that_was_never_compressed_has_no_quality(self, strength: float) -> None:
+        image = slope() + np.random.default_rng(0).normal(0, strength, (HEIGHT, WIDTH, 3))
+        assert jpeg_quality(image.round().astype(np.uint8), disk(BALL)) is None
+
     def test_an_image_of_another_size_shows_no_blocks(self) -> None:
         image = recompressed(noisy(stands(), 0, 4), 60)
         smaller = cv2.resize(image, None, fx=0.7, fy=0.7, interpolation=cv2.INTER_AREA)

@@ -96,10 +96,10 @@ def bare(path: Path) -> int:
     return count
 
 
-def kept_pictures(path: Path, fps: float, max_scale: float) -> int:
-    """Decode all frames, convert the frames to keep to images of the run's size, and return their number.
+def sampled_pictures(path: Path, fps: float, max_scale: float) -> int:
+    """Decode all frames, convert the sampled ones to images of the run's size, and return their number.
 
-    No pipeline that extracts these frames can do less.
+    Near duplicates are converted as well, and no image is written (a common loop).
     """
     video, count, due = cv2.VideoCapture(str(path), cv2.CAP_FFMPEG), 0, 0.0
     size = round(Grid.standard().width), round(Grid.standard().height)
@@ -147,7 +147,7 @@ def on_footage(path: Path, folder: Path) -> None:
     ways = {
         "bare": lambda: bare(path),
         "engine": lambda: by_engine(path, folder, settings),
-        "kept pictures": lambda: kept_pictures(path, fps, settings.max_scale),
+        "sampled pictures": lambda: sampled_pictures(path, fps, settings.max_scale),
     }
     times = in_turn(ways, 4 * ROUNDS, time.process_time)
     figure(
@@ -158,8 +158,8 @@ def on_footage(path: Path, folder: Path) -> None:
         note=f"{items} items; decoding takes {times['bare'] * 1000:.0f} ms of CPU time",
     )
     figure(
-        f"{path.name}: decoding, and only converting these frames to images, relative to decoding only",
-        times["kept pictures"] / times["bare"],
+        f"{path.name}: converting {fps} frames per second to images without writing them, relative to decoding only",
+        times["sampled pictures"] / times["bare"],
         "times",
     )
 

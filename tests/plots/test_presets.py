@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -48,9 +49,9 @@ def drawn(chart: Chart, preset: str, monkeypatch: pytest.MonkeyPatch, **frame: o
         if path.suffix == ".pdf":
             figures[f"{path.parent.name}/{path.name}"] = figure
 
-    with monkeypatch.context() as context:
+    with monkeypatch.context() as context, tempfile.TemporaryDirectory() as folder:
         context.setattr(presets, "save_figure", keep)
-        draw_preset(chart, PRESETS[preset], FigureFrame(**frame), Path(), "accuracy")  # type: ignore[arg-type]
+        draw_preset(chart, PRESETS[preset], FigureFrame(**frame), Path(folder), "accuracy")  # type: ignore[arg-type]
     return figures
 
 

@@ -33,7 +33,6 @@ from spotball_core.grid import Grid
 from spotball_gen.demo.draw import Painter
 from spotball_gen.demo.look import LOOKS
 from spotball_gen.demo.match import Play, Shot
-from spotball_gen.footage.fitting import fitted
 from spotball_gen.items.item import Item, VideoSource
 from spotball_gen.items.stage import Context, Device, Outcome, StageSettings
 from spotball_gen.pipeline.config import GenerationPlan, RunSettings, StageChoice
@@ -96,22 +95,16 @@ def bare(path: Path) -> int:
     return count
 
 
-def sampled_pictures(path: Path, fps: float, max_scale: float) -> int:
-    """Decode all frames, convert the sampled ones to images of the run's size, and return their number.
+def sampled_pictures(path: Path, fps: float) -> int:
+    """Decode all frames, convert the sampled ones to RGB images of the run's size, and return their number.
 
     Near duplicates are converted as well, and no image is written (a common loop).
     """
     video, count, due = cv2.VideoCapture(str(path), cv2.CAP_FFMPEG), 0, 0.0
     size = round(Grid.standard().width), round(Grid.standard().height)
     while video.grab():
-        time_now = video.get(cv2.CAP_PROP_POS_MSEC) / 1000
-        if time_now >= due - 1e-6:
-            _, pixels = video.retrieve()
-            height, width = pixels.shape[:2]
-            scale = max(size[0] / width, size[1] / height)
-            assert scale <= max_scale
-            x, y = (width - round(size[0] / scale)) // 2, (height - round(size[1] / scale)) // 2
-            fitted(pixels, (x, y, x + round(size[0] / scale), y + round(size[1] / scale)), size)
+        if video.get(cv2.CAP_PROP_POS_MSEC) / 1000 >= due - 1e-6:
+            cv2.cvtColor(cv2.resize(video.retrieve()[1], size), cv2.COLOR_BGR2RGB)
             due, count = due + 1 / fps, count + 1
     return count
 
@@ -147,7 +140,7 @@ def on_footage(path: Path, folder: Path) -> None:
     ways = {
         "bare": lambda: bare(path),
         "engine": lambda: by_engine(path, folder, settings),
-        "sampled pictures": lambda: sampled_pictures(path, fps, settings.max_scale),
+        "sampled pictures": lambda: sampled_pictures(path, fps),
     }
     times = in_turn(ways, 4 * ROUNDS, time.process_time)
     figure(

@@ -30,7 +30,7 @@ def cue_distributions(scenes: Sequence[Scene], weights: Mapping[str, float]) -> 
         Shape (n_scenes, n_cells); each row sums to 1.
 
     Raises:
-        OptionError: if a cue is unknown, if there are no scenes, if a scene occurs twice, or if scenes have different
+        OptionError: if a cue is unknown, if `scenes` is empty, if a scene occurs twice, or if scenes have different
             grid shapes.
 
     Examples:

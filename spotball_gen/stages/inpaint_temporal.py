@@ -98,7 +98,8 @@ class Temporal:
         height, width = item.image.shape[:2]
         rate = self.settings.frames / (2 * self.settings.span)
         x1, y1, x2, y2 = item.notes["frames"]["window"]
-        size = min((x2 - x1, y2 - y1), (width, height))
+        is_enlarged = x2 - x1 < width
+        size = (x2 - x1, y2 - y1) if is_enlarged else (width, height)
         frames = neighbors(item, size, seconds=self.settings.span, fps=rate, exact=True)
         return sorted(frames, key=lambda frame: abs(frame.offset))
 
@@ -135,7 +136,8 @@ def _filled(
             core, whole, bodies = (_shrunk(pixels, small) for pixels in (parts.core, parts.whole, players))
             smaller_ball = Box(*(scale * edge for edge in ball.corners))
             result = filled(frame, smaller_ball, MaskParts(core, whole), bodies, neighbors, settings, exact)
-            mask = resized(result.mask.astype(np.float32), size) > 0
+            # Pixels of the smaller frame may straddle the edge of a player, whose pixels must not change.
+            mask = (resized(result.mask.astype(np.float32), size) > 0) & (parts.whole | ~players)
             return replace(result, image=resized(result.image, size), mask=mask)
         exact = resized(exact, size)
     return filled(image, ball, parts, players, [resized(frame, size) for frame in neighbors], settings, exact)

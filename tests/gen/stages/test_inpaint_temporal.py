@@ -139,13 +139,18 @@ def test_an_enlarged_frame_is_filled_before_it_is_enlarged(tmp_path: Path) -> No
     source = VideoSource("photo", str(tmp_path / "photo.png"), "soccer", "", "", "")
     notes = {"frames": {"window": [0, 0, WIDTH // 2, HEIGHT // 2]}}
     picture = PictureFile.write(tmp_path / "frame.png", enlarged)
-    item = Item("photo-000000000", source, 0.0, 0, picture, ball=Box(303, 163, 339, 199), notes=notes)
+    # The player's edges are between the pixels of the smaller frame.
+    player = Box(341, 101, 401, 251, label="player")
+    item = Item(
+        "photo-000000000", source, 0.0, 0, picture, ball=Box(303, 163, 339, 199), players=(player,), notes=notes
+    )
     (done,) = painted(Temporal, [item], tmp_path, margin=0.5)
     assert done.mask is not None
     assert done.painted is not None
     filled_pixels = done.mask.array > 0
     assert (done.painted.array == enlarged)[~filled_pixels].all()
     assert done.painted.array[filled_pixels].max() < 150
+    assert not filled_pixels[101:251, 341:401].any()
 
     def noise(image: NDArray[np.uint8]) -> float:
         kernel = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], np.float32) / 6

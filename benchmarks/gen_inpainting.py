@@ -13,8 +13,8 @@ docs/explanation/painted-out.md.
   ball flying across, encoded again as H.264. `untouched` is the same frame, encoded again without the ball.
   `background` is the frame with the ball, with the mask filled from the untouched frame and blended at its edge. It
   shows how well a fill that restores the true background does. `temporal` and both controls are also tested on 13 other
-  flights, one by one and all flights together, and the accuracy is compared with that on untouched frames. All flights
-  cross the same three videos, so even untouched frames can be below 0.05.
+  flights, one by one and all flights together, and the accuracy is compared with that on untouched frames. With perfect
+  inpainting, a flight is below 0.05 with a probability of 5%.
 
 `python benchmarks/gen_inpainting.py [--release DIR] [--footage DIR] [--places N] [--out DIR]`
 
@@ -397,7 +397,7 @@ def _encoded(path: Path, out: Path, ball: Ball | None, rate: float, flight: int)
                 stream.options = {"crf": "23", "preset": "veryfast", "threads": "1"}
             image = np.ascontiguousarray(pixels[:height, :width, ::-1])
             if ball is not None:
-                x, y = _flight(number / rate, width, height, flight)
+                x, y = flight_position(number / rate, width, height, flight)
                 image, box = ball.put(image, x, y, 22 * width / WIDTH)
                 boxes.append(box)
             for packet in stream.encode(av.VideoFrame.from_ndarray(image, format="rgb24")):
@@ -407,7 +407,7 @@ def _encoded(path: Path, out: Path, ball: Ball | None, rate: float, flight: int)
     return boxes, (width, height)
 
 
-def _flight(time: float, width: int, height: int, flight: int) -> tuple[float, float]:
+def flight_position(time: float, width: int, height: int, flight: int) -> tuple[float, float]:
     """Return the position of the ball: parabolas between random points, 1.5 seconds each."""
     number, share = divmod(time / 1.5 + 0.3, 1)
     start, end = (

@@ -29,7 +29,7 @@ from spotball_gen.pipeline.engines.local import LocalEngine
 from spotball_gen.pipeline.engines.ray_data import GenerationRayEngine
 from spotball_gen.pipeline.ledger import Ledger
 from spotball_gen.pipeline.progress import show_progress
-from spotball_gen.quality.leak import verdict
+from spotball_gen.quality.leak_result import verdict
 from spotball_gen.review.apply import apply_review
 from spotball_gen.review.repaint import put_back, send_back
 from spotball_gen.review.store import Key

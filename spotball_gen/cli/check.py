@@ -36,13 +36,14 @@ def check(
     Example: `spotball gen check dataset`
 
     The classifier sees the noise, blur and edges of each cell, but not its position. It is trained on some videos and
-    tested on others. Accuracy is the share of images in which the most suspicious cell contained the ball. The chance
-    level comes from exchanging the positions of balls between images of the same sport. A second test compares the
-    ball's cell with four similar, untouched cells of the same image. The dataset needs images from at least two videos.
+    tested on others. Accuracy is the share of images in which the most suspicious cell contained the ball. A second
+    test compares the ball's cell with four similar, untouched cells of the same image. The chance level comes from
+    exchanging the balls between images of the same sport. The dataset needs images from at least two videos.
     """
     from json import dumps
 
-    from spotball_gen.quality.leak import leak_test, lines
+    from spotball_gen.quality.leak import leak_test
+    from spotball_gen.quality.leak_result import lines
 
     leak = leak_test(dataset, seed=seed, permutations=permutations, most=images)
     if format == "json":

@@ -15,7 +15,8 @@ from spotball_gen.dataset.statistics import TABLE_1, difficulty, table_1
 from spotball_gen.items.item import Item
 from spotball_gen.pipeline.difficulty import MEASURES
 from spotball_gen.quality.decoys import DECOYS
-from spotball_gen.quality.leak import leak_test, verdict
+from spotball_gen.quality.leak import leak_test
+from spotball_gen.quality.leak_result import verdict
 from spotball_gen.quality.splits import BY_SHOT, TEST, TRAIN, WITHOUT_TEST, video_of
 
 PERMUTATIONS, LOOKED_AT = 200, 1000
@@ -216,7 +217,6 @@ def _gone(of: Mapping[str, Any]) -> Iterator[str]:
             "similar distance to players."
         )
         yield f"Inpainted cells {_distinguished(leak['decoys'])} from the decoys{_together(leak['decoys'])}."
-        yield "At the chance level, the ball's cell and its decoys are equally likely to be chosen."
         yield ""
     yield f"**{verdict(leak)}**"
     yield ""

@@ -19,6 +19,7 @@ image diagonals in the distance to the nearest player, and four columns in the h
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
 
 
 def ball_cell(scene: Scene) -> int:
@@ -35,23 +36,27 @@ def ball_cell(scene: Scene) -> int:
     return scene.layout.index(max(shares, key=lambda cell: shares[cell]) if shares else cells[0])
 
 
-def decoys(scene: Scene, touched: Bools) -> NDArray[np.int64] | None:
-    """Return the untouched cells whose position is most similar to that of the ball's cell, as measured by
-    `surroundings`.
+def decoys(places: Floats, cell: Ints, touched: Bools) -> Ints:
+    """Return the untouched cells of each image whose position is most similar to that of the ball's cell.
 
     Args:
-        scene: a scene with its ball.
-        touched: cells with inpainted pixels, shape (n_cells,).
+        places: positions of the cells, as returned by `surroundings`; shape (n_images, n_cells, 4).
+        cell: index of the ball's cell, shape (n_images,).
+        touched: cells with inpainted pixels, shape (n_images, n_cells). At least four cells of each image are
+            untouched.
 
     Returns:
-        Indices of the cells, the most similar first, shape (4,), or None if fewer than four cells are untouched.
+        Indices of the cells, the most similar first, shape (n_images, 4).
+
+    Examples:
+        In a row of six cells that differ only in their column, the second one is the ball's cell:
+
+        >>> places = np.arange(6.0).reshape(1, 6, 1)
+        >>> decoys(places, np.array([1]), np.array([[False, True, False, False, False, False]])).tolist()
+        [[0, 2, 3, 4]]
     """
-    free = np.flatnonzero(~touched)
-    if len(free) < DECOYS:
-        return None
-    places = surroundings(scene)
-    apart = np.linalg.norm(places[free] - places[ball_cell(scene)], axis=1)
-    return free[np.argsort(apart, kind="stable")[:DECOYS]]
+    apart = np.linalg.norm(places - np.take_along_axis(places, cell[:, None, None], axis=1), axis=2)
+    return np.argsort(np.where(touched, np.inf, apart), axis=1, kind="stable")[:, :DECOYS]
 
 
 def surroundings(scene: Scene) -> Floats:

@@ -373,7 +373,7 @@ def footage_items(path: Path, ball: Ball, folder: Path, flight: int) -> Iterator
         if min(corners) < 4 or corners[2] > WIDTH - 4 or corners[3] > HEIGHT - 4:
             continue
         name = f"{path.stem}-{flight}{round(frame.time * 1000):08d}"
-        image, without = (fitted(decoded.bgr(), window, (WIDTH, HEIGHT)) for decoded in (frame, bare))
+        image, without = (fitted(decoded.rgb(), window, (WIDTH, HEIGHT)) for decoded in (frame, bare))
         picture = PictureFile.write(folder / "frames" / f"{name}.png", image)
         notes = {"frames": {"window": list(window)}}
         yield Item(name, source, frame.time, 0, picture, ball=Box(*corners), notes=notes), without
@@ -389,13 +389,13 @@ def _encoded(path: Path, out: Path, ball: Ball | None, rate: float, flight: int)
     with av.open(str(out), "w") as container:
         stream: Any = None
         for number, frame in enumerate(frames_between(str(path), 0, 1e6)):
-            pixels = frame.bgr()
+            pixels = frame.rgb()
             height, width = (side - side % 2 for side in pixels.shape[:2])
             if stream is None:
                 stream = container.add_stream("libx264", rate=round(rate))
                 stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
                 stream.options = {"crf": "23", "preset": "veryfast", "threads": "1"}
-            image = np.ascontiguousarray(pixels[:height, :width, ::-1])
+            image = np.ascontiguousarray(pixels[:height, :width])
             if ball is not None:
                 x, y = flight_position(number / rate, width, height, flight)
                 image, box = ball.put(image, x, y, 22 * width / WIDTH)

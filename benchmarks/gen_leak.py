@@ -93,7 +93,7 @@ def sampled(number: int, path: Path) -> list[Footage]:
     frames = []
     for index, frame in enumerate(frames_between(str(path), 0, 1e6)):
         if index % step == step // 2:
-            pixels = frame.bgr()
+            pixels = frame.rgb()
             height, width = pixels.shape[:2]
             features = cell_features(fitted(pixels, window(width, height), (WIDTH, HEIGHT)), GRID)
             frames.append(Footage(number, index / rate, (width, height), features))

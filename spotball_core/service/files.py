@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,24 +37,35 @@ def replacing(path: str | Path, *, mode: int | None = None) -> Iterator[Path]:
         ...     [path.name for path in Path(folder).iterdir()]
         ['a.txt']
     """
-    path = Path(path)
-    if path.is_dir():
+    # Datasets contain many small files, so this function makes as few system calls as possible.
+    path = Path(path).absolute()
+    if path.is_symlink():
+        path = path.resolve()
+    try:
+        kind = path.stat().st_mode
+    except FileNotFoundError:
+        kind = stat.S_IFREG
+    if stat.S_ISDIR(kind):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    if path.exists() and not path.is_file():
+    if not stat.S_ISREG(kind):
         yield path
         return
-    path = path.resolve()
-    path.parent.mkdir(parents=True, exist_ok=True)
     # Keep the ending, because some writers choose their format by it.
-    handle, name = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=path.suffix, dir=path.parent)
+    prefix, suffix = f".{path.stem}.", path.suffix
+    try:
+        handle, name = tempfile.mkstemp(suffix, prefix, path.parent)
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(suffix, prefix, path.parent)
     os.close(handle)
     beside = Path(name)
     try:
         yield beside
         beside.chmod(0o666 & ~_umask() if mode is None else mode)
         beside.replace(path)
-    finally:
+    except BaseException:
         beside.unlink(missing_ok=True)
+        raise
 
 
 @contextmanager

@@ -16,22 +16,21 @@ _SHRUNK = 0.7
 
 
 def fitted(pixels: NDArray[Level], window: tuple[int, int, int, int], size: tuple[int, int]) -> NDArray[Level]:
-    """Return a window of a decoded frame as an RGB image of the given size.
+    """Return a window of a decoded frame as an image of the given size.
 
     Args:
-        pixels: blue, green and red, shape (height, width, 3). With floating-point values, the result is not rounded.
+        pixels: RGB, shape (height, width, 3). With floating-point values, the result is not rounded.
         window: (x1, y1, x2, y2) in pixels of the frame. Parts beyond the frame become black.
         size: width and height of the result in pixels.
     """
-    cv2 = opencv()
     rows, cols = pixels.shape[:2]
     x1, y1, x2, y2 = window
     if x1 < 0 or y1 < 0 or x2 > cols or y2 > rows:
         edges = max(-y1, 0), max(y2 - rows, 0), max(-x1, 0), max(x2 - cols, 0)
+        cv2 = opencv()
         pixels = cv2.copyMakeBorder(pixels, *edges, cv2.BORDER_CONSTANT)
         x1, x2, y1, y2 = x1 + edges[2], x2 + edges[2], y1 + edges[0], y2 + edges[0]
-    image: NDArray[Level] = cv2.cvtColor(resized(pixels[y1:y2, x1:x2], size), cv2.COLOR_BGR2RGB)
-    return image
+    return np.ascontiguousarray(resized(pixels[y1:y2, x1:x2], size))
 
 
 def resized(pixels: NDArray[Level], size: tuple[int, int]) -> NDArray[Level]:

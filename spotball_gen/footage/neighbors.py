@@ -63,7 +63,7 @@ def neighbors(item: Item, size: tuple[int, int], *, seconds: float, fps: float, 
         if other:
             del wanted[: due + 1]
         if other or (exact and abs(offset) <= _SAME):
-            pixels = frame.bgr().astype(np.float32) if exact else frame.bgr()
+            pixels = frame.rgb().astype(np.float32) if exact else frame.rgb()
             taken.append((number, Neighbor(offset if other else 0.0, fitted(pixels, (x1, y1, x2, y2), size))))
     if not offsets or min(map(abs, offsets)) > 0.5:
         raise ValueError(f"the video {item.source.path} cannot be decoded at {item.time:.3f} seconds")

@@ -45,9 +45,9 @@ class ShotCounter:
         self._seen = 0
 
     def see(self, frame: NDArray[np.uint8]) -> None:
-        """Process the next frame: a small BGR image, with the same size each time."""
+        """Process the next frame: a small RGB image, with the same size each time."""
         cv2 = opencv()
-        colors: NDArray[np.uint8] = cv2.cvtColor(frame, cv2.COLOR_BGR2HSV)
+        colors: NDArray[np.uint8] = cv2.cvtColor(frame, cv2.COLOR_RGB2HSV)
         before = colors if self._previous is None else self._previous
         self._changes.append(cv2.norm(colors, before, cv2.NORM_L1) / colors.size)
         self._previous = colors
@@ -74,7 +74,7 @@ def same_shot(frames: Sequence[NDArray[np.uint8]], center: int) -> range:
     """Return the indices of the frames that belong to the same shot as the center frame.
 
     Args:
-        frames: small BGR images, in the order of the video.
+        frames: small RGB images, in the order of the video.
         center: index of the center frame.
     """
     shots = ShotCounter()

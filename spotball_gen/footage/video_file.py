@@ -68,9 +68,9 @@ class DecodedFrame:
         width, height = self._frame.width, self._frame.height
         return (height, width) if self.quarter_turns % 2 else (width, height)
 
-    def bgr(self) -> NDArray[np.uint8]:
-        """Return the pixels in BGR, shape (height, width, 3)."""
-        return self._upright(self._converter.to_ndarray(self._frame, "bgr24"))
+    def rgb(self) -> NDArray[np.uint8]:
+        """Return the pixels in RGB, shape (height, width, 3)."""
+        return self._upright(self._converter.to_ndarray(self._frame, "rgb24"))
 
     def luma(self) -> NDArray[np.uint8]:
         """Return the luma of each pixel, shape (height, width), read-only."""
@@ -79,10 +79,10 @@ class DecodedFrame:
         return self._upright(self._converter.to_ndarray(self._frame, "gray"))
 
     def thumbnail(self) -> NDArray[np.uint8]:
-        """Return a BGR image of about 64 x 36 sampled pixels, as stored in the file (without `quarter_turns`)."""
+        """Return an RGB image of about 64 x 36 sampled pixels, as stored in the file (without `quarter_turns`)."""
         cv2 = opencv()
         if self._frame.format.name not in _PLANAR:
-            pixels: NDArray[np.uint8] = self._converter.to_ndarray(self._frame, "bgr24")
+            pixels: NDArray[np.uint8] = self._converter.to_ndarray(self._frame, "rgb24")
             return np.ascontiguousarray(pixels[:: max(pixels.shape[0] // 36, 1), :: max(pixels.shape[1] // 64, 1)])
         across, down = _PLANAR[self._frame.format.name]
         planes = self._frame.planes
@@ -92,7 +92,7 @@ class DecodedFrame:
         yuv = np.empty((*colors[0].shape, 3), dtype=np.uint8)
         yuv[..., 0] = self._plane(planes, 0)[:: step_y * down, :: step_x * across]
         yuv[..., 1], yuv[..., 2] = colors
-        picture: NDArray[np.uint8] = cv2.cvtColor(yuv, cv2.COLOR_YUV2BGR)
+        picture: NDArray[np.uint8] = cv2.cvtColor(yuv, cv2.COLOR_YUV2RGB)
         return picture
 
     def _plane(self, planes: Sequence[Any], number: int) -> NDArray[np.uint8]:

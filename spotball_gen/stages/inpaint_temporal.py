@@ -57,7 +57,7 @@ class Temporal:
 
     name = "inpaint"
     kind = "temporal"
-    version = "4"
+    version = "5"
     batch_size = 8
     device: Device = "cpu"
 

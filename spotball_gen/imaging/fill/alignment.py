@@ -1,4 +1,4 @@
-"""Align two images of the same scene by features, a homography and a local correction."""
+"""Align two images of the same scene by features or tracked corners, a homography and a local correction."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ _INLIERS = (12, 0.25)
 """Minimum number and minimum share of matches that must be inliers of a homography."""
 _REPROJECTION = 2.0
 """Maximum reprojection error of an inlier, in pixels."""
+_CORNERS = 300
+_REACH = 50
+"""Maximum distance in pixels of the tracked corners from the window to align."""
+_ROUND_TRIP = 0.5
+"""Maximum distance in pixels of a corner from its start, if it is tracked to the other image and back."""
 _WARP = 0.35
 """Maximum relative change of area by a homography. Pans and zooms between neighboring frames change it less."""
 
@@ -61,12 +66,65 @@ def homography(source: Keypoints, target: Keypoints) -> NDArray[np.float64] | No
         return None
     pairs = cv2.BFMatcher(cv2.NORM_HAMMING).knnMatch(source.descriptors, target.descriptors, k=2)
     good = [pair[0] for pair in pairs if len(pair) == 2 and pair[0].distance < _RATIO * pair[1].distance]
-    if len(good) < _INLIERS[0]:
-        return None
     start = np.array([source.places[match.queryIdx] for match in good])
     end = np.array([target.places[match.trainIdx] for match in good])
+    return _plausible(start, end)
+
+
+def corners(image: Image, window: Window, excluded: Bools) -> Floats:
+    """Return the corners in and around a window of an image, as positions (x, y) in pixels, shape (n, 1, 2).
+
+    Args:
+        image: RGB, shape (height, width, 3).
+        window: rows and columns of the image.
+        excluded: mask of pixels to ignore, shape (height, width).
+    """
+    cv2 = opencv()
+    rows, cols = window
+    near = np.zeros(excluded.shape, dtype=np.uint8)
+    near[max(rows.start - _REACH, 0) : rows.stop + _REACH, max(cols.start - _REACH, 0) : cols.stop + _REACH] = 255
+    near[excluded] = 0
+    gray = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
+    points = cv2.goodFeaturesToTrack(gray, _CORNERS, 0.005, 5, mask=near, blockSize=5)
+    return np.zeros((0, 1, 2), np.float32) if points is None else np.asarray(points, dtype=np.float32)
+
+
+def tracked(
+    source: Image, target: Image, points: Floats, guess: NDArray[np.float64] | None
+) -> NDArray[np.float64] | None:
+    """Return the homography that maps the source's pixels to the target's near corners of the target.
+
+    The corners are tracked by optical flow. A homography of a few corners fits a part of the scene better than one of
+    the whole image if near and far objects move differently.
+
+    Args:
+        source: the source image.
+        target: the target image.
+        points: the target's corners, as returned by `corners`.
+        guess: a first estimate of the homography; None if the corners have hardly moved.
+
+    Returns:
+        The matrix, shape (3, 3), or None if too few corners are tracked, or if the matrix distorts the image too much.
+    """
+    cv2 = opencv()
+    if len(points) < _INLIERS[0]:
+        return None
+    first, second = (cv2.cvtColor(image, cv2.COLOR_RGB2GRAY) for image in (target, source))
+    start = points if guess is None else cv2.perspectiveTransform(points, np.linalg.inv(guess)).astype(np.float32)
+    how = {"winSize": (21, 21), "maxLevel": 3, "flags": cv2.OPTFLOW_USE_INITIAL_FLOW}
+    there, seen, _ = cv2.calcOpticalFlowPyrLK(first, second, points, start.copy(), **how)
+    back, seen_again, _ = cv2.calcOpticalFlowPyrLK(second, first, there, points.copy(), **how)
+    good = (seen & seen_again).astype(np.bool_)[:, 0] & (np.linalg.norm(back - points, axis=2)[:, 0] < _ROUND_TRIP)
+    return _plausible(there[good, 0], points[good, 0])
+
+
+def _plausible(start: Floats, end: Floats) -> NDArray[np.float64] | None:
+    """Return the homography that maps points to points, or None if too few points fit it or it distorts too much."""
+    cv2 = opencv()
+    if len(start) < _INLIERS[0]:
+        return None
     matrix, inliers = cv2.findHomography(start, end, cv2.RANSAC, _REPROJECTION, maxIters=1000, confidence=0.999)
-    if matrix is None or inliers.sum() < max(_INLIERS[0], _INLIERS[1] * len(good)):
+    if matrix is None or inliers.sum() < max(_INLIERS[0], _INLIERS[1] * len(start)):
         return None
     plausible = abs(float(np.linalg.det(matrix[:2, :2])) - 1) < _WARP and np.abs(matrix[2, :2]).max() < 1e-3
     return np.asarray(matrix, dtype=np.float64) if plausible else None

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spotball_gen.imaging.fill.alignment import Keypoints, Window, homography, is_still, refined, warped
+from spotball_gen.imaging.fill.alignment import (
+    Keypoints,
+    Window,
+    corners,
+    homography,
+    is_still,
+    refined,
+    tracked,
+    warped,
+)
 from spotball_gen.imaging.fill.patches import membrane
 from spotball_gen.imaging.shadows import ellipse
 from spotball_gen.items.item import Box, Image
@@ -20,6 +29,8 @@ _MISFIT = 8.0
 """Maximum median difference between a frame and the image after alignment, in gray levels. Around the hole, the lower
 quartile of the difference must be at most half of this value.
 """
+_GOOD = 3.0
+"""If the median difference around the hole is below this value, no other alignment is tried."""
 _SMALL = 0.25
 """Factor by which whole frames are resized before their brightness is compared."""
 _FEWEST = 3
@@ -71,7 +82,8 @@ def background(
 ) -> Background | None:
     """Return the pixels behind a hole, reconstructed from neighboring frames.
 
-    Each neighbor is aligned by a homography and a local shift, and adapted to the image's brightness. Each pixel takes
+    Each neighbor is aligned by a homography and a local shift, and adapted to the image's brightness. If the homography
+    of the whole image does not fit well near the hole, one of tracked corners near the hole is tried. Each pixel takes
     the value that most neighbors agree on, so players who pass by have no effect. If pixels next to the hole differ
     from the neighbors, something has moved there, and the nearby part of the hole gets a lower confidence.
 
@@ -115,6 +127,23 @@ def _window(hole: Bools) -> Window:
     )
 
 
+@dataclass(frozen=True)
+class _Aligned:
+    """A neighboring frame, aligned with the image.
+
+    Attributes:
+        pixels: its pixels in the window, RGB, shape (rows, columns, 3).
+        shown: the pixels that the neighbor covers, shape (rows, columns).
+        misfit: median difference from the image around the hole, in gray levels.
+        least_misfit: lower quartile of these differences, because players may hide the rest of the surroundings.
+    """
+
+    pixels: Floats
+    shown: Bools
+    misfit: float
+    least_misfit: float
+
+
 def _aligned(
     image: Image, unused: Bools, neighbors: Sequence[Image | Floats], window: Window, around: Bools
 ) -> tuple[Floats, Bools, Floats]:
@@ -124,35 +153,46 @@ def _aligned(
         For each of these neighbors, the pixels in the window, the mask of the pixels that the neighbor covers, and a
             weight, which is larger if the neighbor is more similar to the image.
     """
-    target, target_features = image[window].astype(np.float32), None
-    stack, known, weights = [], [], []
-    for neighbor in neighbors:
-        matrix = np.eye(3)
-        rounded = neighbor.round().astype(np.uint8)
-        if not is_still(rounded, image, ~unused):
-            target_features = target_features or Keypoints.of(image, unused)
-            estimated = homography(Keypoints.of(rounded), target_features)
-            if estimated is None:
-                continue
-            matrix = refined(estimated, neighbor, image, window, around)
-        light = _light(neighbor, matrix, image, unused)
-        if light is None:
-            continue
+    target = image[window].astype(np.float32)
+    target_features, target_corners = None, None
+
+    def compared(neighbor: Image | Floats, matrix: NDArray[np.float64], light: Floats | None) -> _Aligned | None:
+        """Return the neighbor aligned by a homography. Without `light`, its brightness is adapted near the hole."""
         pixels, shown = warped(neighbor, matrix, window)
         seen = around & shown
         if seen.mean() < 0.1:
-            continue
+            return None
+        light = _gain(pixels[seen], target[seen]) if light is None else light
         pixels = np.clip(pixels * light, 0, 255)
-        # Use the better-fitting part of the surroundings, because players may hide the rest.
-        error = 2 * float(np.quantile(np.abs(pixels - target).mean(axis=2)[seen], 0.25))
-        if error > _MISFIT:
-            continue
-        stack.append(pixels)
-        known.append(shown)
-        weights.append(1 / (2 + error))
+        least, middle = np.quantile(np.abs(pixels - target).mean(axis=2)[seen], (0.25, 0.5))
+        return _Aligned(pixels, shown, float(middle), float(least))
+
+    stack = []
+    for neighbor in neighbors:
+        rounded = neighbor.round().astype(np.uint8)
+        still = is_still(rounded, image, ~unused)
+        matrix: NDArray[np.float64] | None = np.eye(3)
+        if not still:
+            target_features = target_features or Keypoints.of(image, unused)
+            matrix = homography(Keypoints.of(rounded), target_features)
+        best = None
+        if matrix is not None:
+            matrix = matrix if still else refined(matrix, neighbor, image, window, around)
+            light = _light(neighbor, matrix, image, unused)
+            best = None if light is None else compared(neighbor, matrix, light)
+        if not still and (best is None or best.misfit > _GOOD):
+            target_corners = corners(image, window, unused) if target_corners is None else target_corners
+            local = tracked(rounded, image, target_corners, matrix)
+            if local is not None:
+                other = compared(neighbor, refined(local, neighbor, image, window, around), None)
+                if other and (best is None or other.misfit < best.misfit):
+                    best = other
+        if best and 2 * best.least_misfit <= _MISFIT:
+            stack.append(best)
     if not stack:
         return np.zeros((0, *target.shape), np.float32), np.zeros((0, *around.shape), np.bool_), np.zeros(0, np.float32)
-    return np.array(stack, np.float32), np.array(known), np.array(weights, np.float32)
+    weights = np.array([1 / (2 + 2 * of.least_misfit) for of in stack], np.float32)
+    return np.array([of.pixels for of in stack], np.float32), np.array([of.shown for of in stack]), weights
 
 
 def _light(neighbor: Image | Floats, matrix: NDArray[np.float64], image: Image, unused: Bools) -> Floats | None:
@@ -173,9 +213,15 @@ def _light(neighbor: Image | Floats, matrix: NDArray[np.float64], image: Image, 
     if seen.mean() < 0.2:
         return None
     aligned, target = pixels[seen], second[seen].astype(np.float32)
-    gain = np.clip((np.median(target, axis=0) + 4) / (np.median(aligned, axis=0) + 4), 0.7, 1.4)
+    gain = _gain(aligned, target)
     error = np.median(np.abs(np.clip(aligned * gain, 0, 255) - target).mean(axis=1))
-    return gain.astype(np.float32) if error <= _MISFIT else None
+    return gain if error <= _MISFIT else None
+
+
+def _gain(pixels: Floats, target: Floats) -> Floats:
+    """Return the gain per channel that adapts pixels to the brightness of others; shapes (n, 3), (n, 3) and (3,)."""
+    gain: Floats = np.clip((np.median(target, axis=0) + 4) / (np.median(pixels, axis=0) + 4), 0.7, 1.4)
+    return gain.astype(np.float32, copy=False)
 
 
 def _noise(stack: Floats, target: Floats, around: Bools) -> float:

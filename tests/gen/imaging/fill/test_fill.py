@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from spotball_gen.imaging.fill.alignment import Keypoints, homography, is_still
+from spotball_gen.imaging.fill.alignment import Keypoints, corners, homography, is_still, tracked
 from spotball_gen.imaging.fill.background import background
 from spotball_gen.imaging.fill.blocks import jpeg_quality, recompressed, whole_blocks
 from spotball_gen.imaging.fill.hole import FillSettings, filled
@@ -171,6 +171,30 @@ class TestNeighbors:
         assert sure > 0.8
         assert np.abs(result[disk(BALL)].astype(int) - clean[disk(BALL)]).mean() < 8
 
+    def test_something_near_that_moves_otherwise_is_aligned(self) -> None:
+        """A pan moves a near fence by more pixels than the stands above and below, which most features belong to."""
+        far = np.vstack([stands(seed, width=WIDTH + 160) for seed in range(3)])
+        fence = stands(5, width=WIDTH + 160)[35:145]
+        strip = slice(HEIGHT + 35, HEIGHT + 145)
+
+        def seen_at(move: float) -> Pixels:
+            image, near = (
+                cv2.warpAffine(world, np.float32([[1, 0, -80 - of], [0, 1, 0]]), (WIDTH, len(world)))
+                for world, of in ((far, move), (fence, 1.5 * move))
+            )
+            image[strip] = near
+            return image
+
+        clean = seen_at(0)
+        hole = np.pad(disk(BALL, 4), ((HEIGHT, HEIGHT), (0, 0)))
+        ball = Box(BALL.x1, BALL.y1 + HEIGHT, BALL.x2, BALL.y2 + HEIGHT)
+        neighbors = [noisy(seen_at(move), seed) for seed, move in enumerate((-25.4, -18.3, -10.6, 11.7, 17.5, 26.2))]
+        seen = background(with_ball(clean, ball), hole, ball, np.zeros_like(hole), neighbors)
+        assert seen is not None
+        inside = hole[seen.window]
+        assert seen.confidence[inside].mean() > 0.7
+        assert np.abs(seen.pixels - clean[seen.window])[inside].mean() < 8
+
     def test_another_exposure_is_evened_out(self) -> None:
         clean = stands()
         neighbors = [noisy((clean * 0.85).astype(np.uint8), seed) for seed in range(5)]
@@ -229,6 +253,18 @@ class TestNeighbors:
         clean = stands()
         shifted = np.roll(clean, (down, across), axis=(0, 1))
         assert is_still(noisy(shifted, 1), noisy(clean, 2), ~NOTHING) == ((down, across) == (0, 0))
+
+    @pytest.mark.parametrize("scene", [stands(2), np.full((HEIGHT, WIDTH, 3), 90, dtype=np.uint8)])
+    def test_corners_are_not_found_in_another_scene(self, scene: Pixels) -> None:
+        points = corners(stands(1), (slice(60, 120), slice(130, 190)), NOTHING)
+        assert len(points) > 20
+        assert tracked(scene, stands(1), points, None) is None
+
+    def test_corners_outside_the_excluded_pixels(self) -> None:
+        excluded = ~NOTHING
+        assert corners(stands(1), (slice(60, 120), slice(130, 190)), excluded).shape == (0, 1, 2)
+        excluded[90:] = False
+        assert corners(stands(1), (slice(60, 120), slice(130, 190)), excluded)[..., 1].min() >= 90
 
     def test_features_of_two_scenes_have_no_homography(self) -> None:
         assert homography(Keypoints.of(stands(1)), Keypoints.of(stands(2))) is None

@@ -108,8 +108,8 @@ def main() -> None:
 
 def on_footage(videos: Sequence[Path], ball: Ball, folder: Path) -> dict[str, dict[str, Any]]:
     """Return the results on footage: all kinds on the first flight, and `temporal` and the controls on all flights."""
-    together: dict[str, tuple[list[Item], list[Image], list[dict[str, Any]]]] = {
-        kind: ([], [], []) for kind in ("untouched", "background", "temporal")
+    together: dict[str, tuple[list[Scene], list[dict[str, Any]]]] = {
+        kind: ([], []) for kind in ("untouched", "background", "temporal")
     }
     results: dict[str, dict[str, Any]] = {}
     for flight in FLIGHTS:
@@ -131,22 +131,22 @@ def on_footage(videos: Sequence[Path], ball: Ball, folder: Path) -> dict[str, di
         }
         for kind, of in images.items():
             shown = masked if kind == "untouched" else items
-            result = tested(part, kind, shown, of, folder)
+            scenes = write_images(folder / f"footage-{kind}", shown, of)
+            result = tested(part, kind, scenes, folder / f"footage-{kind}")
             if flight == FLIGHTS[0]:
                 results.setdefault(part, {})[kind] = result
             if kind in together:
-                all_items, all_images, by_flight = together[kind]
-                all_items += shown
-                all_images += of
+                all_scenes, by_flight = together[kind]
+                all_scenes += scenes
                 by_flight.append(result)
     part = f"footage, {len(FLIGHTS)} flights"
     results[part] = {
         kind: {
-            **tested(part, kind, shown, of, folder),
+            **tested(part, kind, scenes, folder / f"footage-{kind}"),
             "p_by_flight": [flight["p"] for flight in by_flight],
             "accuracy_by_flight": [flight["accuracy"] for flight in by_flight],
         }
-        for kind, (shown, of, by_flight) in together.items()
+        for kind, (scenes, by_flight) in together.items()
     }
     untouched = np.array(results[part]["untouched"]["accuracy_by_flight"])
     for kind in ("background", "temporal"):
@@ -176,7 +176,11 @@ def compared(
     """Inpaint items with each kind, print the result of the leak test for each, and return it."""
     images = {"untouched": clean} if clean is not None else {}
     images |= inpainted(items, folder / f"{part}-work", kinds)
-    return {kind: tested(part, kind, items, of, folder) for kind, of in images.items()}
+    results = {}
+    for kind, of in images.items():
+        dataset = folder / f"{part}-{kind}"
+        results[kind] = tested(part, kind, write_images(dataset, items, of), dataset)
+    return results
 
 
 def inpainted(items: Sequence[Item], work: Path, kinds: Sequence[str]) -> dict[str, Sequence[Image]]:
@@ -190,10 +194,9 @@ def inpainted(items: Sequence[Item], work: Path, kinds: Sequence[str]) -> dict[s
     return images
 
 
-def tested(part: str, kind: str, items: Sequence[Item], images: Sequence[Image], folder: Path) -> dict[str, Any]:
-    """Print the result of the leak test for images of items, and return it."""
-    dataset = folder / f"{part}-{kind}"
-    write_dataset(dataset, items, images)
+def tested(part: str, kind: str, scenes: Sequence[Scene], dataset: Path) -> dict[str, Any]:
+    """Print the result of the leak test for scenes whose images are in a dataset, and return it."""
+    write_scenes(scenes, dataset / "scenes.jsonl")
     leak = leak_test(dataset, permutations=PERMUTATIONS)
     decoys = leak.decoys
     assert decoys is not None
@@ -218,8 +221,8 @@ def tested(part: str, kind: str, items: Sequence[Item], images: Sequence[Image],
     }
 
 
-def write_dataset(folder: Path, items: Sequence[Item], images: Sequence[Image]) -> None:
-    """Write items as a dataset with these images."""
+def write_images(folder: Path, items: Sequence[Item], images: Sequence[Image]) -> list[Scene]:
+    """Write the images of items to a dataset, and return its scenes."""
     scenes = []
     for item, image in zip(items, images, strict=True):
         path = f"images/{item.sport}/{item.id}.png"
@@ -237,7 +240,7 @@ def write_dataset(folder: Path, items: Sequence[Item], images: Sequence[Image]) 
                 }
             )
         )
-    write_scenes(scenes, folder / "scenes.jsonl")
+    return scenes
 
 
 def ball_of(item: Item) -> Box:

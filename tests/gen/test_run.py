@@ -24,6 +24,7 @@ from spotball_gen.items.pictures import decoded
 from spotball_gen.items.stage import ORDER
 from spotball_gen.pipeline.ledger import Ledger
 from spotball_gen.run import GenerationResult, generate
+from spotball_gen.stages.frames_pyav import PyAV
 from tests.gen.runs import SIZE, files, query, write_config, write_videos
 
 pytestmark = pytest.mark.usefixtures("plugins")
@@ -205,7 +206,8 @@ class TestLedger:
             assert item.notes["inpaint"]["seed"] == item.seed(3, "inpaint")
             assert item.notes["frames"]["number"] == item.time * 5
             assert item.notes["frames"]["size"] == [160, 96]
-            assert {note["version"] for note in item.notes.values()} == {"1"}
+            versions = {stage: note["version"] for stage, note in item.notes.items()}
+            assert versions == {"frames": PyAV.version} | dict.fromkeys(ORDER, "1")
         (packages,) = query(out, "SELECT packages FROM sessions")[0]
         assert json.loads(packages)["numpy"] == np.__version__
         assert "no-such-package" not in packages

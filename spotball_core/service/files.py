@@ -39,8 +39,6 @@ def replacing(path: str | Path, *, mode: int | None = None) -> Iterator[Path]:
     """
     # Datasets contain many small files, so this function makes as few system calls as possible.
     path = Path(path).absolute()
-    if path.is_symlink():
-        path = path.resolve()
     try:
         kind = path.stat().st_mode
     except FileNotFoundError:
@@ -50,6 +48,8 @@ def replacing(path: str | Path, *, mode: int | None = None) -> Iterator[Path]:
     if not stat.S_ISREG(kind):
         yield path
         return
+    if path.is_symlink():
+        path = path.resolve()
     # Keep the ending, because some writers choose their format by it.
     prefix, suffix = f".{path.stem}.", path.suffix
     try:

@@ -89,6 +89,17 @@ def test_a_pipe_is_written_to_and_stays(tmp_path: Path) -> None:
     assert pipe.is_fifo()
 
 
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="the system has no /dev/fd")
+def test_a_link_to_an_open_pipe_is_written_to() -> None:
+    """/dev/stdout is such a link, and its target has no path."""
+    reading, writing = os.pipe()
+    with replacing(f"/dev/fd/{writing}") as beside:
+        beside.write_text("through")
+    os.close(writing)
+    with os.fdopen(reading) as file:
+        assert file.read() == "through"
+
+
 def test_a_folder_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "kept").mkdir()
     with pytest.raises(IsADirectoryError, match="kept"), replacing(tmp_path / "kept"):

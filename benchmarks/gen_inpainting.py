@@ -1,7 +1,7 @@
 """Claim: balls inpainted by `temporal`, and by `patches` without a video, are not distinguished from decoys: p > 0.05
 on the demo, on real soccer frames and on real footage. Telea and Navier-Stokes are measured for comparison.
 
-A decoy is an untouched cell at a similar position as the ball's; the chance level is 0.2. See
+A decoy is an untouched cell at a similar position as the ball's; the chance level is about 0.2. See
 docs/explanation/painted-out.md.
 
 - demo: the three synthetic matches, with the items of `spotball gen run --demo`.
@@ -363,9 +363,8 @@ def footage_items(path: Path, ball: Ball, folder: Path, flight: int) -> Iterator
     folder.mkdir(parents=True, exist_ok=True)
     boxes, (width, height) = _encoded(path, video, ball, rate, flight)
     _encoded(path, clean, None, rate, flight)
-    scale = max(WIDTH / width, HEIGHT / height)
-    x, y = (width - round(WIDTH / scale)) // 2, (height - round(HEIGHT / scale)) // 2
-    window = x, y, x + round(WIDTH / scale), y + round(HEIGHT / scale)
+    scale, window = shown_part(width, height)
+    x, y = window[:2]
     source = VideoSource(path.stem, str(video), "footage", "", "", "")
     both = zip(frames_between(str(video), 0, 1e6), frames_between(str(clean), 0, 1e6), strict=True)
     for number, (frame, bare) in enumerate(both):
@@ -380,6 +379,14 @@ def footage_items(path: Path, ball: Ball, folder: Path, flight: int) -> Iterator
         picture = PictureFile.write(folder / "frames" / f"{name}.png", image)
         notes = {"frames": {"window": list(window)}}
         yield Item(name, source, frame.time, 0, picture, ball=Box(*corners), notes=notes), without
+
+
+def shown_part(width: int, height: int) -> tuple[float, tuple[int, int, int, int]]:
+    """Return the factor by which a video's frames are resized, and the part that the images show, in its pixels."""
+    scale = max(WIDTH / width, HEIGHT / height)
+    across, down = round(WIDTH / scale), round(HEIGHT / scale)
+    x, y = (width - across) // 2, (height - down) // 2
+    return scale, (x, y, x + across, y + down)
 
 
 def _encoded(path: Path, out: Path, ball: Ball | None, rate: float, flight: int) -> tuple[list[Box], tuple[int, int]]:

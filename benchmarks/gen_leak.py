@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from gen_inpainting import GRID, HEIGHT, VIDEOS, WIDTH, flight_position
+from gen_inpainting import GRID, HEIGHT, VIDEOS, WIDTH, flight_position, shown_part
 from measure import figure
 from numpy.typing import NDArray
 
@@ -95,17 +95,9 @@ def sampled(number: int, path: Path) -> list[Footage]:
         if index % step == step // 2:
             pixels = frame.rgb()
             height, width = pixels.shape[:2]
-            features = cell_features(fitted(pixels, window(width, height), (WIDTH, HEIGHT)), GRID)
+            features = cell_features(fitted(pixels, shown_part(width, height)[1], (WIDTH, HEIGHT)), GRID)
             frames.append(Footage(number, index / rate, (width, height), features))
     return frames
-
-
-def window(width: int, height: int) -> tuple[int, int, int, int]:
-    """Return the central part of a video that is shown in the images, in the video's pixels."""
-    scale = max(WIDTH / width, HEIGHT / height)
-    across, down = round(WIDTH / scale), round(HEIGHT / scale)
-    x, y = (width - across) // 2, (height - down) // 2
-    return x, y, x + across, y + down
 
 
 def with_flights(frames: Sequence[Footage], seeds: Sequence[int]) -> InpaintedImages:
@@ -114,9 +106,8 @@ def with_flights(frames: Sequence[Footage], seeds: Sequence[int]) -> InpaintedIm
     for seed in seeds:
         for frame in frames:
             width, height = frame.size
-            left, top, right, _ = window(width, height)
+            scale, (left, top, _, _) = shown_part(width, height)
             x, y = flight_position(frame.time, width, height, seed)
-            scale = WIDTH / (right - left)
             x, y, size = (x - left) * scale, (y - top) * scale, BALL * width * scale
             if not (size < x < WIDTH - size and size < y < HEIGHT - size):
                 continue

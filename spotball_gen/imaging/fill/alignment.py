@@ -68,7 +68,7 @@ def homography(source: Keypoints, target: Keypoints) -> NDArray[np.float64] | No
     good = [pair[0] for pair in pairs if len(pair) == 2 and pair[0].distance < _RATIO * pair[1].distance]
     start = np.array([source.places[match.queryIdx] for match in good])
     end = np.array([target.places[match.trainIdx] for match in good])
-    return _plausible(start, end)
+    return _homography_of_points(start, end)
 
 
 def corners(image: Image, window: Window, excluded: Bools) -> Floats:
@@ -115,10 +115,10 @@ def tracked(
     there, seen, _ = cv2.calcOpticalFlowPyrLK(first, second, points, start.copy(), **how)
     back, seen_again, _ = cv2.calcOpticalFlowPyrLK(second, first, there, points.copy(), **how)
     good = (seen & seen_again).astype(np.bool_)[:, 0] & (np.linalg.norm(back - points, axis=2)[:, 0] < _ROUND_TRIP)
-    return _plausible(there[good, 0], points[good, 0])
+    return _homography_of_points(there[good, 0], points[good, 0])
 
 
-def _plausible(start: Floats, end: Floats) -> NDArray[np.float64] | None:
+def _homography_of_points(start: Floats, end: Floats) -> NDArray[np.float64] | None:
     """Return the homography that maps points to points, or None if too few points fit it or it distorts too much."""
     cv2 = opencv()
     if len(start) < _INLIERS[0]:

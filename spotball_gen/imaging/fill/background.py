@@ -128,7 +128,7 @@ def _window(hole: Bools) -> Window:
 
 
 @dataclass(frozen=True)
-class _Aligned:
+class _AlignedFrame:
     """A neighboring frame, aligned with the image.
 
     Attributes:
@@ -156,7 +156,7 @@ def _aligned(
     target = image[window].astype(np.float32)
     target_features, target_corners = None, None
 
-    def compared(neighbor: Image | Floats, matrix: NDArray[np.float64], light: Floats | None) -> _Aligned | None:
+    def aligned_by(neighbor: Image | Floats, matrix: NDArray[np.float64], light: Floats | None) -> _AlignedFrame | None:
         """Return the neighbor aligned by a homography. Without `light`, its brightness is adapted near the hole."""
         pixels, shown = warped(neighbor, matrix, window)
         seen = around & shown
@@ -165,7 +165,7 @@ def _aligned(
         light = _gain(pixels[seen], target[seen]) if light is None else light
         pixels = np.clip(pixels * light, 0, 255)
         least, middle = np.quantile(np.abs(pixels - target).mean(axis=2)[seen], (0.25, 0.5))
-        return _Aligned(pixels, shown, float(middle), float(least))
+        return _AlignedFrame(pixels, shown, float(middle), float(least))
 
     stack = []
     for neighbor in neighbors:
@@ -179,12 +179,12 @@ def _aligned(
         if matrix is not None:
             matrix = matrix if still else refined(matrix, neighbor, image, window, around)
             light = _light(neighbor, matrix, image, unused)
-            best = None if light is None else compared(neighbor, matrix, light)
+            best = None if light is None else aligned_by(neighbor, matrix, light)
         if not still and (best is None or best.misfit > _GOOD):
             target_corners = corners(image, window, unused) if target_corners is None else target_corners
             local = tracked(rounded, image, target_corners, matrix)
             if local is not None:
-                other = compared(neighbor, refined(local, neighbor, image, window, around), None)
+                other = aligned_by(neighbor, refined(local, neighbor, image, window, around), None)
                 if other and (best is None or other.misfit < best.misfit):
                     best = other
         if best and 2 * best.least_misfit <= _MISFIT:

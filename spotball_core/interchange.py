@@ -175,12 +175,28 @@ def _cell(name: object, grid: Grid) -> int | None:
 
 def _listed(array: NDArray[Any]) -> list[Any]:
     """Return the array's values as a list, with None for each missing value, such as NaN."""
-    return [value if _is_there(value) else None for value in array.tolist()]
+    return [
+        None if not isinstance(value, str) and is_missing(value) else value for value in np.atleast_1d(array).tolist()
+    ]
 
 
-def _is_there(value: Any) -> bool:
-    # NaN is not equal to itself; comparing NA raises TypeError. In a column of lists, a value may also be an array.
-    try:
-        return value is not None and (isinstance(value, np.ndarray) or bool(value == value))
-    except TypeError:
+def is_missing(value: Any) -> bool:
+    """Return whether a value is missing: None, NaN, the missing values of pandas and NumPy, or text without letters.
+
+    Examples:
+        >>> [is_missing(value) for value in (None, float("nan"), " ", "D5", 0.0, [])]
+        [True, True, True, False, False, False]
+    """
+    if value is None or isinstance(value, str):
+        return not (value and value.strip())
+    if isinstance(value, (int, float)):
+        return value != value
+    # NaN is not equal to itself; comparing NA raises TypeError. Arrays and lists are values.
+    if isinstance(value, (np.ndarray, Sequence, Mapping)) and value is not np.ma.masked:
         return False
+    try:
+        return not bool(value == value)
+    except TypeError:
+        return True
+    except (ValueError, RuntimeError):
+        return False  # A tensor or a column.

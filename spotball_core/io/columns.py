@@ -104,11 +104,16 @@ class ColumnNames(Mapping[str, str]):
         replaced = set(ours_of.values()) - set(ours_of)
         return {column: ours_of.get(column, column) for column in present if column not in replaced}
 
+    @property
+    def met(self) -> list[str]:
+        """All columns of the tables that were read."""
+        return list(self._met)
+
     def check(self) -> None:
         """Raise OptionError if a name is not a column of any table that was read."""
         for ours, theirs in self._names.items():
             if theirs not in self._met:
-                listed = ", ".join(list(self._met)[:20]) or "none"
+                listed = ", ".join(self.met[:20]) or "none"
                 raise OptionError(
                     f"columns: {ours}: found {theirs!r}, which is not a column of any table."
                     f"{did_you_mean(theirs, self._met)} Columns: {listed}"

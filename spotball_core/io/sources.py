@@ -46,7 +46,7 @@ Responses: TypeAlias = (
     | Sequence[Mapping[str, Any]]
     | Mapping[str, Any]
 )
-"""Responses that can be read: one path or several, a frame, records, dictionaries, or a mapping from image id to answer."""
+"""Responses that can be read: paths, a frame, records, dictionaries, or a mapping from image id to answer."""
 
 READ = (*COLUMNS[:7], *ANSWERS)
 """Columns that are read, because they affect scores. Other columns, such as `reasoning`, are ignored."""
@@ -337,7 +337,10 @@ def unreadable(path: Path, error: BaseException) -> InputError:
 
 
 def line_numbers(path: Path, records: Iterable[int]) -> dict[int, int]:
-    """Return the line, from 1, on which each record (from 0) starts; in Parquet and JSON, the record's number from 1."""
+    """Return the line, from 1, on which each record (from 0) starts.
+
+    In Parquet and JSON files, this is the number of the record, from 1.
+    """
     selected = set(records)
     if path.suffix in JSON_LINES:
         last = max(selected, default=-1)
@@ -596,6 +599,8 @@ def _broken(path: Path, actual: str, expected: str, fix: str = "") -> InputError
 def _fix_of_ending(path: Path) -> str:
     if path.suffix.lower() in (".xlsx", ".xls", ".ods"):
         return "Save the spreadsheet as CSV and retry"
+    if path.suffix == ".tsv":
+        return "Save the table as CSV, with commas between the fields, and retry"
     if path.suffix in (".zip", ".gz", ".zst", ".bz2"):
         return "Unpack the file and retry"
     return "Save the responses as CSV or JSON Lines. If the file already has one of these formats, rename it"

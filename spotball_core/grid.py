@@ -466,7 +466,8 @@ def _overlaps(cells: int, pixels: int) -> FloatArray:
     # In units in which the axis is cells * pixels long, all edges are whole numbers, so the shares are exact.
     cell, pixel = np.arange(cells)[:, None] * pixels, np.arange(pixels) * cells
     overlap = np.minimum(cell + pixels, pixel + cells) - np.maximum(cell, pixel)
-    return np.clip(overlap, 0, None) / cells
+    shares: FloatArray = np.clip(overlap, 0, None) / cells
+    return shares
 
 
 def _edges(boxes: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:

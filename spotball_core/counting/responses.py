@@ -18,12 +18,12 @@ from spotball_core.counting.distributions import spread
 from spotball_core.counting.misread import warnings_of
 from spotball_core.counting.one_pass import in_parts, is_point
 from spotball_core.counting.pooling import check_independent, given_by, nameless
-from spotball_core.errors import NO_ROWS, InputError, OptionError, Problem
+from spotball_core.errors import NO_ROWS, InputError, OptionError, Problem, plain
 from spotball_core.grid import Grid
 from spotball_core.io.cells import cell_at, located
 from spotball_core.io.frames import KEYS
 from spotball_core.io.numbers import not_finite, not_whole, number
-from spotball_core.io.sources import Responses, Source, not_a_name, plain, problems_of, sources_of, unreadable
+from spotball_core.io.sources import Responses, Source, not_a_name, problems_of, sources_of, unreadable
 from spotball_core.schema.record import NAME_RULE, UNNAMED
 from spotball_core.schema.scene import Scene
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import glob
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -19,10 +20,12 @@ from spotball_core.errors import (
     did_you_mean,
     listed_values,
     merged,
+    plain,
     unreadable_text,
 )
 from spotball_core.interchange import ArrowFrame, frame_of, is_foreign
-from spotball_core.io.columns import ANSWERS, NAMES, ColumnNames, likely_column
+from spotball_core.io.column_checks import check_header, check_shapes, doubtful, meant_by, option_for
+from spotball_core.io.columns import ANSWERS, ColumnNames
 from spotball_core.io.csv_records import read_layout, record_lines
 from spotball_core.io.frames import COLUMNS, KEYS
 from spotball_core.io.records import CELLS_NOT_INDICES, Records, json_records, records_of_answers, table_of_records
@@ -66,17 +69,11 @@ ENDINGS = (*JSON_LINES, JSON, ".csv", ".parquet")
 
 _ONE_A_LINE = "Write one object per line. Remove brackets around the list and commas at the ends of lines"
 
-MAX_COLUMNS = 2000
-"""Maximum number of columns. A file with more does not contain responses, and checking it would take minutes."""
-
 _HEAD = 4096
 _COMPRESSED = (b"\x1f\x8b", b"x\x01", b"x\x9c", b"x\xda", b"\x28\xb5\x2f\xfd")
 """The first bytes of gzip, zlib and zstd files. A zlib file may otherwise look like text."""
 
 _JSON_BLANKS = b" \t\r\n"
-
-_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
-"""Separators other than commas, with their names for messages."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +150,7 @@ def _source_of_records(records: Records, also: Sequence[str], columns: ColumnNam
 
 
 def _scan_records(records: Records, also: Sequence[str], columns: ColumnNames) -> pl.LazyFrame:
-    _check_shapes(records.name, records.shapes(), columns)
+    check_shapes(records.name, records.shapes(), columns, READ, COLUMNS)
     wanted = {theirs: ours for theirs, ours in columns.readable(records.keys()).items() if ours in (*READ, *also)}
     return as_text(table_of_records(records, wanted).lazy(), records.name, also, columns)
 
@@ -201,11 +198,18 @@ def open_source(path: Path, also: Sequence[str] = (), columns: Mapping[str, str]
         InputError: if the file does not exist, its ending is unknown, its records are incomplete, or it lacks columns
             that responses need.
     """
+    with reading(path):
+        check_file(path, "a file of responses", "at least one response")
+        return _scan(path, also, ColumnNames.of(columns))
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Convert the errors of the system and of Polars about a file to InputError, for a `with` statement."""
     import polars as pl
 
     try:
-        check_file(path, "a file of responses", "at least one response")
-        return _scan(path, also, ColumnNames.of(columns))
+        yield
     except OSError as error:
         raise _broken(path, str(error), "a file that can be read") from error
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
@@ -293,7 +297,8 @@ def as_text(
         frame = frame.with_row_index("_record")
     names = ColumnNames.of(columns)
     _check_columns(name, schema.names(), names)
-    place = {ours: theirs for theirs, ours in names.readable(schema.names()).items()}
+    given = (column for column in schema.names() if column != "_record")
+    place = {ours: theirs for theirs, ours in names.readable(given).items()}
     if "cell" in place and schema[place["cell"]].is_numeric():
         # Indices of cells, which would all count as unparsed if read as text. A column without values may be numeric,
         # too.
@@ -381,53 +386,9 @@ def problems_of(name: str, path: Path | None, faults: pl.DataFrame) -> list[Prob
     return problems
 
 
-def plain(text: str, limit: int = 80) -> str:
-    """Return text from a file for a message: it is cut after `limit` characters, and control characters are escaped."""
-    cut = text if len(text) <= limit else text[: limit - 3] + "..."
-    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in cut)
-
-
 def not_a_name(text: pl.Expr) -> pl.Expr:
     """Return an expression: whether a text has control characters or is too long for a `Name`; null for null."""
     return text.str.contains(f"[{CONTROLS}]") | (text.str.len_chars() > MOST_SIGNS)
-
-
-def doubtful(columns: Sequence[str], read: Iterable[str], also: Iterable[str] = ()) -> Iterator[tuple[str, str, str]]:
-    """Yield (name, what was found, what was expected) for duplicate columns, and for names similar to a missing column.
-
-    A misspelled column would be ignored and silently change the numbers.
-
-    Args:
-        columns: the columns, as Polars names them.
-        read: columns that affect scores.
-        also: other known columns.
-    """
-    present, similar = set(columns), _similar(columns, read, also)
-    for column in columns:
-        if f"{column}_duplicated_0" in present:  # Polars names the second of two equal columns like this.
-            yield plain(column), "two columns with this name", "only one. Remove or rename the other column"
-        if missing := [name for name in similar.get(column, ()) if name not in present]:
-            yield plain(column), "an unknown column", _meant(missing[0])
-
-
-def _similar(columns: Iterable[str], read: Iterable[str], also: Iterable[str]) -> dict[str, list[str]]:
-    """Return the names in `read` that are similar to each unknown column, most similar first."""
-    from difflib import get_close_matches
-
-    long = [name for name in read if len(name) > 2]
-    expected_names = {*read, *also}
-    close = {
-        name: get_close_matches(name.lower(), long, n=len(long) or 1, cutoff=0.8)
-        for name in {*columns} - expected_names
-    }
-    return {name: names for name, names in close.items() if names}
-
-
-def _meant(column: str) -> str:
-    return (
-        f"the column {column}. Rename the unknown column to {column} if this was meant, or else to a name that is less "
-        f"similar to {column}"
-    )
 
 
 def _check_columns(name: str, columns: Iterable[str], names: ColumnNames) -> None:
@@ -441,19 +402,19 @@ def _check_columns(name: str, columns: Iterable[str], names: ColumnNames) -> Non
     given = [column for column in columns if column != "_record"]
     check_header(name, given)
     present = list(names.readable(given).values())
-    problems = [
-        Problem(name, None, *doubt, fix=_option_for(doubt[0], present, names))
-        for doubt in doubtful(present, READ, COLUMNS)
-    ]
+    problems = []
 
     def wrong(field: str, actual: str, expected: str, fix: str = "") -> None:
         problems.append(Problem(name, None, field, actual, expected, fix=fix))
 
     listed = plain(", ".join(given), limit=200) or "none"
-    meant = {similar[0] for column, similar in _similar(present, READ, COLUMNS).items() if column not in READ}
+    meant = meant_by(present, READ, COLUMNS)
     no_image = "image" not in present and "image" not in meant
     no_answer = not any(answer in present or answer in meant for answer in ANSWERS)
-    option = option_for_missing([*["image"] * no_image, *["cell"] * no_answer], present, names)
+    missing = [*["image"] * no_image, *["cell"] * no_answer]
+    option = option_for(present, names, dict(zip(missing, missing, strict=True)), READ, COLUMNS)
+    for doubt in doubtful(present, READ, COLUMNS):
+        wrong(*doubt, option.replace("Add", "Or add", 1))
     if no_image:
         fix = option or "Rename the column that contains the image ids to `image`"
         wrong("image", f"the columns {listed}", "a column `image`", fix)
@@ -467,34 +428,6 @@ def _check_columns(name: str, columns: Iterable[str], names: ColumnNames) -> Non
         raise InputError(problems)
 
 
-def check_header(name: str, columns: Sequence[str]) -> None:
-    """Raise InputError if the columns of a table show that it is of another format, or has too many columns."""
-    if len(columns) > MAX_COLUMNS:
-        raise InputError([Problem(name, None, "file", f"{len(columns)} columns", f"at most {MAX_COLUMNS}")])
-    if len(columns) != 1:
-        return
-    if separator := next((sign for sign in _SEPARATORS if sign in columns[0]), None):
-        expected = "fields separated by commas. Save the file with commas between the fields"
-        raise InputError([Problem(name, 1, "header", f"fields separated by {_SEPARATORS[separator]}", expected)])
-    if columns[0].startswith("PK\x03\x04"):
-        expected = "a text file. Save the spreadsheet as CSV; renaming an Excel file is not enough"
-        raise InputError([Problem(name, None, "file", "an Excel or zip file", expected)])
-
-
-def option_for_missing(missing: Iterable[str], columns: Iterable[str], names: ColumnNames) -> str:
-    """Return advice to name the columns that are probably the missing ones; empty if no column is likely."""
-    unknown = [column for column in columns if column not in NAMES]
-    likely = {ours: theirs for ours in missing if (theirs := likely_column(ours, unknown))}
-    return names.option(likely)
-
-
-def _option_for(column: str, columns: Iterable[str], names: ColumnNames) -> str:
-    """Return advice to name a column that has a name similar to a missing one; empty for other columns."""
-    similar = _similar([column], READ, COLUMNS).get(column, [])
-    missing = [name for name in similar if name not in columns]
-    return names.option({missing[0]: column}).replace("Add", "Or add", 1) if missing else ""
-
-
 def _check_json_keys(path: Path, also: Sequence[str], names: ColumnNames) -> dict[str, str]:
     """Check the keys of a JSON Lines file, and return the key of each column that is read.
 
@@ -506,32 +439,11 @@ def _check_json_keys(path: Path, also: Sequence[str], names: ColumnNames) -> dic
         raise InputError(keys.repeated)
     columns = list(dict.fromkeys(chain.from_iterable(keys.shapes))) or ["image", "cell"]
     _check_columns(str(path), columns, names)
-    _check_shapes(str(path), keys.shapes, names)
+    check_shapes(str(path), keys.shapes, names, READ, COLUMNS)
     place = {ours: theirs for theirs, ours in names.readable(columns).items()}
     used = set(place.values())
     # A key that no record has becomes a column without values.
     return {ours: place.get(ours, ours) for ours in (*READ, *also) if ours in place or ours not in used}
-
-
-def _check_shapes(name: str, shapes: Mapping[tuple[str, ...], int], names: ColumnNames) -> None:
-    """Raise InputError if a record has a misspelled key, which may be correct in the other records.
-
-    Args:
-        name: the name of the source.
-        shapes: each distinct sequence of keys, with the first line that has it.
-        names: the names of columns that the user has given.
-    """
-    readable = [list(names.readable(shape).values()) for shape in shapes]
-    similar = _similar(chain.from_iterable(readable), READ, COLUMNS)
-    problems: dict[str, Problem] = {}
-    for shape, line in zip(readable, shapes.values(), strict=True):
-        for column in shape:
-            if missing := [other for other in similar.get(column, ()) if other not in shape]:
-                fix = _option_for(column, shape, names)
-                wrong = Problem(name, line, plain(column), "an unknown column", _meant(missing[0]), fix=fix)
-                problems.setdefault(column, wrong)
-    if problems:
-        raise InputError(list(problems.values()))
 
 
 def check_not_compressed(path: Path) -> None:
@@ -570,6 +482,24 @@ def _not_utf8(path: Path) -> Iterator[Problem]:
             line.decode()
         except UnicodeDecodeError as error:
             yield _not_text(path, number, error)
+
+
+def read_json_lines(path: Path) -> list[tuple[int, dict[str, Any]]]:
+    """Return the number, from 0, and the content of each record of a JSON Lines file.
+
+    Raises:
+        InputError: if a line is not a JSON object, or has a repeated key.
+    """
+    records = []
+    try:
+        for line in _lines(path):
+            if line.strip(_JSON_BLANKS):
+                records.append(parse_json(line.decode()))
+    except ValueError:
+        records = [None]
+    if not all(isinstance(record, dict) for record in records):
+        raise InputError(merged(_broken_json(path)))
+    return list(enumerate(records))
 
 
 def _broken_json(path: Path) -> Iterator[Problem]:

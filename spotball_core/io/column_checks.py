@@ -100,7 +100,7 @@ def check_shapes(
     read: Sequence[str],
     known: Sequence[str],
 ) -> None:
-    """Raise InputError if a record has a misspelled key, which may be correct in the other records.
+    """Raise InputError if a record has a misspelled key that other records spell correctly.
 
     Args:
         name: the name of the source.
@@ -113,8 +113,9 @@ def check_shapes(
     similar = _similar(chain.from_iterable(names.readable(shape).values() for shape in shapes), read, known)
     for shape, line in shapes.items() if similar else ():
         columns = list(names.readable(shape).values())
-        option = option_for(columns, names, {}, read, known).replace("Add", "Or add", 1)
-        for field, found, expected in doubtful(columns, read, known):
-            problems.setdefault(field, Problem(name, line, field, found, expected, fix=option))
+        for column in columns:
+            if absent := [other for other in similar.get(column, ()) if other not in columns]:
+                found, expected = "an unknown column", _meant(absent[0])
+                problems.setdefault(column, Problem(name, line, plain(column), found, expected))
     if problems:
         raise InputError(list(problems.values()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from numbers import Integral, Number, Real
 from pathlib import Path
@@ -40,16 +41,18 @@ class Records:
     name: str
     rows: Sequence[tuple[int, Mapping[str, Any]]]
 
+    @cached_property
     def shapes(self) -> dict[tuple[str, ...], int]:
-        """Return each distinct sequence of a record's keys, with the first record (from 1) that has it."""
-        shapes: dict[tuple[str, ...], int] = {}
+        """Each distinct sequence of a record's keys, with the first record (from 1) that has it."""
+        shapes: dict[tuple[Any, ...], int] = {}
         for number, row in self.rows:
-            shapes.setdefault(tuple(map(str, row)), number + 1)
-        return shapes
+            shapes.setdefault(tuple(row), number + 1)
+        return {tuple(map(str, keys)): number for keys, number in shapes.items()}
 
+    @property
     def keys(self) -> list[str]:
-        """Return all keys, in the order in which they first occur."""
-        return list(dict.fromkeys(chain.from_iterable(self.shapes())))
+        """All keys, in the order in which they first occur."""
+        return list(dict.fromkeys(chain.from_iterable(self.shapes)))
 
 
 def json_records(path: Path) -> Records:
@@ -159,7 +162,7 @@ def table_of_records(records: Records, columns: Mapping[str, str]) -> pl.DataFra
         values = [row.get(column) for _, row in records.rows]
         if name == "cell":
             _check_no_indices(records, values)
-        series = _lists(values) if name == "probabilities" else None
+        series = _lists(values) if name == "probabilities" else _plain_column(values)
         table[column] = _texts(records, name, values) if series is None else series
     return pl.DataFrame(table)
 
@@ -208,6 +211,8 @@ def _check_no_indices(records: Records, values: Sequence[object]) -> None:
     def is_index(value: object) -> bool:
         return isinstance(value, Number) and not isinstance(value, bool) and not is_missing(value)
 
+    if set(map(type, values)) <= {str, type(None)}:
+        return
     expected, _, fix = CELLS_NOT_INDICES.partition(". ")
     if wrong := [number for (number, _), value in zip(records.rows, values, strict=True) if is_index(value)]:
         value = next(value for value in values if is_index(value))
@@ -231,6 +236,19 @@ def _lists(values: Sequence[Any]) -> pl.Series | None:
         return None
 
 
+def _plain_column(values: Sequence[Any]) -> pl.Series | None:
+    """Return values that are all text or all integers as a column, because this is fast; None for other values."""
+    import polars as pl
+
+    types = set(map(type, values)) - {type(None)}
+    if types not in ({str}, {int}):
+        return None
+    try:
+        return pl.Series(values, dtype=pl.String if types == {str} else pl.Int64)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        return None  # Very large integers, or text with parts of surrogate pairs.
+
+
 def _texts(records: Records, name: str, values: Sequence[Any]) -> pl.Series:
     import polars as pl
 
@@ -238,8 +256,7 @@ def _texts(records: Records, name: str, values: Sequence[Any]) -> pl.Series:
     problems = []
     for (number, _), value in zip(records.rows, values, strict=True):
         try:
-            # Most values are text or missing.
-            text = value if type(value) is str or value is None else text_of(value)
+            text = text_of(value)
             if text is not None and not text.isascii():
                 text.encode()  # Polars cannot store parts of surrogate pairs.
             texts.append(text)

@@ -150,8 +150,9 @@ def _source_of_records(records: Records, also: Sequence[str], columns: ColumnNam
 
 
 def _scan_records(records: Records, also: Sequence[str], columns: ColumnNames) -> pl.LazyFrame:
-    check_shapes(records.name, records.shapes(), columns, READ, COLUMNS)
-    wanted = {theirs: ours for theirs, ours in columns.readable(records.keys()).items() if ours in (*READ, *also)}
+    _check_columns(records.name, records.keys, columns)
+    check_shapes(records.name, records.shapes, columns, READ, COLUMNS)
+    wanted = {theirs: ours for theirs, ours in columns.readable(records.keys).items() if ours in (*READ, *also)}
     return as_text(table_of_records(records, wanted).lazy(), records.name, also, columns)
 
 
@@ -490,13 +491,10 @@ def read_json_lines(path: Path) -> list[tuple[int, dict[str, Any]]]:
     Raises:
         InputError: if a line is not a JSON object, or has a repeated key.
     """
-    records = []
     try:
-        for line in _lines(path):
-            if line.strip(_JSON_BLANKS):
-                records.append(parse_json(line.decode()))
+        records = [parse_json(line.decode()) for line in _lines(path) if line.strip(_JSON_BLANKS)]
     except ValueError:
-        records = [None]
+        records = [None]  # At least one line is broken.
     if not all(isinstance(record, dict) for record in records):
         raise InputError(merged(_broken_json(path)))
     return list(enumerate(records))

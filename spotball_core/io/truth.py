@@ -208,13 +208,12 @@ def _table_of_records(
     records = Records(name, [(number, row) for number, row in rows if not isinstance(row, Scene)])
     if not records.rows:
         return _Table(name, rows, path)
-    shapes, keys = records.shapes(), records.keys()
-    check_header(name, keys)
+    shapes, keys = records.shapes, records.keys
+    place = _place(name, keys, names)
     if path:
         lines = line_numbers(path, [line - 1 for line in shapes.values()])
         shapes = {shape: lines[line - 1] for shape, line in shapes.items()}
     check_shapes(name, shapes, names, TRUTH, NAMES)
-    place = _place(name, keys, names)
 
     def by_name(row: Mapping[str, Any]) -> dict[str, Any]:
         return {ours: row[theirs] for theirs, ours in place.items() if theirs in row}
@@ -226,7 +225,6 @@ def _table_of_frame(name: str, frame: pl.LazyFrame, names: ColumnNames, path: Pa
     import polars as pl
 
     columns = frame.collect_schema().names()
-    check_header(name, [column for column in columns if column != "_record"])
     if "_record" not in columns:
         frame = frame.with_row_index("_record")
     place = _place(name, [column for column in columns if column != "_record"], names)
@@ -240,6 +238,7 @@ def _table_of_frame(name: str, frame: pl.LazyFrame, names: ColumnNames, path: Pa
 
 def _place(name: str, columns: Sequence[str], names: ColumnNames) -> dict[str, str]:
     """Check the columns of a table, and return the names in `TRUTH` of those that are read."""
+    check_header(name, columns)
     readable = names.readable(columns)
     if "cells" in names and names["cells"] in readable:
         readable = {theirs: ours for theirs, ours in readable.items() if ours != "cell"}

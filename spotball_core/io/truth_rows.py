@@ -32,7 +32,7 @@ _SEPARATORS = re.compile(r"\s*[;,]\s*")
 _TRUE, _FALSE = ("true", "1"), ("false", "0")
 
 
-@dataclass
+@dataclass(eq=False)
 class RowFault(Exception):
     """What is wrong with a row, in the words of `Problem`.
 
@@ -112,7 +112,7 @@ def _read(number: int, row: Mapping[str, Any]) -> _Image:
     values = {name: value for name, given in row.items() if (value := _value(given)) is not None}
     if "image" not in values:
         raise RowFault("image", "nothing", "an image's id")
-    given: dict[str, Any] = {name: _id(values[name]) for name in ("sport", "image") if name in values}
+    given: dict[str, Any] = {name: _id(values[name], name) for name in ("sport", "image") if name in values}
     for side, other in (("width", "height"), ("height", "width")):
         if side in values:
             given[side] = _number(values[side], side, "a number of pixels")
@@ -148,9 +148,8 @@ def _add(image: _Image, first: _Image) -> None:
             raise RowFault("cell", f"a second row with {cell} of {label}", "each cell of a ball once", fix, first.row)
     for name, value in image.given.items():
         if first.given.setdefault(name, value) != value:
-            raise RowFault(
-                name, f"{_shown(value)} for {label}", "the same value in all rows of an image", "", first.row
-            )
+            expected = "the same value in all rows of an image"
+            raise RowFault(name, f"{_shown(value)} for {label}", expected, first=first.row)
     first.ball.extend(image.ball)
 
 
@@ -228,8 +227,10 @@ def _value(value: Any) -> Any:
     return None if is_missing(value) else value
 
 
-def _id(value: Any) -> Any:
-    return text_of(value) if isinstance(value, (Real, np.number)) else value
+def _id(value: Any, name: str) -> str:
+    if isinstance(value, (str, Real)) and (text := text_of(value)) is not None:
+        return text
+    raise RowFault(name, _shown(value), "a name or a number")
 
 
 def _number(value: Any, name: str, expected: str) -> float:

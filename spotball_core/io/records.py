@@ -126,7 +126,9 @@ def records_of_answers(answers: Mapping[Any, Any], name: str) -> Records:
     empty = []
     for number, (image, answer) in enumerate(answers.items()):
         answer = array_of_tensor(answer)
-        if isinstance(answer, _LIST_LIKE) and not len(np.shape(answer)[:1] or answer):
+        if isinstance(answer, np.ndarray) and answer.ndim == 0:
+            answer = answer.item()
+        if isinstance(answer, _LIST_LIKE) and not len(answer):
             empty.append(number)
         elif isinstance(answer, _LIST_LIKE) and all(value is None or isinstance(value, str) for value in answer):
             samples = ({"image": image, "cell": cell, "sample": place} for place, cell in enumerate(answer, start=1))

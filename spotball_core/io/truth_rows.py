@@ -228,8 +228,8 @@ def _value(value: Any) -> Any:
 
 
 def _id(value: Any, name: str) -> str:
-    if isinstance(value, (str, Real)) and (text := text_of(value)) is not None:
-        return text
+    if isinstance(value, str) or (isinstance(value, Real) and math.isfinite(value)):
+        return str(text_of(value))
     raise RowFault(name, _shown(value), "a name or a number")
 
 

@@ -444,13 +444,13 @@ def _whole(number: SupportsIndex, cell: object) -> int:
 
 
 def _maps(values: ArrayLike) -> FloatArray:
-    if hasattr(values, "detach"):
-        values = values.detach().cpu().double()  # A PyTorch tensor, which may have gradients or be on a GPU.
     try:
+        if hasattr(values, "detach"):
+            values = values.detach().cpu().double()  # A PyTorch tensor, which may have gradients or be on a GPU.
         array = np.asarray(without_mask(values, "a map", DistributionError), dtype=float)
-    except (TypeError, ValueError) as error:
-        if isinstance(error, DistributionError):
-            raise
+    except DistributionError:
+        raise
+    except (TypeError, ValueError, RuntimeError) as error:
         raise DistributionError(f"maps: expected numbers of shape (..., height, width) ({error})") from error
     if array.ndim < 2 or not array.size:
         raise DistributionError(

@@ -164,7 +164,7 @@ MISTAKES = (
         "spotball.score(3, [scene])",
         what="found int",
         where="responses",
-        fix="expected paths, a data frame, or a list of records",
+        fix="expected paths, a data frame, a list of records, or a mapping from image id to answer",
     ),
     Mistake(
         "no scenes in Python",
@@ -212,7 +212,7 @@ MISTAKES = (
         "an index in a record",
         "spotball.score([{'image': '1', 'cell': 34}], [scene])",
         what="found numbers such as 34",
-        where="records: cell",
+        where="records:1: cell",
         fix="Convert each index to its label with `Grid.labels`",
     ),
     Mistake(

@@ -18,8 +18,8 @@ COLUMNS: Mapping[str, type] = {
 """Name and type of each column of a threshold surface's rows."""
 
 _CAUTION = (
-    "For any guesses, the mean is largest at the largest tau and the smallest theta, so the maximum does not show which "
-    "thresholds are right."
+    "For any guesses, the mean is largest at the largest tau and the smallest theta, so the maximum does not show "
+    "which thresholds are right."
 )
 
 

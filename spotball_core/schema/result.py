@@ -42,11 +42,8 @@ class Result:
     """The attributes whose numbers of items `repr` states."""
 
     if TYPE_CHECKING:
-        # An annotation at run time would change the order of the records' fields.
-        @property
-        def signature(self) -> str:
-            """The signature of the result's data, policy and version."""
-            raise NotImplementedError
+        # At run time, this annotation would change the order of the records' fields.
+        signature: str
 
     def __str__(self) -> str:
         return self._presented().text(self).removesuffix("\n")

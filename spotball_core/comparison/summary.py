@@ -7,7 +7,7 @@ from functools import partial
 from spotball_core.comparison.record import Comparison, Difference
 from spotball_core.comparison.tables import COLUMNS, frame_rows, in_the_paper, signed
 from spotball_core.metrics.registry import METRICS
-from spotball_core.schema.record import UNNAMED
+from spotball_core.schema.report import sport_prefix
 from spotball_core.schema.result import Forms
 from spotball_core.text.first_screen import IN_PYTHON, FirstScreen
 from spotball_core.text.numbers import interval, number, unit_of
@@ -35,11 +35,8 @@ def _html(comparison: Comparison) -> str:
 def _screen(comparison: Comparison, more: str) -> FirstScreen:
     contrast, policy = comparison.contrasts[-1], comparison.policy
     shown = in_the_paper(contrast)
-    if contrast.sport is None:
-        sport = "all sports" if len(comparison.contrasts) > 1 else ""
-    else:
-        sport = "" if contrast.sport == UNNAMED else contrast.sport
-    images = ", ".join(filter(None, [sport, f"the same {plural(contrast.n_images, 'image')}"]))
+    images = f"the same {plural(contrast.n_images, 'image')}"
+    sport = "all sports, " if len(comparison.contrasts) > 1 else sport_prefix(contrast.sport, ", ")
     tests = sum(difference.p is not None for difference in contrast.metrics.values())
     clear = f"p is at most {ALPHA}" + (" and the interval excludes 0" if policy.bootstrap else "")
     return FirstScreen(
@@ -47,7 +44,7 @@ def _screen(comparison: Comparison, more: str) -> FirstScreen:
         ["metric", "a", "b", "a - b", "95% interval", "p"],
         [_cells(comparison, key, difference) for key, difference in shown.items()],
         n_names=1,
-        about=f"a: {comparison.a}. b: {comparison.b}. {images}.",
+        about=f"a: {comparison.a}. b: {comparison.b}. {sport}{images}.",
         warnings=comparison.warnings,
         notes=[f"p is corrected for {tests} tests (Holm). An asterisk marks clear differences: {clear}.", more],
         signature=comparison.signature,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from spotball_core.comparison.record import Comparison, Contrast, Difference
 from spotball_core.metrics.metric import Metric
 from spotball_core.metrics.registry import METRICS
-from spotball_core.schema.record import UNNAMED
+from spotball_core.schema.report import sport_prefix
 from spotball_core.service.safe_text import csv_cells, markdown_row, markdown_text, rich_text
 from spotball_core.text.numbers import interval, number, unit_of
 from spotball_core.text.p_values import ALPHA, say_p
@@ -137,7 +137,7 @@ def _section(comparison: Comparison, contrast: Contrast) -> tuple[str, list[str]
 
 def _place(comparison: Comparison, contrast: Contrast) -> str:
     if contrast.sport is not None:
-        return "" if contrast.sport == UNNAMED else f"{contrast.sport}: "
+        return sport_prefix(contrast.sport)
     return "all sports: " if len(comparison.contrasts) > 1 else ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from spotball_core.cues.explanation_record import CueDifference, CueExplanation, CueReport, StatedCue
-from spotball_core.schema.report import Interval, MetricValue, sports_are_named
+from spotball_core.schema.report import Interval, MetricValue, named_sports
 from spotball_core.schema.result import Forms
 from spotball_core.service.safe_text import printable
 from spotball_core.text.html import tables_as_html
@@ -132,7 +132,7 @@ def _cell(value: MetricValue | None, digits: int = 3) -> str:
 
 def _name_heads(report: CueReport) -> list[str]:
     """Return the headings of the columns of names, without sports if they are not given."""
-    named = sports_are_named(group.sport for group in report.groups)
+    named = named_sports(group.sport for group in report.groups)
     return [*(["Sport"] if named else []), "Respondent", "Prompt"]
 
 

@@ -56,9 +56,25 @@ def group_name(sport: str | None, respondent: str | None, prompt: str | None) ->
     return "/".join(part for part in (named, respondent, prompt) if part) or UNNAMED
 
 
-def sports_are_named(sports: Iterable[str | None]) -> bool:
-    """Return whether a result must state sports: not if the only sport is that of images without a sport."""
-    return set(sports) != {UNNAMED}
+def sport_prefix(sport: str | None, after: str = ": ") -> str:
+    """Return the sport and the text after it, or an empty text if the sport is not given.
+
+    Examples:
+        >>> sport_prefix("soccer"), sport_prefix("all"), sport_prefix(None)
+        ('soccer: ', '', '')
+    """
+    return "" if sport in (None, UNNAMED) else f"{sport}{after}"
+
+
+def named_sports(sports: Iterable[str | None]) -> list[str]:
+    """Return the sports that a result must name: none if the only sport is that of images without a sport.
+
+    Examples:
+        >>> named_sports(["soccer", "all"]), named_sports(["all"])
+        (['soccer', 'all'], [])
+    """
+    names = [sport for sport in sports if sport is not None]
+    return [] if set(names) == {UNNAMED} else names
 
 
 class GroupScore(Record):

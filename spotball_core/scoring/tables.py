@@ -16,7 +16,7 @@ from spotball_core.schema.report import (
     GroupScore,
     MetricValue,
     ScoreReport,
-    sports_are_named,
+    named_sports,
 )
 from spotball_core.schema.result import Forms
 from spotball_core.service.safe_text import csv_cells
@@ -184,7 +184,7 @@ def _ceilings(ceilings: Sequence[Ceiling], policy: ScorePolicy) -> Iterator[Titl
     if not ceilings:
         return
     unit, digits = policy.wasserstein_unit, 1 if policy.wasserstein_unit == "px" else 3
-    sport_head = ["sport"] if sports_are_named(ceiling.sport for ceiling in ceilings) else []
+    sport_head = ["sport"] if named_sports(ceiling.sport for ceiling in ceilings) else []
     heads = [
         *sport_head,
         "participants",
@@ -232,8 +232,8 @@ def _has(group: GroupScore, key: str) -> bool:
 
 def _shown_parts(report: ScoreReport) -> list[str]:
     """Return the fields of a group's name that have a column."""
-    without = () if sports_are_named(group.sport for group in report.groups) else ("sport",)
-    return [part for part in report.policy.by if part not in without]
+    named = named_sports(group.sport for group in report.groups)
+    return [part for part in report.policy.by if part != "sport" or named]
 
 
 def _name(group: GroupScore, parts: Sequence[str]) -> list[str]:

@@ -8,14 +8,16 @@ from typing import Literal
 from spotball_core.service.safe_text import html_text
 from spotball_core.text.tables import Titled
 
-_LEFT, _RIGHT = (f' style="text-align: {side}"' for side in ("left", "right"))
+_LEFT, _RIGHT, _NUMBER = (
+    f' style="{style}"' for style in ("text-align: left", "text-align: right", "text-align: right; white-space: nowrap")
+)
 
 
 def tables_as_html(headlines: Iterable[str], tables: Iterable[Titled], foot: Iterable[str]) -> str:
     """Return sentences, tables and the lines below the last table as HTML, without style sheets or scripts.
 
     Examples:
-        >>> print(tables_as_html(["1 < 2."], [("Scores", 1, ["name", "n"], [["a&b", "1"]])], ["spotball|v:1"]))
+        >>> print(tables_as_html(["1 < 2."], [("Scores", 1, ["name", "n"], [["a&b", "1"]])], ["v:1"]))
         <div>
         <p><strong>1 &lt; 2.</strong></p>
         <table>
@@ -24,10 +26,10 @@ def tables_as_html(headlines: Iterable[str], tables: Iterable[Titled], foot: Ite
         <tr><th scope="col" style="text-align: left">name</th><th scope="col" style="text-align: right">n</th></tr>
         </thead>
         <tbody>
-        <tr><th scope="row" style="text-align: left">a&amp;b</th><td style="text-align: right">1</td></tr>
+        <tr><th scope="row" style="text-align: left">a&amp;b</th><td style="...">1</td></tr>
         </tbody>
         </table>
-        <p><small>spotball|v:1</small></p>
+        <p><small>v:1</small></p>
         </div>
     """
     lines = ["<div>", *(f"<p><strong>{html_text(sentence)}</strong></p>" for sentence in headlines)]
@@ -43,7 +45,9 @@ def _row(cells: Sequence[str], n_names: int, scope: Literal["col", "row"]) -> st
     """Return a row of headings (scope "col"), or a row whose first `n_names` cells are headings (scope "row")."""
     parts = []
     for i, cell in enumerate(cells):
-        side, text = _LEFT if i < n_names else _RIGHT, html_text(cell)
-        is_head = scope == "col" or i < n_names
-        parts.append(f'<th scope="{scope}"{side}>{text}</th>' if is_head else f"<td{side}>{text}</td>")
+        if scope == "col" or i < n_names:
+            style = _LEFT if i < n_names else _RIGHT
+            parts.append(f'<th scope="{scope}"{style}>{html_text(cell)}</th>')
+        else:
+            parts.append(f"<td{_NUMBER}>{html_text(cell)}</td>")
     return f"<tr>{''.join(parts)}</tr>"

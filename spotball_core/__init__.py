@@ -94,6 +94,7 @@ if TYPE_CHECKING:
     from spotball_core.replication.record import Replication as Replication
     from spotball_core.schema import (
         Ceiling as Ceiling,
+        CeilingReport as CeilingReport,
         GridShape as GridShape,
         GroundTruth as GroundTruth,
         GroupScore as GroupScore,
@@ -187,6 +188,7 @@ _HOMES = {
     "metrics.sampling": ("SharedDraws",),
     "schema": (
         "Ceiling",
+        "CeilingReport",
         "GridShape",
         "GroundTruth",
         "GroupScore",

@@ -26,7 +26,7 @@ import numpy as np
 import polars as pl
 
 from spotball_core import (
-    Accumulator, ArrowFrame, Ceiling, Comparison, Counts, Grid, Group, MeanOverImages, MeanOverResponses, Metric,
+    Accumulator, ArrowFrame, CeilingReport, Comparison, Counts, Grid, Group, MeanOverImages, MeanOverResponses, Metric,
     Mixture, PlayerBox, Pooled, PredictionDistribution, Replication, Response, Responses, Scene, ScorePolicy, Scorer,
     Scoring, Sums, ThresholdSurface, accuracy, compare, explain, load_counts, near_player_rate, noise_ceiling,
     read_counts, replicate, score, score_arrays, scorer, threshold_surface,
@@ -64,7 +64,7 @@ accumulator.compute(by=["sport"], policy="paper"), accumulator.report(counts, re
 score_arrays(["D5", None], frame, sample_weight=[1, 2], players=np.ones((2, 1, 4)), reference=stream)
 made: Scorer = scorer("accuracy"); weighted: float = made(names, [0], ["D5"], sample_weight=[1.0])
 accuracy(frame, ["D5"]), accuracy(["D5", None], scene), near_player_rate(stream, [PlayerBox(x1=1, y1=2, x2=3, y2=4)])
-compared: Comparison = compare(scoring, "a", "b"); ceilings: tuple[Ceiling, ...] = noise_ceiling(scoring)
+compared: Comparison = compare(scoring, "a", "b"); ceiling: CeilingReport = noise_ceiling(scoring)
 group: Group = scoring.groups[0]; mixture: Mixture = explain(scoring, group)
 surface: ThresholdSurface = threshold_surface(scoring); replication: Replication = replicate("release")
 responses: Responses = frame

@@ -104,7 +104,7 @@ def score(
     """
     from spotball_core.scoring import tables
     from spotball_core.scoring.score import score as score_responses
-    from spotball_core.scoring.summary import to_summary
+    from spotball_core.scoring.summary import default_text
 
     tell = teller(quiet)
     with engine_for(engine, ray_address, quiet=quiet, debug=debug) as counting:
@@ -134,8 +134,8 @@ def score(
         text = tables.to_markdown(report)
     elif format is Format.latex:
         text = tables.to_latex(report)
-    elif out is None and report.groups and not (full or metrics or sport or ceiling):
-        text = to_summary(report, to_terminal=True)
+    elif out is None and not (full or metrics or sport):
+        text = default_text(report, to_terminal=True)
     else:
         text = tables.to_text(report, to_terminal=out is None)
     if format in (Format.json, Format.csv) or out is not None:

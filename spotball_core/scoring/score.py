@@ -88,14 +88,9 @@ def score(
     apart = ceiling or policy.cluster == "participant"
     counts, known = load_counts(responses, scenes, participants=apart, engine=engine, pool=pool, strict=strict)
     scoring = Scoring(counts, known, policy)
-    ceilings = noise_ceiling(scoring, seed=policy.seed) if ceiling else ()
-    report = scoring.report(ceilings)
-    missing = []
-    if ceiling and not ceilings:
-        missing.append(
-            f"there is no noise ceiling, because the answers of {policy.reference} have fewer than two participants. "
-            "Add a column `participant` to the responses"
-        )
+    limit = noise_ceiling(scoring, seed=policy.seed) if ceiling else None
+    report = scoring.report(limit.ceilings if limit else ())
+    missing = list(limit.warnings) if limit else []
     if policy.cluster == "participant" and not (counts.has_participants and counts.table["participant"].count()):
         missing.append(
             "the responses have no participants, so images were resampled instead. Add a column `participant` to them"

@@ -23,11 +23,10 @@ import typer
 import spotball_core
 from scripts.docs_commands import helps
 from scripts.replication_results import cause, results, stored
-from spotball_core import ScorePolicy, compare, load_counts
+from spotball_core import load
 from spotball_core.cli.app import app
 from spotball_core.release.convert import import_release
 from spotball_core.replication import Replication
-from spotball_core.scoring.groups import Scoring
 from tests.browsing import launched
 from tests.conftest import ROOT
 
@@ -245,10 +244,7 @@ def test_the_published_figures_of_the_readme_are_those_of_the_results() -> None:
 @pytest.mark.slow
 def test_the_finding_of_the_readme_is_that_of_compare(real_release: Path) -> None:
     release = import_release(str(real_release))
-    counts, scenes = load_counts(release.responses, release.scenes, participants=True)
-    (contrast,) = compare(
-        Scoring(counts, scenes, ScorePolicy.standard(reference="human")), "gemini/cot", "human"
-    ).contrasts
+    (contrast,) = load(release.responses, release.scenes, reference="human").compare("gemini/cot", "human").contrasts
     accuracy = contrast.metrics["accuracy"]
     assert accuracy.ci95
     gemini, people, difference, low, high = (

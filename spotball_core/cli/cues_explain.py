@@ -160,9 +160,7 @@ def _by_ending(out: Path | None) -> Literal["text", "json"]:
     raise OptionError(f"--out: the ending {out.suffix} is not supported. Use .txt or .json, or add --format")
 
 
-def _stated(
-    paths: list[Path], columns: dict[str, str] | None, scoring: Scoring, seed: int
-) -> tuple[StatedCue, ...]:
+def _stated(paths: list[Path], columns: dict[str, str] | None, scoring: Scoring, seed: int) -> tuple[StatedCue, ...]:
     from spotball_core.io.dataset import response_files
     from spotball_core.io.sources import COUNTS_ENDING
     from spotball_core.reasoning.keywords import keyword_categories

@@ -10,7 +10,8 @@ import typer
 from spotball_core.counting.engines import EngineName
 
 Paths = Annotated[
-    list[Path], typer.Argument(metavar="PATH", help="Dataset folders, or files of responses (with --scenes or --truth).")
+    list[Path],
+    typer.Argument(metavar="PATH", help="Dataset folders, or files of responses (with --scenes)."),
 ]
 ScenesFile = Annotated[
     Path | None,
@@ -29,7 +30,10 @@ TruthFile = Annotated[
 GridOption = Annotated[
     str | None,
     typer.Option(
-        "--grid", metavar="RxC", rich_help_panel="Input", help="Rows and columns of the grid for --truth. Default: 6x10."
+        "--grid",
+        metavar="RxC",
+        rich_help_panel="Input",
+        help="Rows and columns of the grid for --truth. Default: 6x10.",
     ),
 ]
 SizeOption = Annotated[

@@ -92,7 +92,7 @@ def cue_scores(scenes: Sequence[Scene], keys: Iterable[str] | None = None) -> Cu
     scenes = scene_records(scenes)
     wanted = list(CUES) if keys is None else list(dict.fromkeys(keys))
     if unknown := [key for key in wanted if key not in CUES]:
-        raise OptionError(unknown_name("cue", unknown[0], CUES))
+        raise OptionError(unknown_name("cue", str(unknown[0]), CUES))
     if not scenes or not wanted:
         raise OptionError(f"{'cues' if scenes else 'scenes'}: found none, expected at least one")
     check_one_grid_shape(scenes)

@@ -27,8 +27,8 @@ def scene_records(scenes: object) -> tuple[Scene, ...]:
             return items
         found = f"items of type {min(others)}"
     raise OptionError(
-        f"scenes: found {found}, expected a list of Scene records. Read a scenes file with `read_scenes`, or convert each "
-        "dictionary with `Scene.model_validate`"
+        f"scenes: found {found}, expected a list of Scene records. Read a scenes file with `read_scenes`, or convert "
+        "each dictionary with `Scene.model_validate`"
     )
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from pydantic import ValidationError
 
 from spotball_core.counting.counts import Counts
-from spotball_core.errors import InputError, OptionError, unknown_name
+from spotball_core.errors import InputError, OptionError, Problem, unknown_name
 from spotball_core.grid import Grid
 from spotball_core.interchange import ArrowFrame
 from spotball_core.schema.faults import expected_of
@@ -145,9 +145,7 @@ def no_ceiling(policy: ScorePolicy) -> str:
     )
 
 
-def chosen_policy(
-    policy: ScorePolicy | str, *, by: Sequence[Part] | None = None, **choices: object
-) -> ScorePolicy:
+def chosen_policy(policy: ScorePolicy | str, *, by: Sequence[Part] | None = None, **choices: object) -> ScorePolicy:
     """Return the named policy with these choices, or the given ScorePolicy, which must not differ from them.
 
     Choices that are None keep the policy's choice.
@@ -255,6 +253,10 @@ def _scenes(
         return read_scenes(scenes)
     if scenes is not None:
         return scenes_of(scenes, grid=grid, columns=columns)
+    if paths and not any(path.is_dir() for path in paths):
+        expected = "a dataset folder, a scenes file or a truth table"
+        fix = "Add --scenes FILE (the scenes.jsonl of a dataset) or --truth FILE (a table of the ball's cells)"
+        raise InputError([Problem(str(paths[0]), None, "scenes", "none", expected, fix=fix)])
     if paths:
         return read_dataset(paths).scenes
     raise OptionError(

@@ -268,7 +268,7 @@ class TestInputs:
         assert report.groups[0].metrics == score(GUESSES, truth=BALLS, bootstrap=0).groups[0].metrics
 
     def test_columns_are_used_when_a_report_reads_rationales(self, tmp_path: Path) -> None:
-        rows = [{**row, "respondent": "people", "kind": "human", "reasoning": "It is on the left."} for row in MODELS]
+        rows = [*answers(0, 2, respondent="people", kind="human"), *answers(1, 2, reasoning="It is on the left.")]
         renamed = [{"id" if key == "image" else key: value for key, value in row.items()} for row in rows]
         path = write_csv(tmp_path / "guesses.csv", renamed)
         data = load(path, KNOWN, columns={"image": "id"}, reference="people")
@@ -291,7 +291,7 @@ class TestMistakes:
             (lambda: load([ROW]), "truth"),
             (lambda: load([ROW], 3), "scenes|truth"),  # type: ignore[arg-type]
             (lambda: load([ROW], b"1"), "scenes|truth"),  # type: ignore[arg-type]
-            (lambda: load([ROW], truth=3), "truth"),  # type: ignore[arg-type]
+            (lambda: load([ROW], truth=3), "scenes|truth"),  # type: ignore[arg-type]
             (lambda: load([ROW], [3]), "scenes|truth"),  # type: ignore[list-item]
             (lambda: load([ROW], []), "found none"),
             (lambda: load([ROW], KNOWN[0]), "Scene"),  # type: ignore[arg-type]
@@ -440,7 +440,7 @@ class TestTruthOfCommands:
             spotball("count", *words, "--out", tmp_path / "all.counts", "--quiet"),
         ):
             assert (done.returncode, done.stderr) == (0, "")
-        counted = spotball("score", tmp_path / "all.counts", *words[1:7], *few, "--format", "json")
+        counted = spotball("score", tmp_path / "all.counts", *words[1:], *few, "--format", "json")
         assert counted.stdout == spotball("score", *words, *few, "--format", "json").stdout
 
     @pytest.mark.parametrize(
@@ -449,6 +449,8 @@ class TestTruthOfCommands:
             (("--truth", "t.csv", "--grid", "8"), "--grid"),
             (("--truth", "t.csv", "--grid", "0x8"), "--grid"),
             (("--truth", "t.csv", "--grid", "8x8x8"), "--grid"),
+            (("--truth", "t.csv", "--grid", "640x360"), "--grid"),
+            (("--truth", "t.csv", "--grid", "10x10", "--size", "9x9"), "--size"),
             (("--truth", "t.csv", "--size", "800"), "--size"),
             (("--truth", "t.csv", "--size", "800x-1"), "--size"),
             (("--truth", "t.csv", "--columns", "image"), "--columns"),

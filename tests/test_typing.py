@@ -62,7 +62,7 @@ load({"1": "D5", "2": "A1"}, truth={"1": "D5", "2": {"A1", "A2"}}), load([{"imag
 load("p.csv", truth="t.csv", columns={"image": "id"}, grid=Grid(8, 8, 800, 600)), load(["p.csv"], truth=Path("t.csv"))
 score([{"image": 1, "cell": "D5"}], [{"image": 1, "ball_cells": ["D5"]}]), score(stream, truth=[{"image": "1", "x": 3}])
 report: ScoreReport = data.score(policy="paper", by=["sport"], cluster="participant", bootstrap=0, seed=1, ceiling=True)
-found: CueReport = data.cues(["center"], mirrors=9, jobs=2); data.report("out", pages=True, before=data, figures=["paper"])
+cues: CueReport = data.cues(["center"], mirrors=9, jobs=2); data.report("out", before=data, figures=["paper"])
 read_counts(frame, [scene]), read_counts(["a.csv"], scenes)
 accumulator = Accumulator([scene]); accumulator.update(["1"], np.ones((1, 60))); accumulator.update([0], ["C5"])
 accumulator.compute(by=["sport"], policy="paper"), accumulator.report(counts, reference="human", ceiling=True)

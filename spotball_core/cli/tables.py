@@ -51,21 +51,26 @@ def table_arguments(
         standard.width,
         standard.height,
     )
+    if rows > height or cols > width:
+        raise OptionError(
+            f"--grid: found {rows} rows x {cols} columns on images of {width:g} x {height:g} pixels, expected cells of "
+            "at least one pixel. --grid is rows x columns, and --size is width x height"
+        )
     names = None if columns is None else _columns(columns)
     if truth is None:
         for option, value in {"--grid": grid, "--size": size}.items():
             if value is not None:
                 raise OptionError(f"{option}: found no --truth. Each scene already has a grid, so remove {option}")
         return {"truth": None, "grid": None, "columns": names}
-    assumed = {
-        "--grid 8x8": None if grid else f"a grid of {rows} x {cols} cells",
-        "--size 800x600": None if size else f"images of {width:g} x {height:g} pixels",
-    }
-    assumed = {option: words for option, words in assumed.items() if words}
+    assumed = {}
+    if grid is None:
+        assumed["--grid 8x8"] = f"a grid of {rows} x {cols} cells"
+    if size is None:
+        assumed["--size 800x600"] = f"images of {width:g} x {height:g} pixels"
     if assumed:
         tell(
-            f"{truth}: assuming {' and '.join(filter(None, assumed.values()))}, unless the table states another size. "
-            f"To change this, add options such as {' '.join(assumed)}"
+            f"{truth}: assuming {' and '.join(assumed.values())}, unless the table states otherwise. To change this, "
+            f"add options such as {' '.join(assumed)}"
         )
     return {"truth": truth, "grid": Grid(rows, cols, width, height), "columns": names}
 

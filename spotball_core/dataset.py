@@ -203,8 +203,13 @@ class Dataset:
         """Compare two respondents, or two prompts of one respondent, on the images that both are scored on.
 
         For each metric, the result has both values, their difference a - b, its 95% bootstrap interval, a permutation p
-        value, and the p value after Holm's adjustment over the metrics. Other respondents are ignored, except the
-        reference. [Statistics](../explanation/statistics.md) describes the interval and the test.
+        value, and the p value after Holm's adjustment over the metrics. Respondents other than these two and the
+        reference are ignored.
+
+        - The interval draws images with replacement, the same for both respondents. If a respondent's answers name
+          their participants, it also draws participants, independently of the images.
+        - The p value comes from swapping the two labels within images. If there are at most `permutations` ways to
+          swap, all are used; otherwise `permutations` random ways are used. Participants are not permuted.
 
         Args:
             a: a respondent (all its prompts pooled), or respondent/prompt.
@@ -286,8 +291,9 @@ class Dataset:
     ) -> CueReport:
         """Estimate how well cues predict the guesses of each group, and which cues the guesses follow.
 
-        A conditional logit over the cells of each image models a group's guesses. Gains are held out: each image is
-        predicted by weights fitted on other images. [Cues](../explanation/cues.md) describes the model.
+        A conditional logit over the cells of each image models a group's guesses, with the cues' standardized scores as
+        covariates. Gains are held out: each image is predicted by weights fitted on the other images (leave-one-out up
+        to 100 images, 20 folds beyond that). Intervals come from a bootstrap over images.
 
         Args:
             cues: keys of cues from `CUES` (default: all).

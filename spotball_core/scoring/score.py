@@ -238,7 +238,6 @@ def _scenes(
     """Return the scenes of a scenes file, of records, of a truth table, or of dataset folders."""
     from spotball_core.io.dataset import read_dataset
     from spotball_core.io.scenes import read_scenes
-    from spotball_core.io.truth import scenes_of
 
     if scenes is not None and truth is not None:
         raise OptionError("truth: found values for both `scenes` and `truth`. Pass only one of them")
@@ -247,12 +246,12 @@ def _scenes(
     have_grids = truth is None and (scenes is None or isinstance(scenes, (str, Path)))
     if grid is not None and have_grids:
         raise OptionError("grid: each scene already has a grid. Remove `grid`, or pass a truth table as `truth`")
-    if truth is not None:
-        return scenes_of(truth, grid=grid, columns=columns)
     if isinstance(scenes, (str, Path)):
         return read_scenes(scenes)
-    if scenes is not None:
-        return scenes_of(scenes, grid=grid, columns=columns)
+    if (source := scenes if truth is None else truth) is not None:
+        from spotball_core.io.truth import scenes_of
+
+        return scenes_of(source, grid=grid, columns=columns)
     if paths and not any(path.is_dir() for path in paths):
         expected = "a dataset folder, a scenes file or a truth table"
         fix = "Add --scenes FILE (the scenes.jsonl of a dataset) or --truth FILE (a table of the ball's cells)"

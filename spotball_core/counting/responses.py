@@ -24,6 +24,7 @@ from spotball_core.io.cells import cell_at, located
 from spotball_core.io.frames import KEYS
 from spotball_core.io.numbers import not_finite, not_whole, number
 from spotball_core.io.sources import Responses, Source, not_a_name, problems_of, sources_of, unreadable
+from spotball_core.schema.checks import scene_records
 from spotball_core.schema.record import NAME_RULE, UNNAMED
 from spotball_core.schema.scene import Scene
 
@@ -110,8 +111,10 @@ def common_grid(scenes: Sequence[Scene]) -> Grid:
     """Return a grid with the rows and columns that all scenes share.
 
     Raises:
-        OptionError: if the scenes' grids differ in rows or columns, there are no scenes, or an image occurs twice.
+        OptionError: if the scenes' grids differ in rows or columns, there are no scenes, an image occurs twice, or
+            `scenes` contains anything other than Scene records.
     """
+    scenes = scene_records(scenes)
     keys = [scene.key for scene in scenes]
     if len(set(keys)) < len(keys):
         (sport, image), _ = Counter(keys).most_common(1)[0]

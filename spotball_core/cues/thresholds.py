@@ -132,7 +132,11 @@ def _plain(value: object) -> object:
 
 
 def _checked(name: str, values: ArrayLike) -> FloatArray:
-    array = np.asarray(values, dtype=float)
+    try:
+        array = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        array = np.empty(0)
     if array.ndim != 1 or not len(array) or not ((array > 0) & (array <= 1)).all() or not (np.diff(array) > 0).all():
-        raise OptionError(f"{name}: found {array.tolist()!s:.80}, expected ascending numbers above 0 and up to 1")
+        found = values.tolist() if isinstance(values, np.ndarray) else values
+        raise OptionError(f"{name}: found {found!s:.80}, expected ascending numbers above 0 and up to 1")
     return array

@@ -28,9 +28,6 @@ MOST_SIGNS: Final = 255
 NAME_RULE: Final = f"a name of at most {MOST_SIGNS} characters, without control characters and line breaks"
 """The rule for names, as error messages state it."""
 
-UNNAMED: Final = "all"
-"""Sport of images whose sport is not given."""
-
 _RELATIVE = rf"^(?![A-Za-z]:)(?!(.*/)?\.\.(/|$))[^/\\{CONTROLS}][^\\{CONTROLS}]*$"
 _CONTROL = re.compile(f"[{CONTROLS}]")
 

@@ -158,7 +158,7 @@ def test_the_same_words_print_the_same(run: Callable[..., Done]) -> None:
             (".", "--a", "human", "--b", "human"),
             "error: human and human contain the same answers. Name two different respondents or prompts",
         ),
-        ((".", "--a", "human", "--b", "gemini", "--reference", "gpt"), "error: unknown respondent 'gpt'"),
+        ((".", "--a", "human", "--b", "gemini", "--reference", "gpt"), "error: reference: unknown respondent 'gpt'"),
         (("nowhere", "--a", "human", "--b", "gemini"), "nowhere"),
         ((".", "--a", "human", "--b", "gemini", "--permutations", "0"), "Invalid value for '--permutations'"),
         ((".", "--a", "human"), "Missing option '--b'"),

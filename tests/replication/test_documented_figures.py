@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spotball_core import ScorePolicy, import_release, noise_ceiling, replicate, threshold_surface
+from spotball_core import ScorePolicy, import_release, replicate
 from spotball_core.counting.responses import read_counts
+from spotball_core.cues.thresholds import threshold_surface
+from spotball_core.scoring.ceiling import noise_ceiling
 from spotball_core.scoring.groups import Scoring
 from tests.conftest import ROOT
 

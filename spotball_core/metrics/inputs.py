@@ -87,6 +87,13 @@ ImageSetGuesses: TypeAlias = ImageGuesses | Sequence[Sequence[float]] | Sequence
 
 AnyArray: TypeAlias = NDArray[Any]
 
+_ONE_IMAGE = {
+    "truth": 'a set such as {"C2", "C3"}',
+    "players": "a Scene or one list of boxes",
+    "images": "one id or Scene",
+}
+"""Forms of an argument that are one image, for messages."""
+
 T = TypeVar("T")
 
 
@@ -143,10 +150,10 @@ class Second:
         if found == self.n_images:
             return
         has = "one image" if found is None else f"{found} items"
-        one = 'a set such as {"C2", "C3"}' if self.name == "truth" else "a Scene or one list of boxes"
         raise DistributionError(
             f"{name} has {has}, but {self.name} lists {self.n_images} images. For several images, pass one item per "
-            f"image in both, such as a label or a list of labels. For one image, pass {self.name} as {one}"
+            f"image in both, such as a label or a list of labels. For one image, pass {self.name} as "
+            f"{_ONE_IMAGE[self.name]}"
         )
 
 

@@ -108,7 +108,8 @@ class Accumulator:
                 numbers of guesses and images differ.
             GridError: for a label outside the grid.
         """
-        named = plain_values(images, None)
+        is_key = isinstance(images, tuple) and images in self._place
+        named = images if is_key else plain_values(images, None)
         is_list = isinstance(named, (list, np.ndarray))
         places = np.array([self._index_of(image) for image in (named if is_list else [named])], dtype=np.int64)
         shape = (len(places), self._grid.n_cells) if is_list else (self._grid.n_cells,)

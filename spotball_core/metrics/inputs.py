@@ -37,7 +37,7 @@ from spotball_core.typing import BoolArray, FloatArray
 if TYPE_CHECKING:
     from spotball_core.schema.outline import Outline
     from spotball_core.schema.response import PredictionDistribution
-    from spotball_core.schema.scene import GroundTruth, PlayerBox, Scene
+    from spotball_core.schema.scene import GridShape, GroundTruth, PlayerBox, Scene
 
 ArrayValues: TypeAlias = ArrayLike | Sequence[str | None] | ArrowFrame
 """Numbers, or labels (None: unparsed): an array, a list, a column, a frame or a tensor."""
@@ -175,7 +175,12 @@ def arguments(
     """
     truth = plain_values(truth, grid)
     grids = grids_of(truth, grid)
-    grid = grids[0] if grids else grid or (Grid.standard() if in_pixels or not _are_numbers(truth) else None)
+    if grids:
+        grid = grids[0]
+    elif grid is None and not in_pixels and (shape := _grid_of_ground_truth(truth)):
+        grid = Grid(shape.rows, shape.cols, width=shape.cols, height=shape.rows)  # Labels need no size of the image.
+    elif grid is None and (in_pixels or not _are_numbers(truth)):
+        grid = Grid.standard()
     mask = truth_mass(truth, grid) if counts else truth_of(truth, grid)
     mass, unparsed = mass_of(guesses, grid, second=Second("truth", mask.shape, isinstance(truth, list)))
     check_cells(mass, mask)
@@ -184,8 +189,6 @@ def arguments(
 
 def grids_of(values: object, grid: Grid | None) -> tuple[Grid, ...]:
     """Return the grids of a scene or a list of scenes: one, or one per image if they differ; empty without a scene.
-
-    A GroundTruth has no size. Without `grid`, its grid has square cells, which is enough to read labels.
 
     Raises:
         GridError: if grids differ in rows or columns, or from `grid`.
@@ -205,9 +208,12 @@ def grids_of(values: object, grid: Grid | None) -> tuple[Grid, ...]:
             if grid not in (None, layout):
                 raise GridError(f"grid: found {grid}, but the scene's grid is {layout}. Pass only one of them")
         return tuple(layouts) if len(set(layouts)) > 1 else (layouts[0],)
-    if grid is None and (shape := next((item.grid for item in items if is_ground_truth(item)), None)):
-        return (Grid(shape.rows, shape.cols, width=shape.cols, height=shape.rows),)
     return ()
+
+
+def _grid_of_ground_truth(values: object) -> GridShape | None:
+    items = values if isinstance(values, list) else [values]
+    return next((item.grid for item in items if is_ground_truth(item)), None)
 
 
 def grid_for(grid: Grid | None, *others: object) -> Grid:

@@ -27,6 +27,13 @@ class ArrowFrame(Protocol):
         """Export the columns as Arrow data."""
 
 
+class PolarsDataset(Protocol):
+    """A dataset that can be converted to a Polars frame, such as a dataset of Hugging Face."""
+
+    def to_polars(self) -> object:
+        """Return the rows as a Polars frame."""
+
+
 _SIDES = ("x1", "y1", "x2", "y2")
 
 

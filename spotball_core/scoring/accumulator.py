@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 
@@ -109,7 +109,7 @@ class Accumulator:
             GridError: for a label outside the grid.
         """
         is_key = isinstance(images, tuple) and images in self._place
-        named = images if is_key else plain_values(images, None)
+        named: Any = images if is_key else plain_values(images, None)
         is_list = isinstance(named, (list, np.ndarray))
         places = np.array([self._index_of(image) for image in (named if is_list else [named])], dtype=np.int64)
         shape = (len(places), self._grid.n_cells) if is_list else (self._grid.n_cells,)

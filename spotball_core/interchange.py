@@ -27,6 +27,13 @@ class ArrowFrame(Protocol):
         """Export the columns as Arrow data."""
 
 
+class PolarsDataset(Protocol):
+    """A dataset that can be converted to a Polars frame, such as a dataset of Hugging Face."""
+
+    def to_polars(self) -> object:
+        """Return the rows as a Polars frame."""
+
+
 _SIDES = ("x1", "y1", "x2", "y2")
 
 
@@ -83,7 +90,8 @@ def values_of(values: object, grid: Grid | None) -> object:
     column are 0. Otherwise the columns keep their order. Without a grid, cells are those of `Grid.standard()`.
 
     Returns:
-        A list of labels, with None for missing ones, or an array of numbers; other values are returned unchanged.
+        A list of labels, with None for missing ones (a list per row for a frame), or an array of numbers; other values
+        are returned unchanged.
 
     Raises:
         GridError: if only some columns of a frame are named after cells, or two columns after the same cell.
@@ -101,7 +109,7 @@ def values_of(values: object, grid: Grid | None) -> object:
     if is_foreign(values):
         named, values = _columns(values)
         if named is not None:
-            return _by_cell(named, values, grid or Grid.standard())
+            values = _by_cell(named, values, grid or Grid.standard())
     return _listed(values) if isinstance(values, np.ndarray) and values.dtype.kind in "OUT" else values
 
 

@@ -23,7 +23,7 @@ from spotball_core.errors import (
     plain,
     unreadable_text,
 )
-from spotball_core.interchange import ArrowFrame, frame_of, is_foreign
+from spotball_core.interchange import ArrowFrame, PolarsDataset, frame_of, is_foreign
 from spotball_core.io.column_checks import check_header, check_shapes, doubtful, meant_by, option_for
 from spotball_core.io.columns import ANSWERS, ColumnNames
 from spotball_core.io.csv_records import read_layout, record_lines
@@ -44,10 +44,12 @@ Responses: TypeAlias = (
     str
     | Path
     | ArrowFrame
+    | PolarsDataset
     | Sequence[str | Path]
     | Sequence[Response | PredictionDistribution]
     | Sequence[Mapping[str, Any]]
     | Mapping[str, Any]
+    | Mapping[int, Any]
 )
 """Responses that can be read: paths, a frame, records, dictionaries, or a mapping from image id to answer."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from spotball_core.errors import InputError, OptionError, Problem, merged, plain
 from spotball_core.grid import Grid
-from spotball_core.interchange import ArrowFrame, frame_of, is_foreign
+from spotball_core.interchange import ArrowFrame, PolarsDataset, frame_of, is_foreign
 from spotball_core.io.column_checks import check_header, check_shapes, doubtful, meant_by, option_for
 from spotball_core.io.columns import BALL, NAMES, TRUTH, ColumnNames
 from spotball_core.io.compressed import plain_files
@@ -24,7 +24,9 @@ from spotball_core.service.safe_text import csv_restored
 if TYPE_CHECKING:
     import polars as pl
 
-Truth: TypeAlias = str | Path | ArrowFrame | Sequence[Scene] | Sequence[Mapping[str, Any]] | Mapping[Any, Any]
+Truth: TypeAlias = (
+    str | Path | ArrowFrame | PolarsDataset | Sequence[Scene] | Sequence[Mapping[str, Any]] | Mapping[Any, Any]
+)
 """A truth that can be read: a path, a frame, scenes, dictionaries, or a mapping from image id to cells."""
 
 _NAME = "truth"

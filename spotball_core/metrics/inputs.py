@@ -243,7 +243,8 @@ def mass_of(
     n_images = second.n_images if second else None
     form = _form(values)
     if form == "labels" and n_images is not None:
-        found: int | None = None if isinstance(values, str) else len(values)
+        values = [values] if isinstance(values, str) else values
+        found: int | None = len(values)
         mass, unparsed = _one_guess_each(values, grid or Grid.standard())
     elif form == "items":
         several = [at_place(place, name, _of_image, item, grid) for place, item in enumerate(values)]

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from spotball_core.counting.counts import Counts
 from spotball_core.errors import InputError, OptionError, Problem, unknown_name
 from spotball_core.grid import Grid
-from spotball_core.interchange import ArrowFrame
+from spotball_core.interchange import ArrowFrame, PolarsDataset
 from spotball_core.schema.faults import expected_of
 from spotball_core.schema.policy import Images, ScorePolicy
 from spotball_core.schema.report import ScoreReport
@@ -31,7 +31,16 @@ from spotball_core.scoring.groups import PARTS, Part, Scoring
 
 PolicyName = Literal["standard", "paper"]
 
-Scenes: TypeAlias = str | Path | ArrowFrame | Sequence[Scene] | Sequence[Mapping[str, Any]] | Mapping[str, Any]
+Scenes: TypeAlias = (
+    str
+    | Path
+    | ArrowFrame
+    | PolarsDataset
+    | Sequence[Scene]
+    | Sequence[Mapping[str, Any]]
+    | Mapping[str, Any]
+    | Mapping[int, Any]
+)
 """Scenes or a truth table: a path, a frame, Scene records, dictionaries, or a mapping from image to truth."""
 
 

@@ -427,7 +427,8 @@ def truth_of(truth: Truth, grid: Grid | None) -> BoolArray:
     """Return a boolean array over the cells, shape (..., n_cells); all false if the truth is not known."""
     values = plain_values(truth, grid)
     if isinstance(values, list) and not _are_numbers(values):
-        masks = [at_place(place, "truth", _truth_of_image, item, grid) for place, item in enumerate(values)]
+        known = [set() if is_missing(item) else item for item in values]
+        masks = [at_place(place, "truth", _truth_of_image, item, grid) for place, item in enumerate(known)]
         if len({len(mask) for mask in masks}) > 1:
             raise DistributionError("truth: the items have different numbers of cells. Use the same grid for all")
         return np.array(masks, dtype=bool).reshape(len(masks), -1 if masks else (grid or Grid.standard()).n_cells)

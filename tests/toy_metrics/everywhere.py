@@ -28,10 +28,10 @@ def main(dataset: Path) -> None:
     for row in counts.table.filter(~counts.table["cell"].is_null()).iter_rows(named=True):
         mass[row["respondent"]][places[row["image"]], row["cell"]] += row["n"]
     truth = np.stack([scene.layout.mask(scene.ball_cells) for scene in scenes])
-    of_arrays = score_arrays(truth, mass["gpt"], reference=mass["people"], players=boxes, metrics=KEYS)
+    of_arrays = score_arrays(mass["gpt"], truth, reference=mass["people"], players=boxes, metrics=KEYS)
     accumulator = Accumulator(scenes, respondent="gpt")
-    for place, cells in enumerate(mass["gpt"]):
-        accumulator.update([place], [cells])
+    for scene, cells in zip(scenes, mass["gpt"], strict=True):
+        accumulator.update(cells, scene)
     others = load(dataset / "responses-people.jsonl", scenes).counts.pooled()
     of_accumulator = accumulator.compute(others, reference="people", images="shared")
     comparison = data.compare("gpt", "llama", policy=policy, permutations=100)

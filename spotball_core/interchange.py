@@ -95,7 +95,8 @@ def values_of(values: object, grid: Grid | None) -> object:
 
     Raises:
         GridError: if only some columns of a frame are named after cells, or two columns after the same cell.
-        DistributionError: if a column named after a cell contains values that are not numbers.
+        DistributionError: if a column named after a cell contains values that are not numbers, or another column of a
+            frame contains lists.
 
     Examples:
         >>> import polars as pl
@@ -110,6 +111,8 @@ def values_of(values: object, grid: Grid | None) -> object:
         named, values = _columns(values)
         if named is not None:
             values = _by_cell(named, values, grid or Grid.standard())
+        elif values.ndim == 1 and values.size and values.dtype.kind == "f" and np.isnan(values).all():
+            return [None] * len(values)  # In a column of labels that are all missing, pandas stores NaN.
     return _listed(values) if isinstance(values, np.ndarray) and values.dtype.kind in "OUT" else values
 
 
@@ -157,6 +160,9 @@ def _by_cell(names: list[object], array: NDArray[Any], grid: Grid) -> NDArray[An
         else:
             places[cell] = at
     if not places:
+        if array.dtype == object and (nested := [at for at, value in enumerate(array[:1].flat) if _is_nested(value)]):
+            name = names[nested[0]]
+            raise DistributionError(f"the column {name!r} of a frame contains lists. Pass the column: frame[{name!r}]")
         # pandas returns nullable numbers as objects.
         if array.dtype == object and all(isinstance(value, (int, float, np.number, np.bool_)) for value in array.flat):
             return array.astype(float)
@@ -172,6 +178,10 @@ def _by_cell(names: list[object], array: NDArray[Any], grid: Grid) -> NDArray[An
     except (TypeError, ValueError) as error:
         raise DistributionError(f"a column named after a cell contains values that are not numbers: {error}") from error
     return mass
+
+
+def _is_nested(value: object) -> bool:
+    return isinstance(value, (np.ndarray, list, tuple))
 
 
 def _cell(name: object, grid: Grid) -> int | None:

@@ -18,22 +18,18 @@ from spotball_core import (
     CeilingReport,
     Comparison,
     CueReport,
+    Dataset,
     Mixture,
     Replication,
     ScorePolicy,
     ScoreReport,
     ThresholdSurface,
-    compare,
     cue_responses,
-    explain,
-    explain_cues,
-    load_counts,
-    noise_ceiling,
+    load,
     replicate,
     score,
     synthetic_poses,
     synthetic_scenes,
-    threshold_surface,
 )
 from spotball_core.io.frames import write_responses
 from spotball_core.io.scenes import write_scenes
@@ -82,22 +78,21 @@ def write_dataset(folder: Path, sports: Iterable[str]) -> Path:
     return folder
 
 
-def scoring_of(folder: Path) -> Scoring:
-    counts, known = load_counts(str(folder), None, participants=True)
-    return Scoring(counts, known, ScorePolicy.standard(reference="human", bootstrap=20))
-
-
 def results_of(folder: Path) -> dict[type, Any]:
-    scoring = scoring_of(folder)
+    data = load(str(folder), reference="human")
     return {
-        ScoreReport: score(str(folder), reference="human", bootstrap=20),
-        PageReport: analyze(scoring),
-        CeilingReport: noise_ceiling(scoring),
-        Comparison: compare(scoring, MODEL, "human", permutations=99),
-        CueReport: explain_cues(scoring),
-        Mixture: explain(scoring, scoring.groups[-1], bootstrap=20),
-        ThresholdSurface: threshold_surface(scoring),
+        ScoreReport: data.score(bootstrap=20),
+        PageReport: analyze(scoring_of(data)),
+        CeilingReport: data.ceiling(bootstrap=20),
+        Comparison: data.compare(MODEL, "human", bootstrap=20, permutations=99),
+        CueReport: data.cues(bootstrap=20),
+        Mixture: data.mixture(scoring_of(data).groups[-1].name, bootstrap=20),
+        ThresholdSurface: data.thresholds(),
     }
+
+
+def scoring_of(data: Dataset) -> Scoring:
+    return Scoring(data.counts, data.scenes, ScorePolicy.standard(reference="human", bootstrap=20))
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +140,7 @@ def test_str_with_a_noise_ceiling_equals_the_output_of_the_command(dataset: Path
     report = score(str(dataset), reference="human", bootstrap=20, ceiling=True)
     output = printed("score", dataset, "--reference", "human", "--bootstrap", "20", "--ceiling")
     assert f"{report}\n" == output
-    tables = str(noise_ceiling(scoring_of(dataset))).split("\n\nBrackets")[0]
+    tables = str(load(str(dataset), reference="human").ceiling(bootstrap=20)).split("\n\nBrackets")[0]
     assert tables in output
     assert "Closeness to the reference" in tables
 

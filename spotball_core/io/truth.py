@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 Truth: TypeAlias = (
-    str | Path | ArrowFrame | PolarsDataset | Sequence[Scene] | Sequence[Mapping[str, Any]] | Mapping[Any, Any]
+    str | Path | ArrowFrame | PolarsDataset | Scene | Sequence[Scene] | Sequence[Mapping[str, Any]] | Mapping[Any, Any]
 )
 """A truth that can be read: a path, a frame, scenes, dictionaries, or a mapping from image id to cells."""
 
@@ -170,7 +170,7 @@ def _table_of_values(source: object, names: ColumnNames) -> _Table:
         check_entries(source, _NAME)
         rows = _rows_of_mapping(source, _NAME)
     elif isinstance(source, Iterable):
-        rows = list(enumerate(source))
+        rows = list(enumerate([source] if isinstance(source, Scene) else source))
     else:
         raise OptionError(f"truth: found {type(source).__name__}, expected a path, a data frame, scenes or records")
     if not rows:

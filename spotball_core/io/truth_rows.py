@@ -140,6 +140,7 @@ def _add(image: _Image, first: _Image) -> None:
     if image.form != "cell" or first.form != "cell":
         expected = "each combination of `sport` and `image` once"
         fix = "Write several cells of one ball as C2;C3 in a column `cells`, or one per row in a column `cell`"
+        fix = "Pass each scene once" if image.scene else fix
         raise RowFault("image", f"a second row of {label}", expected, fix, first.row)
     known = {parse_label(cell) for cell in first.ball}
     for cell in image.ball:

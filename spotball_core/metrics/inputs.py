@@ -280,9 +280,6 @@ def pair_of(guesses: Guesses, reference: Guesses, grid: Grid) -> tuple[FloatArra
 def plain_values(values: Any, grid: Grid | None) -> Any:
     """Return values of other libraries as an array or a list (`interchange.values_of`), other sequences as a list."""
     values = values_of(values, grid)
-    if type(values) is np.ndarray and values.dtype.kind == "f" and values.ndim == 1 and values.size:
-        # In a column of labels that are all missing, pandas stores NaN.
-        values = [None] * len(values) if np.isnan(values).all() else values
     is_sequence = isinstance(values, (Sequence, ValuesView, Iterator)) and not isinstance(values, (str, list))
     return list(values) if is_sequence else values
 

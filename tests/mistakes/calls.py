@@ -169,15 +169,15 @@ MISTAKES = (
     Mistake(
         "no scenes in Python",
         "spotball.score([row], [])",
-        what="found none",
-        where="scenes",
-        fix="Pass at least one scene",
+        what="found nothing",
+        where="truth",
+        fix="Pass at least one image",
     ),
     Mistake(
         "a scene twice",
         "spotball.score([row], [scene, scene])",
-        what="occurs more than once",
-        where="scene soccer/1",
+        what="a second row of soccer/1",
+        where="truth:2: image",
         fix="Pass each scene once",
     ),
     Mistake(

@@ -156,7 +156,7 @@ def test_update_takes_an_id_a_key_a_scene_and_lists_of_them() -> None:
     made.update({"C5": 2}, scenes[1])
     made.update(("C5", "C6"), ("0", 2))
     made.update([["C5", "C6"], []], [("s", "0"), scenes[2]])
-    found = {image: n for image, n in made.counts.table.group_by("image").agg(n=pl.col("n").sum()).iter_rows()}
+    found = dict(made.counts.table.group_by("image").agg(n=pl.col("n").sum()).iter_rows())
     assert found == {"0": 3, "1": 5, "2": 1}
 
 

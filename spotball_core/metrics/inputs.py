@@ -20,7 +20,7 @@ The grid is the scene's grid if there is a scene, else the `grid` argument, else
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set as AbstractSet, ValuesView
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set as AbstractSet, ValuesView
 from dataclasses import dataclass
 from numbers import Number
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeGuard, TypeVar, Union
@@ -61,7 +61,7 @@ Truth: TypeAlias = Union[
     AbstractSet[str],
     "Scene",
     "GroundTruth",
-    Sequence[Union[str, AbstractSet[str], Sequence[str], "Scene", "GroundTruth", ArrayLike, None]],
+    Sequence[Union[Collection[str], "Scene", "GroundTruth", ArrayLike, None]],
 ]
 """The ball's position in one image, or a list with one truth per image."""
 

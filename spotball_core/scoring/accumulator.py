@@ -94,8 +94,8 @@ class Accumulator:
     def update(self, guesses: Guesses, images: Image | Iterable[Image]) -> None:
         """Count a batch of guesses.
 
-        One image is one image; a list of images is several images. With a list, guesses have one item per image: a
-        label (None: unparsed), a list of labels, a mapping from labels to counts, or one number per cell.
+        As in metrics, a list of images is several images, and guesses then have one item per image: a label (None:
+        unparsed), a list of labels, a mapping from labels to counts, or one number per cell.
 
         Args:
             guesses: the guesses. Rows of numbers are either counts, or probabilities (each row is one answer).

@@ -89,7 +89,7 @@ def printed_text(show: Callable[[Console], None], width: int, *, narrowest: int 
     out = io.StringIO()
     if on_terminal:
         width = max(Console().width, narrowest)
-    # In a notebook, Rich displays the text instead of writing it to the file, unless it is told not to.
+    # In a notebook, Rich displays the text instead of writing it to the file, unless force_jupyter is False.
     console = Console(file=out, width=width, force_terminal=colored, force_jupyter=False)
     show(console)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"

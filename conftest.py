@@ -7,7 +7,7 @@ from importlib.util import find_spec
 for name in ("OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS", "OPENCV_FOR_THREADS_NUM"):
     os.environ.setdefault(name, "1")
 
-collect_ignore = ["tests/adapters/inspect_eval.py", "tests/toy_metrics"]
+collect_ignore = ["tests/adapters/inspect_eval.py", "tests/programs", "tests/toy_metrics"]
 collect_ignore_glob = [] if find_spec("inspect_ai") else ["spotball_adapters/inspect/*"]
 if not find_spec("torch"):
     collect_ignore += [f"spotball_adapters/gaze/{name}.py" for name in ("gazelle", "predict")]

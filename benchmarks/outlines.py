@@ -18,7 +18,7 @@ from typing import Any
 import cv2
 import numpy as np
 
-from spotball_core import Scene, __version__, import_release, read_dataset, score
+from spotball_core import Scene, __version__, import_release, load, score
 from spotball_core.geometry import clipped, outline_shares
 from spotball_core.metrics.strategy import near_player_mask, overlap_mask
 from spotball_core.service.files import replacing
@@ -38,7 +38,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         dataset = Path(folder) / "soccer"
         import_release(options.release).write(dataset)
-        data = read_dataset(dataset)
+        data = load(dataset)
         outlined = [with_outlines(scene, dataset, options.pictures) for scene in data.scenes]
         responses = sorted(dataset.glob("responses*"))
         reports = {

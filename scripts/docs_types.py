@@ -119,7 +119,8 @@ def pyright(folder: Path) -> list[Error]:
     errors = []
     for error in found:
         rule = error.get("rule", "syntax")
-        if rule not in _UNTYPED and not (rule.startswith("reportUnknown") and error["file"] in untyped):
+        is_unknown = rule.startswith(("reportUnknown", "reportUntyped"))
+        if rule not in _UNTYPED and not (is_unknown and error["file"] in untyped):
             message = f"{error['severity']}: {error['message'].splitlines()[0]} ({rule})"
             errors.append((Path(error["file"]).name, error["range"]["start"]["line"] + 1, message))
     return errors

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
         baseline_distributions as baseline_distributions,
         baseline_responses as baseline_responses,
     )
-    from spotball_core.comparison.compare import compare as compare
     from spotball_core.comparison.record import Comparison as Comparison, Contrast as Contrast, Difference as Difference
     from spotball_core.counting.counts import Counts as Counts
     from spotball_core.counting.engines import Engine as Engine
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from spotball_core.cue_maps.cue import Cue as Cue
     from spotball_core.cue_maps.registry import CUES as CUES
     from spotball_core.cue_maps.scores import CueScores as CueScores, cue_scores as cue_scores
-    from spotball_core.cues.explanation import explain_cues as explain_cues
     from spotball_core.cues.explanation_record import (
         CueDifference as CueDifference,
         CueExplanation as CueExplanation,
@@ -31,11 +29,8 @@ if TYPE_CHECKING:
         CueWeight as CueWeight,
         StatedCue as StatedCue,
     )
-    from spotball_core.cues.mixture import explain as explain
-    from spotball_core.cues.thresholds import (
-        ThresholdSurface as ThresholdSurface,
-        threshold_surface as threshold_surface,
-    )
+    from spotball_core.cues.thresholds import ThresholdSurface as ThresholdSurface
+    from spotball_core.dataset import Dataset as Dataset, load as load
     from spotball_core.errors import (
         DistributionError as DistributionError,
         GridError as GridError,
@@ -48,7 +43,6 @@ if TYPE_CHECKING:
     )
     from spotball_core.grid import Grid as Grid
     from spotball_core.interchange import ArrowFrame as ArrowFrame
-    from spotball_core.io.dataset import Dataset as Dataset, read_dataset as read_dataset
     from spotball_core.io.scenes import read_scenes as read_scenes
     from spotball_core.io.sources import Responses as Responses
     from spotball_core.metrics import (
@@ -94,6 +88,7 @@ if TYPE_CHECKING:
     from spotball_core.replication.record import Replication as Replication
     from spotball_core.schema import (
         Ceiling as Ceiling,
+        CeilingReport as CeilingReport,
         GridShape as GridShape,
         GroundTruth as GroundTruth,
         GroupScore as GroupScore,
@@ -112,15 +107,7 @@ if TYPE_CHECKING:
     from spotball_core.schema.policy import PolicyChoices as PolicyChoices
     from spotball_core.scoring.accumulator import Accumulator as Accumulator, ScoreChoices as ScoreChoices
     from spotball_core.scoring.arrays import Scorer as Scorer, score_arrays as score_arrays, scorer as scorer
-    from spotball_core.scoring.ceiling import noise_ceiling as noise_ceiling
-    from spotball_core.scoring.estimates import (
-        Answers as Answers,
-        Draws as Draws,
-        Estimator as Estimator,
-        SceneArrays as SceneArrays,
-    )
-    from spotball_core.scoring.groups import Group as Group, Scoring as Scoring
-    from spotball_core.scoring.score import load_counts as load_counts, score as score
+    from spotball_core.scoring.score import score as score
     from spotball_core.synthetic.pictures import draw_scene as draw_scene
     from spotball_core.synthetic.poses import PoseNoise as PoseNoise, synthetic_poses as synthetic_poses
     from spotball_core.synthetic.respondents import cue_responses as cue_responses
@@ -143,7 +130,7 @@ _HOMES = {
         "SpotballError",
     ),
     "grid": ("Grid",),
-    "io.dataset": ("Dataset", "read_dataset"),
+    "dataset": ("Dataset", "load"),
     "release.convert": ("Release", "import_release"),
     "counting.responses": ("read_counts",),
     "io.scenes": ("read_scenes",),
@@ -187,6 +174,7 @@ _HOMES = {
     "metrics.sampling": ("SharedDraws",),
     "schema": (
         "Ceiling",
+        "CeilingReport",
         "GridShape",
         "GroundTruth",
         "GroupScore",
@@ -209,21 +197,12 @@ _HOMES = {
     "counting.engines": ("Engine",),
     "interchange": ("ArrowFrame",),
     "io.sources": ("Responses",),
-    "scoring.estimates": ("Answers", "Draws", "Estimator", "SceneArrays"),
-    "scoring.groups": ("Group", "Scoring"),
-    "scoring.score": ("load_counts", "score"),
-    "scoring.ceiling": ("noise_ceiling",),
+    "scoring.score": ("score",),
     "cue_maps.cue": ("Cue",),
     "cue_maps.registry": ("CUES",),
     "cue_maps.scores": ("CueScores", "cue_scores"),
-    "cues.explanation": ("explain_cues",),
     "cues.explanation_record": ("CueDifference", "CueExplanation", "CueInfo", "CueReport", "CueWeight", "StatedCue"),
-    "cues.mixture": ("explain",),
-    "comparison.compare": ("compare",),
-    "cues.thresholds": (
-        "ThresholdSurface",
-        "threshold_surface",
-    ),
+    "cues.thresholds": ("ThresholdSurface",),
     "synthetic.pictures": ("draw_scene",),
     "synthetic.respondents": ("cue_responses",),
     "synthetic.poses": ("PoseNoise", "synthetic_poses"),

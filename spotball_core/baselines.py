@@ -22,6 +22,7 @@ from spotball_core.errors import OptionError, unknown_name
 from spotball_core.grid import Grid
 from spotball_core.metrics.inputs import ratio
 from spotball_core.random import base_seed, generator_for
+from spotball_core.schema.checks import whole_number
 from spotball_core.schema.scene import Scene
 from spotball_core.typing import FloatArray, IntArray
 
@@ -149,9 +150,8 @@ def baseline_responses(
         >>> baseline_responses([scene], ["oracle", "nearest-player"], samples=2)["cell"].to_list()
         ['C2', 'C2', None, None]
     """
-    if samples < 1:
-        raise OptionError(f"samples: found {samples}, expected at least 1")
-    names = list(BASELINES if names is None else dict.fromkeys(names))
+    samples = whole_number("samples", samples, least=1)
+    names = list(BASELINES if names is None else dict.fromkeys([names] if isinstance(names, str) else names))
     if not names:
         raise OptionError(f"no baseline was named. Name at least one of {', '.join(BASELINES)}")
     common_grid(scenes)

@@ -183,6 +183,12 @@ class _Cause:
         return replace(self.first, found=listed_values(self.values), count=self.count, lines=tuple(self.lines))
 
 
+def plain(text: str, limit: int = 80) -> str:
+    """Return text from a file for a message: it is cut after `limit` characters, and control characters are escaped."""
+    cut = text if len(text) <= limit else text[: limit - 3] + "..."
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in cut)
+
+
 class InputError(SpotballError):
     """Raised for files or data that cannot be read or that have invalid content.
 

@@ -19,7 +19,7 @@ from typing import SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spotball_core.errors import GridError
+from spotball_core.errors import DistributionError, GridError
 from spotball_core.masked import without_mask
 from spotball_core.service.memory import check_memory
 from spotball_core.typing import BoolArray, FloatArray, IntArray
@@ -343,6 +343,34 @@ class Grid:
             )
         return self.label(index)
 
+    def pool(self, maps: ArrayLike) -> FloatArray:
+        """Sum maps of pixels, such as heat maps, into cells.
+
+        A map may have any resolution: it is stretched over the image. A pixel on the border of cells is divided by
+        area, so the sum over the cells equals the sum over the pixels. Divide the result by its sum to get
+        probabilities.
+
+        Args:
+            maps: shape (..., height, width), with the top row of pixels first.
+
+        Returns:
+            Shape (..., n_cells).
+
+        Raises:
+            DistributionError: if the maps are empty, have fewer than two axes, or have values that are not finite
+                numbers.
+
+        Examples:
+            >>> grid = Grid(rows=1, cols=2, width=640, height=360)
+            >>> grid.pool([[1, 2, 4], [1, 2, 4]]).tolist()
+            [4.0, 10.0]
+        """
+        array = _maps(maps)
+        height, width = array.shape[-2:]
+        down, across = _overlaps(self.rows, height), _overlaps(self.cols, width)
+        pooled: FloatArray = down @ array @ across.T
+        return pooled.reshape(*array.shape[:-2], self.n_cells)
+
     def box_shares(self, boxes: ArrayLike) -> FloatArray:
         """Return the share of each cell's area that each box covers (the quotient in eq. 6 of Spot the Ball).
 
@@ -413,6 +441,33 @@ def _whole(number: SupportsIndex, cell: object) -> int:
         return operator.index(number)
     except TypeError:
         raise GridError(f"{cell!r} is not a cell. Give a label such as D5, an index, or a pair (row, column)") from None
+
+
+def _maps(values: ArrayLike) -> FloatArray:
+    try:
+        if hasattr(values, "detach"):
+            values = values.detach().cpu().double()  # A PyTorch tensor, which may have gradients or be on a GPU.
+        array = np.asarray(without_mask(values, "a map", DistributionError), dtype=float)
+    except DistributionError:
+        raise
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise DistributionError(f"maps: expected numbers of shape (..., height, width) ({error})") from error
+    if array.ndim < 2 or not array.size:
+        raise DistributionError(
+            f"maps: found shape {array.shape}, expected (..., height, width) with at least one pixel"
+        )
+    if not np.isfinite(array).all():
+        raise DistributionError("maps: a map contains NaN or infinity. Replace these values, for example by 0")
+    return array
+
+
+def _overlaps(cells: int, pixels: int) -> FloatArray:
+    """Return the share of each pixel's length that each cell covers along one axis, shape (cells, pixels)."""
+    # In units in which the axis is cells * pixels long, all edges are whole numbers, so the shares are exact.
+    cell, pixel = np.arange(cells)[:, None] * pixels, np.arange(pixels) * cells
+    overlap = np.minimum(cell + pixels, pixel + cells) - np.maximum(cell, pixel)
+    shares: FloatArray = np.clip(overlap, 0, None) / cells
+    return shares
 
 
 def _edges(boxes: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:

@@ -27,6 +27,13 @@ class ArrowFrame(Protocol):
         """Export the columns as Arrow data."""
 
 
+class PolarsDataset(Protocol):
+    """A dataset that can be converted to a Polars frame, such as a dataset of Hugging Face."""
+
+    def to_polars(self) -> object:
+        """Return the rows as a Polars frame."""
+
+
 _SIDES = ("x1", "y1", "x2", "y2")
 
 
@@ -83,11 +90,13 @@ def values_of(values: object, grid: Grid | None) -> object:
     column are 0. Otherwise the columns keep their order. Without a grid, cells are those of `Grid.standard()`.
 
     Returns:
-        A list of labels, with None for missing ones, or an array of numbers; other values are returned unchanged.
+        A list of labels, with None for missing ones (a list per row for a frame), or an array of numbers; other values
+        are returned unchanged.
 
     Raises:
         GridError: if only some columns of a frame are named after cells, or two columns after the same cell.
-        DistributionError: if a column named after a cell contains values that are not numbers.
+        DistributionError: if a column named after a cell contains values that are not numbers, or another column of a
+            frame contains lists.
 
     Examples:
         >>> import polars as pl
@@ -101,7 +110,9 @@ def values_of(values: object, grid: Grid | None) -> object:
     if is_foreign(values):
         named, values = _columns(values)
         if named is not None:
-            return _by_cell(named, values, grid or Grid.standard())
+            values = _by_cell(named, values, grid or Grid.standard())
+        elif values.ndim == 1 and values.size and values.dtype.kind == "f" and np.isnan(values).all():
+            return [None] * len(values)  # In a column of labels that are all missing, pandas stores NaN.
     return _listed(values) if isinstance(values, np.ndarray) and values.dtype.kind in "OUT" else values
 
 
@@ -149,6 +160,9 @@ def _by_cell(names: list[object], array: NDArray[Any], grid: Grid) -> NDArray[An
         else:
             places[cell] = at
     if not places:
+        if array.dtype == object and (nested := [at for at, value in enumerate(array[:1].flat) if _is_nested(value)]):
+            name = names[nested[0]]
+            raise DistributionError(f"the column {name!r} of a frame contains lists. Pass the column: frame[{name!r}]")
         # pandas returns nullable numbers as objects.
         if array.dtype == object and all(isinstance(value, (int, float, np.number, np.bool_)) for value in array.flat):
             return array.astype(float)
@@ -166,6 +180,10 @@ def _by_cell(names: list[object], array: NDArray[Any], grid: Grid) -> NDArray[An
     return mass
 
 
+def _is_nested(value: object) -> bool:
+    return isinstance(value, (np.ndarray, list, tuple))
+
+
 def _cell(name: object, grid: Grid) -> int | None:
     try:
         return grid.index(name) if isinstance(name, str) else None
@@ -175,12 +193,28 @@ def _cell(name: object, grid: Grid) -> int | None:
 
 def _listed(array: NDArray[Any]) -> list[Any]:
     """Return the array's values as a list, with None for each missing value, such as NaN."""
-    return [value if _is_there(value) else None for value in array.tolist()]
+    return [
+        None if not isinstance(value, str) and is_missing(value) else value for value in np.atleast_1d(array).tolist()
+    ]
 
 
-def _is_there(value: Any) -> bool:
-    # NaN is not equal to itself; comparing NA raises TypeError. In a column of lists, a value may also be an array.
-    try:
-        return value is not None and (isinstance(value, np.ndarray) or bool(value == value))
-    except TypeError:
+def is_missing(value: Any) -> bool:
+    """Return whether a value is missing: None, NaN, the missing values of pandas and NumPy, or text without letters.
+
+    Examples:
+        >>> [is_missing(value) for value in (None, float("nan"), " ", "D5", 0.0, [])]
+        [True, True, True, False, False, False]
+    """
+    if value is None or isinstance(value, str):
+        return not (value and value.strip())
+    if isinstance(value, (int, float)):
+        return value != value
+    # NaN is not equal to itself; comparing NA raises TypeError. Arrays and lists are values.
+    if isinstance(value, (np.ndarray, Sequence, Mapping)) and value is not np.ma.masked:
         return False
+    try:
+        return not bool(value == value)
+    except TypeError:
+        return True
+    except (ValueError, RuntimeError):
+        return False  # A tensor or a column.

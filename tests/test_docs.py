@@ -23,12 +23,13 @@ import typer
 import spotball_core
 from scripts.docs_commands import helps
 from scripts.replication_results import cause, results, stored
-from spotball_core import ScorePolicy, compare, load_counts
+from spotball_core import baseline_responses, load, synthetic_scenes
 from spotball_core.cli.app import app
+from spotball_core.io.frames import write_responses
 from spotball_core.release.convert import import_release
 from spotball_core.replication import Replication
-from spotball_core.scoring.groups import Scoring
 from tests.browsing import launched
+from tests.builders import dataset
 from tests.conftest import ROOT
 
 SCRIPTS = Path(sys.executable).parent
@@ -245,10 +246,7 @@ def test_the_published_figures_of_the_readme_are_those_of_the_results() -> None:
 @pytest.mark.slow
 def test_the_finding_of_the_readme_is_that_of_compare(real_release: Path) -> None:
     release = import_release(str(real_release))
-    counts, scenes = load_counts(release.responses, release.scenes, participants=True)
-    (contrast,) = compare(
-        Scoring(counts, scenes, ScorePolicy.standard(reference="human")), "gemini/cot", "human"
-    ).contrasts
+    (contrast,) = load(release.responses, release.scenes, reference="human").compare("gemini/cot", "human").contrasts
     accuracy = contrast.metrics["accuracy"]
     assert accuracy.ci95
     gemini, people, difference, low, high = (
@@ -283,11 +281,22 @@ def test_the_causes_of_mismatches_are_explained() -> None:
 
 
 def test_the_python_of_the_readme_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
-    (block,) = blocks("python")
+    block, _ = blocks("python")
     exec(compile(block, "README.md", "exec"), {})
-    said = re.search(r"# ([\d.]+) pixels", block)
-    assert said
-    assert capsys.readouterr().out.strip() == said[1]
+    lines = [line for line in block.splitlines() if line.startswith("print(")]
+    assert capsys.readouterr().out.splitlines() == [line.split("# ")[1] for line in lines]
+
+
+def test_the_analyses_of_the_readme_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, block = blocks("python")
+    monkeypatch.chdir(tmp_path)
+    scenes = synthetic_scenes(30)
+    write_responses(baseline_responses(scenes, samples=2), dataset(tmp_path / "demo", scenes) / "responses.jsonl")
+    exec(compile(block, "README.md", "exec"), {})
+    assert "nearest-player" in capsys.readouterr().out
+    assert (tmp_path / "report" / "report.html").is_file()
 
 
 def test_the_picture_of_the_readme_is_what_its_script_draws(tmp_path: Path) -> None:

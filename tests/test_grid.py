@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import string
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
-from spotball_core.errors import GridError, SpotballError
+from spotball_core.errors import DistributionError, GridError, SpotballError
 from spotball_core.grid import Grid, parse_label, row_name, row_number
 from tests.conftest import examples
 from tests.shapes import as_shape, cells
@@ -373,3 +374,93 @@ def test_masked_boxes_and_points() -> None:
             use(np.ma.masked_equal(boxes, 60))
     with pytest.raises(GridError, match="a point has 1 masked values, expected none"):
         STANDARD.indices_at(np.ma.array([1.0, 2.0], mask=[False, True]), [1, 2])
+
+
+# Maps of pixels ---------------------------------------------------------------------------------------------------
+
+
+def pooled_by_loop(array: NDArray[Any], rows: int, cols: int) -> list[Fraction]:
+    """The sum over each cell of the pixels' values times the share of their area in the cell."""
+    height, width = array.shape
+    sums = [Fraction(0)] * (rows * cols)
+
+    def share(pixel: int, pixels: int, cell: int, cells: int) -> Fraction:
+        start, end = Fraction(pixel, pixels), Fraction(pixel + 1, pixels)
+        return max(Fraction(0), min(end, Fraction(cell + 1, cells)) - max(start, Fraction(cell, cells))) * pixels
+
+    for i, j in np.ndindex(height, width):
+        for row, col in np.ndindex(rows, cols):
+            area = share(i, height, row, rows) * share(j, width, col, cols)
+            sums[row * cols + col] += Fraction(float(array[i, j])) * area
+    return sums
+
+
+@settings(max_examples=examples(60))
+@given(
+    rows=st.integers(1, 5),
+    cols=st.integers(1, 5),
+    height=st.integers(1, 9),
+    width=st.integers(1, 9),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_pool_map_of_any_resolution_agrees_with_loop(rows: int, cols: int, height: int, width: int, seed: int) -> None:
+    array = np.random.default_rng(seed).normal(size=(height, width))
+    exact = pooled_by_loop(array, rows, cols)
+
+    pooled = Grid(rows, cols, 640, 333).pool(array)
+
+    assert pooled == pytest.approx([float(value) for value in exact], rel=1e-12, abs=1e-12)
+    assert pooled.sum() == pytest.approx(array.sum(), rel=1e-12, abs=1e-12)
+
+
+def test_pool_pixels_within_cells_sums_them_exactly() -> None:
+    # 12 x 30 pixels: each cell has 2 x 3 of them, and whole numbers are added without rounding.
+    array = np.arange(360.0).reshape(12, 30)
+    expected = array.reshape(6, 2, 10, 3).sum(axis=(1, 3)).ravel()
+    assert STANDARD.pool(array).tolist() == expected.tolist()
+    assert STANDARD.pool(np.ones((360, 640))).tolist() == [3840.0] * 60
+
+
+def test_pool_pixel_on_a_border_is_divided_by_area() -> None:
+    # The pixel in the middle of 3 x 3 is divided among 2 x 2 cells, those next to it between 2.
+    array = [[0, 2, 0], [0, 4, 0], [0, 0, 8]]
+    assert Grid(2, 2, 100, 100).pool(array).tolist() == [2.0, 2.0, 1.0, 9.0]
+
+
+def test_pool_one_pixel_is_uniform() -> None:
+    assert Grid(2, 4, 100, 100).pool([[8.0]]).tolist() == [1.0] * 8
+
+
+def test_pool_several_maps_keeps_leading_axes() -> None:
+    maps = np.random.default_rng(0).random((2, 3, 7, 11))
+    pooled = STANDARD.pool(maps)
+    assert pooled.shape == (2, 3, 60)
+    for place in np.ndindex(2, 3):
+        assert pooled[place] == pytest.approx(STANDARD.pool(maps[place]), rel=1e-12)
+
+
+def test_pool_tensor_with_gradients_is_pooled() -> None:
+    torch = pytest.importorskip("torch")
+    tensor = torch.ones(12, 30, dtype=torch.bfloat16, requires_grad=True)
+    assert STANDARD.pool(tensor).tolist() == [6.0] * 60
+
+
+@pytest.mark.parametrize(
+    "maps",
+    [
+        3.0,
+        [1.0, 2.0],
+        np.zeros((0, 5)),
+        np.zeros((5, 0)),
+        np.zeros((0, 3, 3)),
+        [[1.0, math.nan]],
+        [[1.0, math.inf]],
+        [[1.0, 2.0], [3.0]],
+        [["a", "b"]],
+        None,
+        np.ma.masked_invalid([[1.0, math.nan]]),
+    ],
+)
+def test_pool_values_that_are_no_map_raise(maps: Any) -> None:
+    with pytest.raises(DistributionError):
+        STANDARD.pool(maps)

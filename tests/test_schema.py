@@ -26,7 +26,7 @@ from spotball_core.schema import (
     ScoreReport,
     Signature,
 )
-from spotball_core.schema.record import Record
+from spotball_core.schema.record import UNNAMED, Record
 
 ANSWER: dict[str, Any] = {"sport": "soccer", "image": "163", "respondent": "gemini", "kind": "model"}
 SCENE: dict[str, Any] = {
@@ -140,7 +140,6 @@ def test_numbers_that_are_not_finite_are_refused(number: float) -> None:
 @pytest.mark.parametrize(("record", "values"), [(Scene, SCENE), (Response, ANSWER)])
 @pytest.mark.parametrize("field", ["sport", "image"])
 def test_an_image_is_named_by_sport_and_image(record: type[Record], values: dict[str, Any], field: str) -> None:
-    refused(record, field, {key: value for key, value in values.items() if key != field})
     for blank in ("", " ", "\t\n", None):
         refused(record, field, {**values, field: blank})
     for missing in (math.nan, math.inf):
@@ -149,6 +148,13 @@ def test_an_image_is_named_by_sport_and_image(record: type[Record], values: dict
     assert getattr(record(**{**values, field: 163}), field) == "163"
     assert getattr(record(**{**values, field: "01"}), field) == "01"
     assert record(**values).key == ("soccer", "163")  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("record", "values"), [(Scene, SCENE), (Response, ANSWER)])
+def test_record_without_a_sport_is_in_the_unnamed_group(record: type[Record], values: dict[str, Any]) -> None:
+    without = record(**{key: value for key, value in values.items() if key != "sport"})
+    assert without.key == (UNNAMED, "163")  # type: ignore[attr-defined]
+    refused(record, "image", {key: value for key, value in values.items() if key != "image"})
 
 
 def test_the_same_image_of_two_sports_is_two_images() -> None:

@@ -26,10 +26,10 @@ import numpy as np
 import polars as pl
 
 from spotball_core import (
-    Accumulator, ArrowFrame, Ceiling, Comparison, Counts, Grid, Group, MeanOverImages, MeanOverResponses, Metric,
-    Mixture, PlayerBox, Pooled, PredictionDistribution, Replication, Response, Responses, Scene, ScorePolicy, Scorer,
-    Scoring, Sums, ThresholdSurface, accuracy, compare, explain, load_counts, near_player_rate, noise_ceiling,
-    read_counts, replicate, score, score_arrays, scorer, threshold_surface,
+    Accumulator, ArrowFrame, CeilingReport, Comparison, Counts, CueReport, Dataset, Grid, MeanOverImages,
+    MeanOverResponses, Metric, Mixture, PlayerBox, Pooled, PredictionDistribution, Replication, Response, Responses,
+    Scene, ScorePolicy, Scorer, ScoreReport, Sums, ThresholdSurface, accuracy, load, near_player_rate, read_counts,
+    replicate, score, score_arrays, scorer,
 )
 from spotball_core.schema import GridShape
 
@@ -40,7 +40,7 @@ names: Any = {}
 counts: Counts = names
 frame: pl.DataFrame = names
 stream: ArrowFrame = frame
-scoring: Scoring = names
+scenes: list[Scene] = names
 """
 
 PASS = """\
@@ -57,16 +57,21 @@ ScorePolicy(by=("sport",), window=((2, 3), (3, 6)), reference="human")
 score("data"), score(Path("data")), score(["data", "more"]), score([Path("data")])
 score(counts, "scenes.jsonl", policy=policy, wasserstein_unit="cell")
 score([answer], [scene], bootstrap=0), score((answer,), (scene,)), score(frame, [scene]), score(stream, [scene])
-all_counts, scenes = load_counts("data", None, participants=True)
+data: Dataset = load("data", reference="human", pool=True, strict=True); load(frame, [scene]), load(counts, scenes)
+load({"1": "D5", "2": "A1"}, truth={"1": "D5", "2": {"A1", "A2"}}), load([{"image": "1", "cell": "D5"}], truth=frame)
+load("p.csv", truth="t.csv", columns={"image": "id"}, grid=Grid(8, 8, 800, 600)), load(["p.csv"], truth=Path("t.csv"))
+score([{"image": 1, "cell": "D5"}], [{"image": 1, "ball_cells": ["D5"]}]), score(stream, truth=[{"image": "1", "x": 3}])
+report: ScoreReport = data.score(policy="paper", by=["sport"], cluster="participant", bootstrap=0, seed=1, ceiling=True)
+cues: CueReport = data.cues(["center"], mirrors=9, jobs=2); data.report("out", before=data, figures=["paper"])
 read_counts(frame, [scene]), read_counts(["a.csv"], scenes)
 accumulator = Accumulator([scene]); accumulator.update(["1"], np.ones((1, 60))); accumulator.update([0], ["C5"])
 accumulator.compute(by=["sport"], policy="paper"), accumulator.report(counts, reference="human", ceiling=True)
 score_arrays(["D5", None], frame, sample_weight=[1, 2], players=np.ones((2, 1, 4)), reference=stream)
 made: Scorer = scorer("accuracy"); weighted: float = made(names, [0], ["D5"], sample_weight=[1.0])
 accuracy(frame, ["D5"]), accuracy(["D5", None], scene), near_player_rate(stream, [PlayerBox(x1=1, y1=2, x2=3, y2=4)])
-compared: Comparison = compare(scoring, "a", "b"); ceilings: tuple[Ceiling, ...] = noise_ceiling(scoring)
-group: Group = scoring.groups[0]; mixture: Mixture = explain(scoring, group)
-surface: ThresholdSurface = threshold_surface(scoring); replication: Replication = replicate("release")
+compared: Comparison = data.compare("a", "b", permutations=99, policy=policy); mixture: Mixture = data.mixture("a/base")
+ceilings: CeilingReport = data.ceiling(splits=9); surface: ThresholdSurface = data.thresholds(taus=[0.1])
+replication: Replication = replicate("release")
 responses: Responses = frame
 [Metric("a", "A", "A", "px", "lower", None, ("truth",), "task", accuracy, way) for way in (
     MeanOverImages(names), MeanOverResponses(names), Pooled(names), Sums(names, "images")
@@ -81,7 +86,9 @@ ScorePolicy.standard(referense="human")
 ScorePolicy.standard(bootstrap="many")
 score(1)
 score(frame, scene)
-load_counts(3, None, participants=True)
+load(3, "scenes.jsonl")
+load("data").compare("human")
+load("data").score(bootstraps=0)
 accumulator = Accumulator([scene]).compute(bootstraps=0)
 scorer("accuracy").metric = "log_score"
 """

@@ -8,7 +8,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from spotball_adapters.cli.asking import sent
-from spotball_core.text.first_screen import first_screen
+from spotball_core.text.first_screen import FirstScreen
 from spotball_core.text.numbers import number
 from spotball_core.text.words import plural
 
@@ -36,7 +36,7 @@ def run_end(ended: RunResult[tuple[ParsedReplies, Path | None]]) -> str | None:
     if len(counts) > 1:
         counts.append(("all", n, n_parsed))
     notes = [f"Unparsed samples by reason: {_listed(reading.problems)}."] if reading.problems else []
-    return first_screen(
+    screen = FirstScreen(
         f"{completed(ended.tally)}; {n - n_parsed:,} of {plural(n, 'sample')} could not be parsed.",
         ["prompt", "samples", "with a cell", "unparsed"],
         [[prompt, f"{n:,}", f"{parsed:,}", f"{n - parsed:,}"] for prompt, n, parsed in counts],
@@ -45,7 +45,8 @@ def run_end(ended: RunResult[tuple[ParsedReplies, Path | None]]) -> str | None:
         signature="\n".join(
             [sent(ended.tally), f"Responses: {path}", f"To score them: spotball score {quote(str(path.parent))}"]
         ),
-    ).rstrip("\n")
+    )
+    return screen.text().rstrip("\n")
 
 
 def gaze_end(ended: RunResult[MatchedReplies]) -> str | None:
@@ -66,14 +67,15 @@ def gaze_end(ended: RunResult[MatchedReplies]) -> str | None:
         manual = matched.trials.with_name("manual.csv")
         lines.append(f"To match by hand: {manual} ({plural(matched.queued, 'trial')})")
     lines.append(f"To analyze them: spotball gaze analyze {quote(str(matched.trials))}")
-    return first_screen(
+    screen = FirstScreen(
         f"{completed(ended.tally)}; {result}.",
         ["outcome", "trials", "share (%)"],
         [[outcome, f"{n:,}", number(n / matched.replies, "share")] for outcome, n in outcomes],
         n_names=1,
         notes=["Unmatched trials count as wrong."] if n_unmatched else [],
         signature="\n".join(lines),
-    ).rstrip("\n")
+    )
+    return screen.text().rstrip("\n")
 
 
 def completed(tally: RunTally) -> str:

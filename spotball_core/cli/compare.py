@@ -9,7 +9,9 @@ import typer
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import (
     Bootstrap,
+    Columns,
     Debug,
+    GridOption,
     ImageChoice,
     Paths,
     PolicyName,
@@ -17,7 +19,9 @@ from spotball_core.cli.options import (
     Quiet,
     ScenesFile,
     Seed,
+    SizeOption,
     Strict,
+    TruthFile,
 )
 from spotball_core.cli.output import Format, FormatOption, Out, deliver, format_for
 
@@ -43,6 +47,10 @@ def compare(
         ),
     ],
     scenes: ScenesFile = None,
+    truth: TruthFile = None,
+    grid: GridOption = None,
+    size: SizeOption = None,
+    columns: Columns = None,
     reference: Annotated[
         str | None,
         typer.Option(
@@ -82,19 +90,17 @@ def compare(
     test, the p value corrected for the number of metrics, an effect size, and a conclusion. Other respondents in the
     files are ignored.
     """
-    from spotball_core.comparison import compare as paired, tables as comparisons
+    from spotball_core.cli.tables import table_arguments
+    from spotball_core.comparison import tables as comparisons
     from spotball_core.comparison.summary import to_summary
-    from spotball_core.schema.policy import ScorePolicy
-    from spotball_core.scoring.groups import Scoring
-    from spotball_core.scoring.score import load_counts
-    from spotball_core.scoring.sides import only
+    from spotball_core.dataset import load
 
     tell = teller(quiet)
-    counts, all_scenes = load_counts([str(path) for path in paths], scenes, participants=True, pool=pool, strict=strict)
-    policy_class = ScorePolicy.paper if policy == "paper" else ScorePolicy.standard
-    choices = policy_class(reference=reference, images=images, bootstrap=bootstrap, seed=seed)
-    counts = only(counts, [a, b, *([reference] if reference else [])])
-    comparison = paired.compare(Scoring(counts, all_scenes, choices), a, b, permutations=permutations)
+    tables = table_arguments(scenes, truth, grid, size, columns, tell)
+    data = load(paths, scenes, reference=reference, pool=pool, strict=strict, **tables)
+    comparison = data.compare(
+        a, b, permutations=permutations, policy=policy, images=images, bootstrap=bootstrap, seed=seed
+    )
     format = format_for(format, out)
     if format is Format.json:
         text = comparison.model_dump_json(indent=1) + "\n"

@@ -9,7 +9,19 @@ import typer
 
 from spotball_core.cli.console import teller
 from spotball_core.cli.counting import engine_for
-from spotball_core.cli.options import Debug, EngineOption, Pool, Quiet, RayAddress, ScenesFile, Strict
+from spotball_core.cli.options import (
+    Columns,
+    Debug,
+    EngineOption,
+    GridOption,
+    Pool,
+    Quiet,
+    RayAddress,
+    ScenesFile,
+    SizeOption,
+    Strict,
+    TruthFile,
+)
 
 
 def count(
@@ -23,6 +35,10 @@ def count(
         ),
     ],
     scenes: ScenesFile = None,
+    truth: TruthFile = None,
+    grid: GridOption = None,
+    size: SizeOption = None,
+    columns: Columns = None,
     participants: Annotated[
         bool,
         typer.Option(
@@ -44,14 +60,17 @@ def count(
     pass all files of counts to `spotball score`. A sample that occurs in two files is counted twice, because counts do
     not record samples.
     """
+    from spotball_core.cli.tables import table_arguments
     from spotball_core.counting.counts_file import write_counts
     from spotball_core.scoring.score import load_counts
 
-    files = [str(path) for path in paths]
-    with engine_for(engine, ray_address, quiet=quiet, debug=debug) as counting:
-        counts, _ = load_counts(files, scenes, participants=participants, engine=counting, pool=pool, strict=strict)
-    write_counts(counts, out)
     tell = teller(quiet)
+    tables = table_arguments(scenes, truth, grid, size, columns, tell)
+    with engine_for(engine, ray_address, quiet=quiet, debug=debug) as counting:
+        counts, _ = load_counts(
+            paths, scenes, participants=participants, engine=counting, pool=pool, strict=strict, **tables
+        )
+    write_counts(counts, out)
     for warning in counts.warnings:
         tell(f"warning: {warning}")
     tell(f"wrote {out}: {counts.n_answers:,.0f} responses in {len(counts.table):,} rows of counts")

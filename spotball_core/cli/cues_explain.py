@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -10,7 +11,9 @@ import typer
 from spotball_core.cli.console import progress, teller
 from spotball_core.cli.options import (
     Bootstrap,
+    Columns,
     Debug,
+    GridOption,
     ImageChoice,
     Paths,
     Pool,
@@ -18,7 +21,9 @@ from spotball_core.cli.options import (
     Reference,
     ScenesFile,
     Seed,
+    SizeOption,
     Strict,
+    TruthFile,
 )
 from spotball_core.cli.output import Out, deliver
 from spotball_core.errors import OptionError
@@ -31,6 +36,10 @@ if TYPE_CHECKING:
 def explain(
     paths: Paths,
     scenes: ScenesFile = None,
+    truth: TruthFile = None,
+    grid: GridOption = None,
+    size: SizeOption = None,
+    columns: Columns = None,
     reference: Reference = None,
     cues: Annotated[
         str | None,
@@ -96,6 +105,7 @@ def explain(
     from bodies need the keypoints of the players, which `spotball cues poses` adds.
     """
     from spotball_core.cli.memory import memory_limit
+    from spotball_core.cli.tables import table_arguments
     from spotball_core.cues.explanation import MANY_GROUPS, explain_cues
     from spotball_core.schema.policy import ScorePolicy
     from spotball_core.scoring.groups import Scoring
@@ -111,7 +121,8 @@ def explain(
         # Check the file's ending before the models are fitted.
         check_maps(maps)
     names = None if cues is None else [part.strip() for part in cues.split(",") if part.strip()]
-    counts, all_scenes = load_counts([str(path) for path in paths], scenes, participants=True, pool=pool, strict=strict)
+    tables = table_arguments(scenes, truth, grid, size, columns, tell)
+    counts, all_scenes = load_counts(paths, scenes, participants=True, pool=pool, strict=strict, **tables)
     choices = ScorePolicy.standard(reference=reference, images=images, bootstrap=bootstrap, seed=seed)
     scoring = Scoring(counts, all_scenes, choices)
     if jobs is None:
@@ -120,7 +131,7 @@ def explain(
     with progress("groups", quiet=quiet) as on_progress:
         report = explain_cues(scoring, cues=names, mirrors=mirrors, jobs=jobs, on_progress=on_progress)
     if stated:
-        report = report.model_copy(update={"stated": _stated(paths, scenes, scoring, seed)})
+        report = report.model_copy(update={"stated": _stated(paths, tables["columns"], scoring, seed)})
     if format == "json":
         text = report.model_dump_json(indent=1) + "\n"
     else:
@@ -134,7 +145,7 @@ def explain(
     if maps is not None:
         from spotball_core.plots.cue_maps import write_cue_maps
 
-        folders = [path for path in paths if path.is_dir()] + ([scenes.parent] if scenes else [])
+        folders = [path for path in paths if path.is_dir()] + [file.parent for file in (scenes, truth) if file]
         scored = sorted({place for group in scoring.groups for place in scoring.images(group)})
         masses = scoring.reference_mass(scored)
         guesses = {place: [] if masses is None else [(str(reference), masses[n])] for n, place in enumerate(scored)}
@@ -150,16 +161,16 @@ def _by_ending(out: Path | None) -> Literal["text", "json"]:
     raise OptionError(f"--out: the ending {out.suffix} is not supported. Use .txt or .json, or add --format")
 
 
-def _stated(paths: list[Path], scenes: Path | None, scoring: Scoring, seed: int) -> tuple[StatedCue, ...]:
-    from spotball_core.io.dataset import read_dataset
+def _stated(paths: list[Path], columns: Mapping[str, str], scoring: Scoring, seed: int) -> tuple[StatedCue, ...]:
+    from spotball_core.io.dataset import response_files
     from spotball_core.io.sources import COUNTS_ENDING
     from spotball_core.reasoning.keywords import keyword_categories
     from spotball_core.reasoning.rationales import read_rationales
     from spotball_core.reasoning.stated import stated_cues
     from spotball_core.reasoning.templates import load_templates
 
-    files = read_dataset([str(path) for path in paths], scenes).response_files
-    rationales = read_rationales([file for file in files if file.suffix != COUNTS_ENDING], scoring.arrays.scenes)
+    files = [file for file in response_files(paths) if file.suffix != COUNTS_ENDING]
+    rationales = read_rationales(files, scoring.arrays.scenes, columns=columns)
     keywords = load_templates().keywords
     categories = keyword_categories(rationales.texts, keywords)
     return stated_cues(scoring, rationales, categories, list(keywords), seed=seed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from spotball_core.counting.counts import Counts
@@ -15,7 +15,13 @@ RECORD = "report.json"
 
 
 def read_earlier_run(
-    paths: Sequence[Path], scenes: Path | None, later_scenes: Sequence[Scene], *, pool: bool, strict: bool
+    paths: Sequence[Path],
+    scenes: Path | None,
+    later_scenes: Sequence[Scene],
+    *,
+    columns: Mapping[str, str] | None,
+    pool: bool,
+    strict: bool,
 ) -> tuple[Counts, Sequence[Scene]]:
     """Return the counts and the scenes of an earlier run.
 
@@ -24,6 +30,7 @@ def read_earlier_run(
         scenes: the file of its scenes. By default, the scenes of its dataset folders are used. If `paths` contains only
             files, those of the later run are used.
         later_scenes: the scenes of the later run.
+        columns: see `load_counts`.
         pool: see `load_counts`.
         strict: see `load_counts`.
 
@@ -41,4 +48,4 @@ def read_earlier_run(
     own_scenes = scenes is not None or any(path.is_dir() for path in paths)
     known = scenes if own_scenes else later_scenes
     # Changes are paired by image, not by participant.
-    return load_counts([str(path) for path in paths], known, participants=False, pool=pool, strict=strict)
+    return load_counts(paths, known, participants=False, columns=columns, pool=pool, strict=strict)

@@ -10,12 +10,45 @@ import typer
 from spotball_core.counting.engines import EngineName
 
 Paths = Annotated[
-    list[Path], typer.Argument(metavar="PATH", help="Dataset folders, or files of responses (with --scenes).")
+    list[Path],
+    typer.Argument(metavar="PATH", help="Dataset folders, or files of responses (with --scenes)."),
 ]
 ScenesFile = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE", rich_help_panel="Input", help="File of scenes. Default: scenes.jsonl in the dataset folder."
+    ),
+]
+TruthFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="TABLE",
+        rich_help_panel="Input",
+        help="Table of the ball's position in each image, instead of scenes.",
+    ),
+]
+GridOption = Annotated[
+    str | None,
+    typer.Option(
+        "--grid",
+        metavar="RxC",
+        rich_help_panel="Input",
+        help="Rows and columns of the grid for --truth. Default: 6x10.",
+    ),
+]
+SizeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--size", metavar="WxH", rich_help_panel="Input", help="Image size in pixels for --truth. Default: 640x360."
+    ),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        metavar="NAME=COLUMN,...",
+        rich_help_panel="Input",
+        help="Names of columns, such as image=image_id,cell=prediction.",
     ),
 ]
 Reference = Annotated[

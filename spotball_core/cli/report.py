@@ -15,7 +15,9 @@ from spotball_core.cli.console import teller
 from spotball_core.cli.memory import memory_limit
 from spotball_core.cli.options import (
     Bootstrap,
+    Columns,
     Debug,
+    GridOption,
     ImageChoice,
     Paths,
     PolicyName,
@@ -24,7 +26,9 @@ from spotball_core.cli.options import (
     Reference,
     ScenesFile,
     Seed,
+    SizeOption,
     Strict,
+    TruthFile,
 )
 from spotball_core.errors import InputError, OptionError
 from spotball_core.service.threads import BLAS, one_thread
@@ -52,6 +56,10 @@ def report(
         typer.Option("--out", "-o", metavar="DIR", rich_help_panel="Output", help="Folder of the report to write."),
     ],
     scenes: ScenesFile = None,
+    truth: TruthFile = None,
+    grid: GridOption = None,
+    size: SizeOption = None,
+    columns: Columns = None,
     before: Annotated[
         list[Path],
         typer.Option(
@@ -145,7 +153,8 @@ def report(
     numbers. Several PATHs are merged. Replaces an earlier report; refuses a folder with other files.
     """
     from spotball_core.cli.earlier_run import read_earlier_run
-    from spotball_core.io.dataset import read_dataset
+    from spotball_core.cli.tables import table_arguments
+    from spotball_core.io.dataset import response_files
     from spotball_core.pages.figures import FigureOptions
     from spotball_core.pages.folder import PAGE
     from spotball_core.reasoning.records import read_reasoning
@@ -161,20 +170,20 @@ def report(
         raise OptionError("--before-scenes needs --before. Add it, or remove --before-scenes")
     tell = teller(quiet)
     figure_options = FigureOptions(tuple(dict.fromkeys(figures)), figure_title, figure_notes)
+    tables = table_arguments(scenes, truth, grid, size, columns, tell)
     categories = read_reasoning(reasoning) if reasoning else None
     policy_class = ScorePolicy.paper if policy == "paper" else ScorePolicy.standard
     choices = policy_class(reference=reference, images=images, bootstrap=bootstrap, seed=seed)
-    folders = [path for path in paths if path.is_dir()] + ([scenes.parent] if scenes else [])
+    folders = [path for path in paths if path.is_dir()] + [file.parent for file in (scenes, truth) if file]
     if image_folder:
         folders = [image_folder]
-    names = [str(path) for path in paths]
-    files = read_dataset(names, scenes).response_files
+    files = response_files(paths)
     # A memory limit counts for each process separately, so use one process.
     n_processes = jobs or (processors() if memory_limit() is None else 1)
     # The processes start while this one reads the files.
     with Workers(n_processes if _bytes(files) >= _LEAST_BYTES else 1, [write_report.__module__]) as workers:
         try:
-            counts, all_scenes = load_counts(names, scenes, participants=True, pool=pool, strict=strict)
+            counts, all_scenes = load_counts(paths, scenes, participants=True, pool=pool, strict=strict, **tables)
         except InputError as error:
             if len(paths) > 1 and any(problem.field in _TWO_RUNS for problem in error.problems):
                 tell(
@@ -184,7 +193,9 @@ def report(
             raise
         earlier = None
         if before:
-            earlier_counts = read_earlier_run(before, before_scenes, all_scenes, pool=pool, strict=strict)
+            earlier_counts = read_earlier_run(
+                before, before_scenes, all_scenes, columns=tables["columns"], pool=pool, strict=strict
+            )
             earlier = Scoring(*earlier_counts, choices.model_copy(update={"reference": None}))
         write = partial(
             write_report,
@@ -194,6 +205,7 @@ def report(
             reasoning=categories,
             # The report shows images and rationales only if there is a reference to compare with.
             response_files=files if reference else (),
+            columns=tables["columns"],
             pages=pages,
             before=earlier,
             figures=figure_options,

@@ -10,8 +10,10 @@ from spotball_core.cli.console import teller
 from spotball_core.cli.counting import engine_for
 from spotball_core.cli.options import (
     Bootstrap,
+    Columns,
     Debug,
     EngineOption,
+    GridOption,
     ImageChoice,
     Paths,
     PolicyName,
@@ -21,7 +23,9 @@ from spotball_core.cli.options import (
     Reference,
     ScenesFile,
     Seed,
+    SizeOption,
     Strict,
+    TruthFile,
 )
 from spotball_core.cli.output import Format, FormatOption, Out, deliver, format_for
 from spotball_core.errors import OptionError, unknown_name
@@ -33,6 +37,10 @@ if TYPE_CHECKING:
 def score(
     paths: Paths,
     scenes: ScenesFile = None,
+    truth: TruthFile = None,
+    grid: GridOption = None,
+    size: SizeOption = None,
+    columns: Columns = None,
     reference: Reference = None,
     images: ImageChoice = None,
     policy: PolicyName = "standard",
@@ -102,15 +110,18 @@ def score(
     column `image` and the answer in one of these forms: `cell` (such as D5), `x` and `y` (in pixels), `row` and `col`,
     or `probabilities`. The last line below the table, the signature, records the data, the policy and the version.
     """
+    from spotball_core.cli.tables import table_arguments
     from spotball_core.scoring import tables
     from spotball_core.scoring.score import score as score_responses
-    from spotball_core.scoring.summary import to_summary
+    from spotball_core.scoring.summary import default_text
 
     tell = teller(quiet)
+    arguments = table_arguments(scenes, truth, grid, size, columns, tell)
     with engine_for(engine, ray_address, quiet=quiet, debug=debug) as counting:
         report = score_responses(
-            [str(path) for path in paths],
+            paths,
             scenes,
+            **arguments,
             policy=policy,
             reference=reference,
             images=images,
@@ -134,8 +145,8 @@ def score(
         text = tables.to_markdown(report)
     elif format is Format.latex:
         text = tables.to_latex(report)
-    elif out is None and report.groups and not (full or metrics or sport or ceiling):
-        text = to_summary(report, to_terminal=True)
+    elif out is None and not (full or metrics or sport):
+        text = default_text(report, to_terminal=True)
     else:
         text = tables.to_text(report, to_terminal=out is None)
     if format in (Format.json, Format.csv) or out is not None:

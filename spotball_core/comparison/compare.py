@@ -18,7 +18,7 @@ from spotball_core.comparison.wording import ContrastNumbers, Narrator
 from spotball_core.errors import OptionError
 from spotball_core.metrics.metric import Metric
 from spotball_core.metrics.registry import METRICS
-from spotball_core.schema.report import MetricValue
+from spotball_core.schema.report import MetricValue, sport_prefix
 from spotball_core.scoring import sides
 from spotball_core.scoring.groups import Group, Scoring
 from spotball_core.stats.bootstrap import bootstrap_interval
@@ -123,8 +123,8 @@ def _warnings(scoring: Scoring, groups: dict[str, list[Group]], common: set[int]
             of_sport = {scene for scene in answered if sports[scene] == sport}
             if left := len(of_sport - common):
                 warnings.append(
-                    f"{left} of the {len(of_sport)} {sport} images that {name} answered are not compared, because they "
-                    "are not scored for both respondents"
+                    f"{left} of the {len(of_sport)} {sport_prefix(sport, ' ')}images that {name} answered are not "
+                    "compared, because they are not scored for both respondents"
                 )
     return warnings
 
@@ -134,11 +134,13 @@ def _too_few(contrasts: Sequence[Contrast]) -> Iterator[str]:
         tests = sum(metric.p is not None for metric in contrast.metrics.values())
         least = (2 if contrast.exact else 1) / (contrast.permutations + (not contrast.exact)) * tests
         if least > ALPHA:
-            where = f"{contrast.sport}: " if contrast.sport else ""
             cause = (
                 plural(contrast.n_images, "image") if contrast.exact else plural(contrast.permutations, "permutation")
             )
-            yield f"{where}with only {cause}, no p value corrected for {tests} tests can be below {min(least, 1):.2g}"
+            yield (
+                f"{sport_prefix(contrast.sport)}with only {cause}, no p value corrected for {tests} tests can be below "
+                f"{min(least, 1):.2g}"
+            )
 
 
 def _contrast(

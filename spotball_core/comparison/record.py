@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 from spotball_core.schema.policy import ScorePolicy
 from spotball_core.schema.record import Record
 from spotball_core.schema.report import Interval, Signature
+from spotball_core.schema.result import ResultRecord
 
 SCHEMA_VERSION: Final = 1
 
@@ -68,7 +69,7 @@ class Contrast(Record):
     metrics: dict[str, Difference]
 
 
-class Comparison(Record):
+class Comparison(ResultRecord):
     """The result of `compare`, and the format of `spotball compare --format json`.
 
     Attributes:
@@ -78,6 +79,9 @@ class Comparison(Record):
         prompts_b: the prompts of b's answers.
         contrasts: one for each sport that both answered, then one for all sports if there are several.
     """
+
+    _forms: ClassVar[str] = "spotball_core.comparison.summary:FORMS"
+    _counted: ClassVar[tuple[str, ...]] = ("contrasts",)
 
     schema_version: Literal[1] = SCHEMA_VERSION
     signature: str

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
 from spotball_core.comparison.record import Comparison, Contrast, Difference
 from spotball_core.metrics.metric import Metric
 from spotball_core.metrics.registry import METRICS
+from spotball_core.schema.report import sport_prefix
 from spotball_core.service.safe_text import csv_cells, markdown_row, markdown_text, rich_text
 from spotball_core.text.numbers import interval, number, unit_of
 from spotball_core.text.p_values import ALPHA, say_p
@@ -24,10 +25,13 @@ _WIDE = 160
 _NAME = 22
 """Metric names are wrapped at this width if the table does not fit otherwise."""
 
-CSV_COLUMNS = (
-    *("sport", "a", "b", "metric", "unit", "n_images", "value_a", "value_b", "difference", "ci95_low", "ci95_high"),
-    *("effect_size", "p", "p_holm", "direction", "verdict", "sentence", "reason", "signature"),
-)
+COLUMNS: Mapping[str, type] = {
+    **dict.fromkeys(("sport", "a", "b", "metric", "unit"), str),
+    "n_images": int,
+    **dict.fromkeys(("value_a", "value_b", "difference", "ci95_low", "ci95_high", "effect_size", "p", "p_holm"), float),
+    **dict.fromkeys(("direction", "verdict", "sentence", "reason", "signature"), str),
+}
+"""Name and type of each column of a comparison's rows."""
 
 
 def print_table(comparison: Comparison, console: Console) -> None:
@@ -93,20 +97,23 @@ def to_latex(comparison: Comparison) -> str:
 
 
 def to_csv(comparison: Comparison) -> str:
-    """Return the comparison as CSV in full precision: one line per sport and metric (no sport: all sports)."""
+    """Return the comparison as CSV in full precision; see `frame_rows`."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(CSV_COLUMNS)
+    writer.writerow(COLUMNS)
+    writer.writerows(map(csv_cells, frame_rows(comparison)))
+    return out.getvalue()
+
+
+def frame_rows(comparison: Comparison) -> Iterator[tuple[object, ...]]:
+    """Yield one row per sport and metric. Rows for all sports have no sport."""
     for contrast in comparison.contrasts:
         for key, difference in contrast.metrics.items():
             low, high = difference.ci95 or (None, None)
             names = (contrast.sport, comparison.a, comparison.b, key, unit_of(key, comparison.policy))
             numbers = (difference.n_images, difference.a, difference.b, difference.difference, low, high)
             tests = (difference.effect_size, difference.p, difference.p_holm, difference.direction, difference.verdict)
-            writer.writerow(
-                csv_cells((*names, *numbers, *tests, difference.sentence, difference.reason, comparison.signature))
-            )
-    return out.getvalue()
+            yield (*names, *numbers, *tests, difference.sentence, difference.reason, comparison.signature)
 
 
 _TEXT = (0, 8)
@@ -130,7 +137,7 @@ def _section(comparison: Comparison, contrast: Contrast) -> tuple[str, list[str]
 
 def _place(comparison: Comparison, contrast: Contrast) -> str:
     if contrast.sport is not None:
-        return f"{contrast.sport}: "
+        return sport_prefix(contrast.sport)
     return "all sports: " if len(comparison.contrasts) > 1 else ""
 
 

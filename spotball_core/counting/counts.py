@@ -81,6 +81,8 @@ class Counts:
         """
         import polars as pl
 
+        if not isinstance(table, pl.DataFrame):
+            raise OptionError(f"counts: found {type(table).__name__}, expected a Polars data frame")
         if missing := [column for column in (*KEYS, "cell", "n") if column not in table.columns]:
             raise OptionError(f"counts need the columns {', '.join((*KEYS, 'cell', 'n'))}. Add {', '.join(missing)}")
         keys = [*KEYS, *(["participant"] if "participant" in table.columns else [])]
@@ -151,6 +153,8 @@ class Counts:
         """
         held: list[Counts] = []
         for part in parts:
+            if not isinstance(part, Counts):
+                raise OptionError(f"counts: found {type(part).__name__}, expected Counts")
             held.append(part)
             if len(held) == _ADDED_AT_ONCE:
                 held = [cls._sum(held)]

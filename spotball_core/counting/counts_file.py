@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from spotball_core.counting.counts import PARTS, Counts
 from spotball_core.counting.parse_record import PARSE_POLICIES
-from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.errors import InputError, OptionError, Problem, plain
 from spotball_core.io.frames import KEYS
-from spotball_core.io.sources import COUNTS_ENDING, plain
+from spotball_core.io.sources import COUNTS_ENDING
 from spotball_core.service.files import replacing
 from spotball_core.service.unpacked_size import check_parquet_size
 

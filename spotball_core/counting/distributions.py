@@ -1,4 +1,4 @@
-"""Convert answers given as probabilities (JSON text or lists) to fractions of an answer per cell."""
+"""Convert answers given as probabilities (JSON text, lists, or lists of rows) to fractions of an answer per cell."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ if TYPE_CHECKING:
 _NUMBER = r"-?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?"
 _PAIR = rf'"[^"]*"\s*:\s*(?:{_NUMBER}|null)'
 _OBJECT = rf"^\s*\{{\s*(?:{_PAIR}(?:\s*,\s*{_PAIR})*)?\s*\}}\s*$"
-_FORM = 'an object such as {"D5": 0.7, "D6": 0.3}, or one number per cell'
-_LIST = rf"^\s*\[\s*(?:{_NUMBER}(?:\s*,\s*{_NUMBER})*)?\s*\]\s*$"
+_FORM = 'an object such as {"D5": 0.7, "D6": 0.3}, one number per cell, or a list of rows'
+_NUMBERS = rf"\[\s*(?:{_NUMBER}(?:\s*,\s*{_NUMBER})*)?\s*\]"
+_LIST = rf"^\s*{_NUMBERS}\s*$"
+_ROWS = rf"^\s*\[\s*{_NUMBERS}(?:\s*,\s*{_NUMBERS})*\s*\]\s*$"
 
 
 def spread(rows: pl.DataFrame, grid: Grid) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Convert each row's distribution to one row per cell.
 
     Args:
-        rows: rows with a column `probabilities`, JSON text or a list of numbers, without nulls.
+        rows: rows with a column `probabilities`, without nulls: JSON text, a list of numbers, or a list of such lists.
         grid: the grid of the scenes.
 
     Returns:
@@ -34,7 +36,7 @@ def spread(rows: pl.DataFrame, grid: Grid) -> tuple[pl.DataFrame, pl.DataFrame]:
     """
     import polars as pl
 
-    rows = rows.with_row_index("_row")
+    rows, wrong_shape = _flattened(rows.with_row_index("_row"), grid)
     given = pl.col("probabilities")
     if rows.schema["probabilities"] == pl.String:
         is_object, is_list = given.str.contains(_OBJECT), given.str.contains(_LIST)
@@ -65,6 +67,7 @@ def spread(rows: pl.DataFrame, grid: Grid) -> tuple[pl.DataFrame, pl.DataFrame]:
     sums = parts.group_by("_row").agg(total=pl.col("p").sum())
     sums = rows.select("_row").join(sums, on="_row", how="left").with_columns(pl.col("total").fill_null(0.0))
     faults = [
+        wrong_shape,
         _fault(unreadable.to_frame(), pl.lit("neither an object nor a list of numbers"), _FORM),
         _fault(
             wrong_length,
@@ -96,6 +99,38 @@ def spread(rows: pl.DataFrame, grid: Grid) -> tuple[pl.DataFrame, pl.DataFrame]:
     bad = rows.join(fault, on="_row").drop("_row", "probabilities")
     good = _divided(parts.filter(pl.col("p") > 0).join(fault, on="_row", how="anti"))
     return rows.drop("probabilities", "cell", strict=False).join(good, on="_row").drop("_row"), bad
+
+
+def _flattened(rows: pl.DataFrame, grid: Grid) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Replace each distribution that is a list of rows by one list of numbers.
+
+    Returns:
+        The rows, and a table of the distributions that have another shape than the grid, in the form of `_fault`.
+    """
+    import polars as pl
+
+    given, dtype = pl.col("probabilities"), rows.schema["probabilities"]
+    if dtype == pl.String:
+        is_nested = given.str.contains(_ROWS)
+        lengths = given.str.extract_all(_NUMBERS).list.eval(pl.element().str.count_matches(_NUMBER))
+        flat = pl.format("[{}]", given.str.replace_all(r"[\[\]]", " "))
+    else:
+        is_nested = pl.lit(dtype == pl.List(pl.List(pl.Float64)))
+        lengths = given.list.eval(pl.element().list.len().fill_null(0))
+        flat = given.list.eval(pl.element().explode())
+    if (maps := rows.filter(is_nested)).is_empty():
+        return rows, _fault(rows.clear(), given, "")
+    shapes = maps.select("_row", lengths=lengths.cast(pl.List(pl.Int64)))
+    of_grid = [grid.cols] * grid.rows
+    found = pl.format(
+        "{} rows of {} numbers",
+        pl.col("lengths").list.len(),
+        pl.col("lengths").list.unique(maintain_order=True).cast(pl.List(pl.String)).list.join(", "),
+    )
+    expected = f"{grid.rows} rows of {grid.cols} numbers. Sum a map of another size into cells with `Grid.pool`"
+    wrong = _fault(shapes.filter(pl.col("lengths").ne_missing(pl.lit(of_grid, pl.List(pl.Int64)))), found, expected)
+    flattened = maps.with_columns(probabilities=flat)
+    return pl.concat([rows.filter(~is_nested), flattened]) if dtype == pl.String else flattened, wrong
 
 
 def _divided(rows: pl.DataFrame) -> pl.DataFrame:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from spotball_core.counting.counts import Counts, answers
 from spotball_core.counting.signs import KEYS, UNIT, Sign, of_cells, shown_by_cells, signs
-from spotball_core.errors import Problem
+from spotball_core.errors import Problem, plain
 from spotball_core.grid import Grid
 from spotball_core.io.cells import cell_at
-from spotball_core.io.sources import line_numbers, plain
+from spotball_core.io.sources import line_numbers
 from spotball_core.schema.scene import Scene
 
 if TYPE_CHECKING:

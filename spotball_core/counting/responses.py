@@ -7,7 +7,8 @@ the few distinct spellings of the answers. If there is an error, the rows are re
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,13 +18,14 @@ from spotball_core.counting.distributions import spread
 from spotball_core.counting.misread import warnings_of
 from spotball_core.counting.one_pass import in_parts, is_point
 from spotball_core.counting.pooling import check_independent, given_by, nameless
-from spotball_core.errors import NO_ROWS, InputError, OptionError, Problem
+from spotball_core.errors import NO_ROWS, InputError, OptionError, Problem, plain
 from spotball_core.grid import Grid
 from spotball_core.io.cells import cell_at, located
 from spotball_core.io.frames import KEYS
 from spotball_core.io.numbers import not_finite, not_whole, number
-from spotball_core.io.sources import Responses, Source, not_a_name, plain, problems_of, sources_of, unreadable
-from spotball_core.schema.record import NAME_RULE
+from spotball_core.io.sources import Responses, Source, not_a_name, problems_of, sources_of, unreadable
+from spotball_core.schema.checks import scene_records
+from spotball_core.schema.record import NAME_RULE, UNNAMED
 from spotball_core.schema.scene import Scene
 
 if TYPE_CHECKING:
@@ -41,33 +43,45 @@ def read_counts(
     *,
     participants: bool = False,
     pool: bool = False,
+    columns: Mapping[str, str] | None = None,
 ) -> Counts:
-    """Count the responses in files, in a frame, or in records.
+    """Count the responses in files, in a frame, in records, or in a mapping from image id to answer.
 
     Each row needs `image` and an answer. The answer is `cell` (in any spelling that `Grid.position` reads), or `x` and
-    `y` in pixels, or `row` and `col` from 1, or `probabilities` (by label, or one number per cell). `sport` is optional
-    if the image id is unique among the scenes. A missing `respondent` is replaced by the file's name without its
-    ending, a missing `prompt` by `base`, and a missing `kind` by `model` (or by `human` for the respondent `human`). A
-    cell that is unreadable or outside the grid is an unparsed response. A distribution counts as one answer, divided
-    among its cells. A file extension of an image's id is ignored if the scenes' ids have none. The counts' `warnings`
-    list signs that a file was misread.
+    `y` in pixels, or `row` and `col` from 1, or `probabilities` (by label, one number per cell, or rows x columns).
+    `sport` is optional if the image id is unique among the scenes. A missing `respondent` is replaced by the file's
+    name without its ending, a missing `prompt` by `base`, and a missing `kind` by `model` (or by `human` for the
+    respondent `human`). A cell that is unreadable or outside the grid is an unparsed response. A distribution counts as
+    one answer, divided among its cells. A file extension of an image's id is ignored if the scenes' ids have none. The
+    counts' `warnings` list signs that a file was misread.
+
+    An answer in a mapping is a label, None if no cell could be read, a list of labels for several samples, or a
+    distribution as in `probabilities`.
 
     Files that answer the same image for the same respondent and prompt raise an error, unless they are parts of one
     source (see `spotball_core.counting.pooling`), such as `responses*` files of one folder.
 
     Args:
-        responses: paths of JSON Lines, CSV or Parquet files; or a frame; or records.
+        responses: paths of JSON Lines, JSON, CSV or Parquet files; or a frame; or records; or a mapping.
         scenes: the scenes that the responses refer to, all with the same rows and columns.
         participants: whether to count participants separately.
         pool: whether to merge a respondent's answers from files that are independent of each other.
+        columns: the names that the table's columns have, by the names above, such as `{"image": "image_id"}`. In a
+            table without such a column, the column that already has the name above is read.
 
     Raises:
         InputError: for an unknown image, a duplicate (respondent, prompt, image, sample, participant), a negative
             probability, probabilities that do not sum to 1, or any other problem in the data. It lists file, line,
             field, the value found and the value expected.
-        OptionError: if the scenes' grids differ in rows or columns.
+        OptionError: if the scenes' grids differ in rows or columns, or `columns` names a column that is in no table.
+
+    Examples:
+        >>> scenes = [Scene(image=image, grid=Grid.standard()) for image in ("1", "2")]
+        >>> counts = read_counts({"1": "D5", "2": ["D5", "E5", None]}, scenes)
+        >>> counts.table.select("image", "cell", "n").rows()
+        [('1', 34, 1), ('2', None, 1), ('2', 34, 1), ('2', 44, 1)]
     """
-    reader = Reader(sources_of(responses), scenes, participants)
+    reader = Reader(sources_of(responses, columns=columns), scenes, participants)
     counts = reader.counts()
     if not pool:
         reader.check_independent()
@@ -97,11 +111,13 @@ def common_grid(scenes: Sequence[Scene]) -> Grid:
     """Return a grid with the rows and columns that all scenes share.
 
     Raises:
-        OptionError: if the scenes' grids differ in rows or columns, there are no scenes, or an image occurs twice.
+        OptionError: if the scenes' grids differ in rows or columns, there are no scenes, an image occurs twice, or
+            `scenes` contains anything other than Scene records.
     """
+    scenes = scene_records(scenes)
     keys = [scene.key for scene in scenes]
     if len(set(keys)) < len(keys):
-        sport, image = next(key for key in keys if keys.count(key) > 1)
+        (sport, image), _ = Counter(keys).most_common(1)[0]
         raise OptionError(f"scene {sport}/{image} occurs more than once. Pass each scene once")
     shapes = sorted({(scene.grid.rows, scene.grid.cols) for scene in scenes})
     if not shapes:
@@ -359,6 +375,12 @@ class Reader:
         import polars as pl
 
         sports = self.scenes.group_by("sport").agg(pl.len(), pl.col("image").first()).sort("sport").collect()
+        if sports["sport"].to_list() == [UNNAMED]:
+            ((_, n, first),) = sports.rows()
+            return (
+                f"one of the {n} images of the truth, such as '{first}'. Their sport is not named. Use the ids of the "
+                "truth, and remove the column `sport` or add it to the truth"
+            )
         known = "; ".join(
             f"{sport} has {n} image{'' if n == 1 else 's'}, such as '{first}'" for sport, n, first in sports.iter_rows()
         )

@@ -11,6 +11,7 @@ import numpy as np
 from spotball_core.cue_maps.cue import Cue
 from spotball_core.cue_maps.registry import CUES
 from spotball_core.errors import OptionError, unknown_name
+from spotball_core.schema.checks import scene_records
 from spotball_core.schema.scene import Scene
 from spotball_core.typing import BoolArray, FloatArray
 
@@ -88,9 +89,10 @@ def cue_scores(scenes: Sequence[Scene], keys: Iterable[str] | None = None) -> Cu
         >>> scores.values.shape, scores.applies.tolist()
         ((1, 60, 2), [[True, False]])
     """
+    scenes = scene_records(scenes)
     wanted = list(CUES) if keys is None else list(dict.fromkeys(keys))
     if unknown := [key for key in wanted if key not in CUES]:
-        raise OptionError(unknown_name("cue", unknown[0], CUES))
+        raise OptionError(unknown_name("cue", str(unknown[0]), CUES))
     if not scenes or not wanted:
         raise OptionError(f"{'cues' if scenes else 'scenes'}: found none, expected at least one")
     check_one_grid_shape(scenes)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 from pydantic import Field
 
 from spotball_core.schema.record import Record
 from spotball_core.schema.report import Interval, MetricValue, Signature, group_name
 from spotball_core.schema.response import Kind
+from spotball_core.schema.result import ResultRecord
 
 SCHEMA_VERSION: Final = 1
 
@@ -156,7 +157,7 @@ class StatedCue(Record):
     reason: str | None = None
 
 
-class CueReport(Record):
+class CueReport(ResultRecord):
     """The output of `spotball cues explain --format json`.
 
     Attributes:
@@ -167,6 +168,9 @@ class CueReport(Record):
         differences: differences of each group from the reference; empty without a reference.
         stated: tests of whether groups follow the cues that their rationales mention; empty if this was not tested.
     """
+
+    _forms: ClassVar[str] = "spotball_core.cues.explanation_text:FORMS"
+    _counted: ClassVar[tuple[str, ...]] = ("groups",)
 
     schema_version: Literal[1] = SCHEMA_VERSION
     signature: str

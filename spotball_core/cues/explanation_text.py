@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from spotball_core.cues.explanation_record import CueDifference, CueExplanation, CueReport
-from spotball_core.schema.report import Interval, MetricValue, group_name
+from spotball_core.cues.explanation_record import CueDifference, CueExplanation, CueReport, StatedCue
+from spotball_core.schema.report import Interval, MetricValue, named_sports
+from spotball_core.schema.result import Forms
+from spotball_core.service.safe_text import printable
+from spotball_core.text.html import tables_as_html
 from spotball_core.text.p_values import say_p
 from spotball_core.text.tables import Titled, tables_as_text
 from spotball_core.text.words import listed, plural
@@ -15,16 +18,59 @@ _LEADING = 0.15
 
 _NOTHING = "–"
 
+COLUMNS: Mapping[str, type] = {
+    **dict.fromkeys(("sport", "respondent", "kind", "prompt"), str),
+    "n_images": int,
+    "n_guesses": float,
+    **dict.fromkeys(("quantity", "cue"), str),
+    **dict.fromkeys(("value", "ci95_low", "ci95_high"), float),
+    **dict.fromkeys(("unit", "reason", "signature"), str),
+}
+"""Name and type of each column of a cue report's rows."""
+
 
 def to_text(report: CueReport, *, to_terminal: bool = False) -> str:
     """Return the headlines, the tables and the notes, at full width or at the width of the terminal."""
-    heads = "".join(f"{line}\n" for line in headlines(report))
+    heads = "".join(f"{printable(line)}\n" for line in headlines(report))
     return f"{heads}\n{tables_as_text(_tables(report), _foot(report), to_terminal=to_terminal)}"
+
+
+def _html(report: CueReport) -> str:
+    return tables_as_html(headlines(report), _tables(report), _foot(report).splitlines())
+
+
+def frame_rows(report: CueReport) -> Iterator[tuple[object, ...]]:
+    """Yield one row per group and quantity; `added` and `shapley` have a row per group of cues, `weight` per cue."""
+    for group in report.groups:
+        about = (group.sport, group.respondent, group.kind, group.prompt, group.n_images, group.n_guesses)
+        for quantity, cue, value, unit in _values(group):
+            low, high = value.ci95 or (None, None)
+            yield (*about, quantity, cue, value.value, low, high, unit, value.reason, report.signature)
+
+
+def _values(group: CueExplanation) -> Iterator[tuple[str, str | None, MetricValue, str]]:
+    """Yield the name, the cue or group of cues, the value and the unit of each number of a group."""
+    bits = "bits per guess"
+    for quantity in ("gain", "base_gain", "body_gain", "explainable"):
+        yield quantity, None, getattr(group, quantity), bits
+    yield "explained", None, group.explained, "share"
+    for quantity, values in (("added", group.added), ("shapley", group.shapley)):
+        for cue, value in values.items():
+            yield quantity, cue, value, bits
+    for weight in group.weights:
+        yield "weight", weight.key, MetricValue(value=weight.value, ci95=weight.ci95), "log odds"
+    for quantity, number, unit in (
+        ("detectable", group.detectable, bits),
+        ("mirror_p", group.mirror_p, "probability"),
+        ("mirrored", group.mirrored, bits),
+    ):
+        if number is not None:
+            yield quantity, None, MetricValue(value=number), unit
 
 
 def headlines(report: CueReport) -> list[str]:
     """Return a text of a few sentences about the result of each group."""
-    return [f"{group.name}: {sentence}" for group in report.groups for sentence in [headline(group)]]
+    return [f"{group.name}: {headline(group)}" for group in report.groups]
 
 
 def headline(group: CueExplanation) -> str:
@@ -84,21 +130,25 @@ def _cell(value: MetricValue | None, digits: int = 3) -> str:
     return f"{value.value:.{digits}f}{_interval(value.ci95, chr(10), digits)}"
 
 
-_NAMES = ["Sport", "Respondent", "Prompt"]
+def _name_heads(report: CueReport) -> list[str]:
+    """Return the headings of the columns of names, without sports if they are not given."""
+    named = named_sports(group.sport for group in report.groups)
+    return [*(["Sport"] if named else []), "Respondent", "Prompt"]
 
 
-def _name(group: CueExplanation | CueDifference) -> list[str]:
-    return [group.sport or "", group.respondent or "", group.prompt or ""]
+def _name(group: CueExplanation | CueDifference | StatedCue, heads: Sequence[str]) -> list[str]:
+    return [getattr(group, head.lower()) or "" for head in heads]
 
 
 def _tables(report: CueReport) -> Iterator[Titled]:
     groups = [group for group in report.groups if group.gain.value is not None]
     if not groups:
         return
+    names = _name_heads(report)
     heads = ["Images", "Guesses", "All cues", "Places, players", "Body cues", "Explainable", "Explained"]
     rows = [
         [
-            *_name(group),
+            *_name(group, names),
             f"{group.n_images}",
             f"{group.n_guesses:,.10g}",
             *map(_cell, (group.gain, group.base_gain, group.body_gain, group.explainable)),
@@ -108,37 +158,42 @@ def _tables(report: CueReport) -> Iterator[Titled]:
     ]
     yield (
         "Held-out gain in bits per guess. Body cues: what they add to the gain of place and player cues",
-        3,
-        [*_NAMES, *heads],
+        len(names),
+        [*names, *heads],
         rows,
     )
     added = _keys([group.added for group in groups])
     if added:
-        rows = [[*_name(group), *(_cell(group.added.get(key)) for key in added)] for group in groups]
+        rows = [[*_name(group, names), *(_cell(group.added.get(key)) for key in added)] for group in groups]
         yield (
             "What each group of body cues adds to the gain of place and player cues, in bits per guess",
-            3,
-            [*_NAMES, *added],
+            len(names),
+            [*names, *added],
             rows,
         )
     shared = _keys([group.shapley for group in groups])
-    rows = [[*_name(group), *(_cell(group.shapley.get(key)) for key in shared)] for group in groups]
+    rows = [[*_name(group, names), *(_cell(group.shapley.get(key)) for key in shared)] for group in groups]
     yield (
         "Part of the gain that is due to each group of cues (Shapley value), in bits per guess",
-        3,
-        [*_NAMES, *shared],
+        len(names),
+        [*names, *shared],
         rows,
     )
     weights = [{weight.key: MetricValue(value=weight.value, ci95=weight.ci95) for weight in g.weights} for g in groups]
     cues = _keys(weights)
-    rows = [[*_name(g), *(_cell(w.get(key), 2) for key in cues)] for g, w in zip(groups, weights, strict=True)]
-    yield "Weight of each cue: change in log odds per typical standard deviation of the cue", 3, [*_NAMES, *cues], rows
+    rows = [[*_name(g, names), *(_cell(w.get(key), 2) for key in cues)] for g, w in zip(groups, weights, strict=True)]
+    yield (
+        "Weight of each cue: change in log odds per typical standard deviation of the cue",
+        len(names),
+        [*names, *cues],
+        rows,
+    )
     if report.differences:
         reference = report.differences[0].reference
         heads = ["Images", "All cues", "Body cues", *shared]
         rows = [
             [
-                *_name(difference),
+                *_name(difference, names),
                 f"{difference.n_images}",
                 _cell(difference.gain),
                 _cell(difference.body_gain),
@@ -148,30 +203,26 @@ def _tables(report: CueReport) -> Iterator[Titled]:
         ]
         yield (
             f"Gains and Shapley values minus those of {reference}, on images that both answered",
-            3,
-            [*_NAMES, *heads],
+            len(names),
+            [*names, *heads],
             rows,
         )
         rows = [
-            [*_name(difference), *(_cell(difference.weights.get(key), 2) for key in cues)]
+            [*_name(difference, names), *(_cell(difference.weights.get(key), 2) for key in cues)]
             for difference in report.differences
         ]
-        yield f"Weight of each cue minus its weight for {reference}", 3, [*_NAMES, *cues], rows
+        yield f"Weight of each cue minus its weight for {reference}", len(names), [*names, *cues], rows
     if report.stated:
         yield _stated_table(report)
 
 
 def _stated_table(report: CueReport) -> Titled:
+    names = _name_heads(report)
     heads = ["Category", "Cues", "Images", "Rationales", "Mean share", "Rank correlation", "p"]
     rows = [
         [
-            *(
-                stated.sport or "",
-                stated.respondent or "",
-                stated.prompt or "",
-                stated.category,
-                ", ".join(stated.cues) or _NOTHING,
-            ),
+            *_name(stated, names),
+            *(stated.category, ", ".join(stated.cues) or _NOTHING),
             *(f"{stated.n_images}", f"{stated.n_rationales:,}"),
             _NOTHING if stated.share is None else f"{stated.share:.0%}",
             stated.reason or "" if stated.correlation is None else f"{stated.correlation:.2f}",
@@ -181,8 +232,8 @@ def _stated_table(report: CueReport) -> Titled:
     ]
     return (
         "Stated and followed cues: do guesses follow a cue on images where rationales mention it?",
-        5,
-        [*_NAMES, *heads],
+        len(names) + 2,
+        [*names, *heads],
         rows,
     )
 
@@ -195,7 +246,7 @@ def _foot(report: CueReport) -> str:
     notes: dict[str, list[str]] = {}
     for group in report.groups:
         for note in group.notes:
-            notes.setdefault(note, []).append(group_name(group.sport, group.respondent, group.prompt))
+            notes.setdefault(note, []).append(group.name)
     lines = [f"Note: {note} ({_groups(names, len(report.groups))})." for note, names in notes.items()]
     return "\n".join([*lines, *(f"Warning: {warning}" for warning in report.warnings), report.signature])
 
@@ -204,3 +255,6 @@ def _groups(names: Sequence[str], n_groups: int) -> str:
     if len(names) == n_groups > 1:
         return "all groups"
     return plural(len(names), "group") if len(names) > 3 else listed(names)
+
+
+FORMS = Forms(text=to_text, html=_html, columns=COLUMNS, rows=frame_rows)

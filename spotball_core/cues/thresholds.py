@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, fields
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,6 +12,7 @@ from numpy.typing import ArrayLike
 from spotball_core.errors import OptionError
 from spotball_core.metrics.inputs import ratio
 from spotball_core.metrics.strategy import player_distances, player_shares
+from spotball_core.schema.result import Result
 from spotball_core.scoring.groups import Scoring
 from spotball_core.typing import BoolArray, FloatArray
 
@@ -23,8 +26,8 @@ PLATEAU = 0.01
 """Thresholds belong to the plateau if their objective is at most this fraction of the maximum below the maximum."""
 
 
-@dataclass(frozen=True)
-class ThresholdSurface:
+@dataclass(frozen=True, repr=False)
+class ThresholdSurface(Result):
     """Near-player rate, overlap rate and their mean over a grid of thresholds.
 
     Attributes:
@@ -36,7 +39,11 @@ class ThresholdSurface:
         plateau: true where the objective is within 1% of its maximum, shape (n_taus, n_thetas).
         best: tau and theta of the maximum; among equal maxima, the smallest tau, then the largest theta.
         n_responses: number of parsed responses to images with player boxes, the denominator of the rates.
+        signature: signature of the scored groups.
     """
+
+    _forms: ClassVar[str] = "spotball_core.cues.threshold_text:FORMS"
+    _counted: ClassVar[tuple[str, ...]] = ("taus", "thetas")
 
     taus: FloatArray
     thetas: FloatArray
@@ -46,6 +53,11 @@ class ThresholdSurface:
     plateau: BoolArray
     best: tuple[float, float]
     n_responses: float
+    signature: str
+
+    def to_json(self) -> str:
+        """Return the attributes as JSON text."""
+        return json.dumps({field.name: _plain(getattr(self, field.name)) for field in fields(self)}, indent=1)
 
 
 def threshold_surface(scoring: Scoring, *, taus: ArrayLike = TAUS, thetas: ArrayLike = THETAS) -> ThresholdSurface:
@@ -111,11 +123,20 @@ def threshold_surface(scoring: Scoring, *, taus: ArrayLike = TAUS, thetas: Array
         plateau=objective >= (1 - PLATEAU) * objective.max(),
         best=(float(tau[row]), float(theta[::-1][col])),
         n_responses=n_responses,
+        signature=str(scoring.signature()),
     )
 
 
+def _plain(value: object) -> object:
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
 def _checked(name: str, values: ArrayLike) -> FloatArray:
-    array = np.asarray(values, dtype=float)
+    try:
+        array = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        array = np.empty(0)
     if array.ndim != 1 or not len(array) or not ((array > 0) & (array <= 1)).all() or not (np.diff(array) > 0).all():
-        raise OptionError(f"{name}: found {array.tolist()!s:.80}, expected ascending numbers above 0 and up to 1")
+        found = values.tolist() if isinstance(values, np.ndarray) else values
+        raise OptionError(f"{name}: found {found!s:.80}, expected ascending numbers above 0 and up to 1")
     return array

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spotball_core.gaze.analysis import GazeReport, RespondentResult
-from spotball_core.text.first_screen import first_screen
+from spotball_core.text.first_screen import FirstScreen
 from spotball_core.text.numbers import number
 from spotball_core.text.words import listed, plural, shortened
 
@@ -65,7 +65,7 @@ def to_summary(report: GazeReport, *, to_terminal: bool = False) -> str:
         shown = ", ".join(f"{name} {n:,}" for name, n in unmatched[:_NAMED])
         more = f", and {plural(len(unmatched) - _NAMED, 'other respondent')}" if len(unmatched) > _NAMED else ""
         notes.append(f"Unmatched replies: {shown}{more}.")
-    return first_screen(
+    screen = FirstScreen(
         headline(report),
         ["respondent", "type", "cue\nmodel", "trials", "accuracy\n(%)", "chance\n(%)", "weight of\nhead (%)"],
         rows,
@@ -74,8 +74,8 @@ def to_summary(report: GazeReport, *, to_terminal: bool = False) -> str:
         warnings=report.warnings,
         notes=[*notes, MORE],
         signature=report.signature,
-        to_terminal=to_terminal,
     )
+    return screen.text(to_terminal=to_terminal)
 
 
 def _names(names: list[str]) -> str:

@@ -19,14 +19,14 @@ SCENES = "scenes.jsonl"
 
 
 @dataclass(frozen=True)
-class Dataset:
+class DatasetFiles:
     """The scenes of a dataset, and the files with responses to them."""
 
     scenes: tuple[Scene, ...]
     response_files: tuple[Path, ...]
 
 
-def read_dataset(paths: str | Path | Sequence[str | Path], scenes: str | Path | None = None) -> Dataset:
+def read_dataset(paths: str | Path | Sequence[str | Path], scenes: str | Path | None = None) -> DatasetFiles:
     """Return the scenes and the response files in the given paths.
 
     Args:
@@ -42,7 +42,7 @@ def read_dataset(paths: str | Path | Sequence[str | Path], scenes: str | Path | 
     listed = _listed(paths)
     files = response_files(listed)
     if scenes is not None:
-        return Dataset(read_scenes(scenes), files)
+        return DatasetFiles(read_scenes(scenes), files)
     by_key: dict[tuple[str, str], Scene] = {}
     first_file: dict[tuple[str, str], Path] = {}
     problems: list[Problem] = []
@@ -59,7 +59,7 @@ def read_dataset(paths: str | Path | Sequence[str | Path], scenes: str | Path | 
     if not by_key:
         fix = "Add --scenes FILE, such as the scenes.jsonl of the dataset"
         raise InputError([Problem(str(listed[0]), None, "scenes", "none", "a dataset folder or --scenes", fix=fix)])
-    return Dataset(tuple(by_key.values()), files)
+    return DatasetFiles(tuple(by_key.values()), files)
 
 
 def response_files(paths: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from spotball_core.errors import InputError, Problem, unreadable_text
+from spotball_core.schema.checks import path_of
 from spotball_core.schema.faults import problems_of_record
 from spotball_core.schema.scene import Scene
 from spotball_core.service.files import replacing
@@ -27,7 +28,7 @@ def read_scenes(path: str | Path) -> tuple[Scene, ...]:
         InputError: if the file cannot be read, a line is not a scene, or a combination of sport and image occurs twice.
             Reading stops after 10,000 problems.
     """
-    path = Path(path)
+    path = path_of("scenes", path)
     lines = _lines(path)
     if _is_csv(lines):
         raise InputError([_of_another_format(path, "a CSV file")])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import glob
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -19,11 +20,15 @@ from spotball_core.errors import (
     did_you_mean,
     listed_values,
     merged,
+    plain,
     unreadable_text,
 )
-from spotball_core.interchange import ArrowFrame, frame_of, is_foreign
+from spotball_core.interchange import ArrowFrame, PolarsDataset, frame_of, is_foreign
+from spotball_core.io.column_checks import check_header, check_shapes, doubtful, meant_by, option_for
+from spotball_core.io.columns import ANSWERS, ColumnNames
 from spotball_core.io.csv_records import read_layout, record_lines
 from spotball_core.io.frames import COLUMNS, KEYS
+from spotball_core.io.records import CELLS_NOT_INDICES, Records, json_records, records_of_answers, table_of_records
 from spotball_core.schema.record import MOST_SIGNS
 from spotball_core.schema.response import PredictionDistribution, Response
 from spotball_core.service.json_file import parse_json
@@ -39,14 +44,14 @@ Responses: TypeAlias = (
     str
     | Path
     | ArrowFrame
+    | PolarsDataset
     | Sequence[str | Path]
     | Sequence[Response | PredictionDistribution]
     | Sequence[Mapping[str, Any]]
+    | Mapping[str, Any]
+    | Mapping[int, Any]
 )
-"""Responses that can be read: one path or several, a frame, records, or dictionaries."""
-
-ANSWERS = ("cell", "x", "y", "row", "col", "probabilities")
-"""Columns with an answer: a cell, a point in pixels, a row and a column (from 1), or a distribution."""
+"""Responses that can be read: paths, a frame, records, dictionaries, or a mapping from image id to answer."""
 
 READ = (*COLUMNS[:7], *ANSWERS)
 """Columns that are read, because they affect scores. Other columns, such as `reasoning`, are ignored."""
@@ -58,24 +63,19 @@ _NAMES = ("sport", "image", "respondent", "prompt", "participant")
 """Columns of text in which `safe_text.csv_cells` may have added apostrophes."""
 
 JSON_LINES = (".jsonl", ".ndjson")
+JSON = ".json"
 COUNTS_ENDING = ".counts"
 """The ending of counts files."""
 
-ENDINGS = (*JSON_LINES, ".csv", ".parquet")
+ENDINGS = (*JSON_LINES, JSON, ".csv", ".parquet")
 
 _ONE_A_LINE = "Write one object per line. Remove brackets around the list and commas at the ends of lines"
-
-MAX_COLUMNS = 2000
-"""Maximum number of columns. A file with more does not contain responses, and checking it would take minutes."""
 
 _HEAD = 4096
 _COMPRESSED = (b"\x1f\x8b", b"x\x01", b"x\x9c", b"x\xda", b"\x28\xb5\x2f\xfd")
 """The first bytes of gzip, zlib and zstd files. A zlib file may otherwise look like text."""
 
 _JSON_BLANKS = b" \t\r\n"
-
-_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
-"""Separators other than commas, with their names for messages."""
 
 
 @dataclass(frozen=True)
@@ -93,13 +93,28 @@ class Source:
     frame: pl.LazyFrame
 
 
-def sources_of(responses: object, also: Sequence[str] = ()) -> list[Source]:
+def sources_of(responses: object, also: Sequence[str] = (), columns: Mapping[str, str] | None = None) -> list[Source]:
     """Open the responses that a user passes to `read_counts`, with the columns `also` in addition to those of `READ`.
+
+    Args:
+        responses: paths, a frame, records, or a mapping from image id to answer.
+        also: other columns to read.
+        columns: the table's names of columns, by the names that this function uses. A name that is in no table is an
+            error, unless `columns` is a `ColumnNames`, whose user checks this after all tables were read.
 
     Raises:
         InputError: if a file cannot be opened or is given twice, or if columns that responses need are missing.
-        OptionError: if `responses` is empty, or is neither paths, nor a frame, nor records.
+        OptionError: if `responses` is empty, or is neither paths, nor a frame, nor records; or if `columns` names a
+            column that is in no table.
     """
+    names = ColumnNames.of(columns)
+    sources = _sources(responses, also, names)
+    if names is not columns:
+        names.check()
+    return sources
+
+
+def _sources(responses: object, also: Sequence[str], columns: ColumnNames) -> list[Source]:
     import polars as pl
 
     if isinstance(responses, (str, Path)):
@@ -107,10 +122,14 @@ def sources_of(responses: object, also: Sequence[str] = ()) -> list[Source]:
     if is_foreign(responses) and not isinstance(responses, pl.DataFrame):
         responses = frame_of(responses)
     if isinstance(responses, pl.DataFrame):
-        return [Source("frame", None, as_text(responses.lazy().drop("_record", strict=False), "frame", also))]
+        frame = responses.lazy().drop("_record", strict=False)
+        return [Source("frame", None, as_text(frame, "frame", also, columns))]
+    if isinstance(responses, Mapping):
+        return [_source_of_records(records_of_answers(responses, "records"), also, columns)]
     if not isinstance(responses, Iterable):
         raise OptionError(
-            f"responses: found {type(responses).__name__}, expected paths, a data frame, or a list of records"
+            f"responses: found {type(responses).__name__}, expected paths, a data frame, a list of records, or a "
+            "mapping from image id to answer"
         )
     items = list(responses)
     if not items:
@@ -118,14 +137,25 @@ def sources_of(responses: object, also: Sequence[str] = ()) -> list[Source]:
     if all(isinstance(item, (str, Path)) for item in items):
         paths = [Path(item) for item in items]
         check_each_once(paths)
-        return [Source(str(path), path, open_source(path, also)) for path in paths]
+        return [Source(str(path), path, open_source(path, also, columns)) for path in paths]
     if all(isinstance(item, Source) for item in items):
         return items
     if all(isinstance(item, (Response, PredictionDistribution)) for item in items):
         return [Source("records", None, as_text(_frame_of(items, also).lazy(), "records", also))]
     if all(isinstance(item, Mapping) for item in items):
-        return [Source("records", None, as_text(_frame_of_mappings(items).lazy(), "records", also))]
+        return [_source_of_records(Records("records", list(enumerate(items))), also, columns)]
     raise OptionError("responses: found items of different types. Pass only paths, only records or only dictionaries")
+
+
+def _source_of_records(records: Records, also: Sequence[str], columns: ColumnNames) -> Source:
+    return Source(records.name, None, _scan_records(records, also, columns))
+
+
+def _scan_records(records: Records, also: Sequence[str], columns: ColumnNames) -> pl.LazyFrame:
+    _check_columns(records.name, records.keys, columns)
+    check_shapes(records.name, records.shapes, columns, READ, COLUMNS)
+    wanted = {theirs: ours for theirs, ours in columns.readable(records.keys).items() if ours in (*READ, *also)}
+    return as_text(table_of_records(records, wanted).lazy(), records.name, also, columns)
 
 
 def check_each_once(paths: Sequence[Path]) -> None:
@@ -152,7 +182,9 @@ def _frame_of(records: list[Response | PredictionDistribution], also: Sequence[s
     import polars as pl
 
     rows = [record.model_dump() for record in records]
-    for row in rows:
+    for row, record in zip(rows, records, strict=True):
+        if "sport" not in record.model_fields_set:
+            row["sport"] = None  # It is found from the image id.
         if "probabilities" in row:
             row["probabilities"] = json.dumps(row["probabilities"])
     fields = (*KEYS, "sample", "participant", "cell", "probabilities", *also)
@@ -160,25 +192,7 @@ def _frame_of(records: list[Response | PredictionDistribution], also: Sequence[s
     return pl.DataFrame(columns, schema_overrides={field: pl.String for field in fields if field != "sample"})
 
 
-def _frame_of_mappings(items: list[Mapping[str, Any]]) -> pl.DataFrame:
-    import json
-
-    import polars as pl
-
-    def value(item: Mapping[str, Any], column: str) -> Any:
-        # As a Polars object, each distribution would get the labels of all others.
-        held = item.get(column)
-        return json.dumps(held) if column == "probabilities" and isinstance(held, Mapping) else held
-
-    columns = dict.fromkeys(chain.from_iterable(items))
-    try:
-        return pl.DataFrame({str(column): [value(item, column) for item in items] for column in columns})
-    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
-        expected = "one type of values in each column"
-        raise InputError([Problem("records", None, "columns", str(error).partition("\n")[0], expected)]) from error
-
-
-def open_source(path: Path, also: Sequence[str] = ()) -> pl.LazyFrame:
+def open_source(path: Path, also: Sequence[str] = (), columns: Mapping[str, str] | None = None) -> pl.LazyFrame:
     """Open a file and return its columns that are in `READ` or `also`, converted by `as_text`.
 
     The column `_record` is the record's number, from 0.
@@ -187,83 +201,132 @@ def open_source(path: Path, also: Sequence[str] = ()) -> pl.LazyFrame:
         InputError: if the file does not exist, its ending is unknown, its records are incomplete, or it lacks columns
             that responses need.
     """
+    with reading(path):
+        check_file(path, "a file of responses", "at least one response")
+        return _scan(path, also, ColumnNames.of(columns))
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Convert the errors of the system and of Polars about a file to InputError, for a `with` statement."""
     import polars as pl
 
-    if path.suffix not in ENDINGS:
-        expected = f"a file ending in {', '.join(ENDINGS)}"
-        raise _broken(path, f"a file ending in {path.suffix or 'nothing'}", expected, _fix_of_ending(path))
     try:
-        if not path.is_file():
-            is_folder = path.is_dir()
-            fix = "Name a file in this folder" if is_folder else _fix_of_path(path)
-            raise _broken(path, "a folder" if is_folder else "no such file", "a file of responses", fix)
-        if path.stat().st_size == 0:
-            raise _broken(path, "an empty file", "at least one response", "Check the program that wrote the file")
-        if path.suffix == ".parquet":
-            check_parquet_size(path)
-        else:
-            check_is_text(path)
-        return _scan(path, also)
+        yield
     except OSError as error:
         raise _broken(path, str(error), "a file that can be read") from error
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise unreadable(path, error) from error
 
 
-def _scan(path: Path, also: Sequence[str]) -> pl.LazyFrame:
+def check_file(path: Path, what: str, content: str) -> None:
+    """Raise an error if a file is not a table that can be read.
+
+    Args:
+        path: the file.
+        what: the kind of file that was expected, for the error message.
+        content: what a file with content has.
+
+    Raises:
+        InputError: if the file's ending is unknown, or the file is missing, empty, compressed, or not text in UTF-8.
+    """
+    if path.suffix not in ENDINGS:
+        expected = f"a file ending in {', '.join(ENDINGS)}"
+        raise _broken(path, f"a file ending in {path.suffix or 'nothing'}", expected, _fix_of_ending(path))
+    if not path.is_file():
+        is_folder = path.is_dir()
+        fix = "Name a file in this folder" if is_folder else _fix_of_path(path)
+        raise _broken(path, "a folder" if is_folder else "no such file", what, fix)
+    if path.stat().st_size == 0:
+        raise _broken(path, "an empty file", content, "Check the program that wrote the file")
+    if path.suffix == ".parquet":
+        check_parquet_size(path)
+    else:
+        check_is_text(path)
+
+
+def _scan(path: Path, also: Sequence[str], columns: ColumnNames) -> pl.LazyFrame:
     import polars as pl
 
     # Polars would treat brackets and stars in a file's name as a pattern, and read all matching files.
     name = glob.escape(str(path.absolute()))
     if path.suffix in JSON_LINES:
-        _check_json_keys(path)
+        place = _check_json_keys(path, also, columns)
         content = path.read_bytes()[len(codecs.BOM_UTF8) :] if _has_bom(path) else name
-        return pl.scan_ndjson(content, schema=dict.fromkeys((*READ, *also), pl.String), row_index_name="_record")
+        rows = pl.scan_ndjson(content, schema=dict.fromkeys(place.values(), pl.String), row_index_name="_record")
+        if all(ours == theirs for ours, theirs in place.items()):
+            return rows
+        return rows.select("_record", *(pl.col(theirs).alias(ours) for ours, theirs in place.items()))
+    if path.suffix == JSON:
+        return _scan_records(json_records(path), also, columns)
     if path.suffix == ".csv":
-        layout = read_layout(path)
-        if layout.problems:
-            raise InputError(layout.problems)
-        frame = pl.scan_csv(name, infer_schema=False, row_index_name="_record")
-        if layout.blank:
-            frame = frame.filter(~pl.col("_record").is_in(layout.blank))
-        rows = as_text(frame, str(path), also)
-        names = [name for name in (*_NAMES, *also) if name in rows.collect_schema()]
-        return rows.with_columns(csv_restored(pl.col(names))) if layout.apostrophes and names else rows
-    return as_text(pl.scan_parquet(name, row_index_name="_record", hive_partitioning=False), str(path), also)
+        frame, apostrophes = scan_csv(path)
+        rows = as_text(frame, str(path), also, columns)
+        texts = [text for text in (*_NAMES, *also) if text in rows.collect_schema()]
+        return rows.with_columns(csv_restored(pl.col(texts))) if apostrophes and texts else rows
+    frame = pl.scan_parquet(name, row_index_name="_record", hive_partitioning=False)
+    return as_text(frame, str(path), also, columns)
 
 
-def as_text(frame: pl.LazyFrame, name: str, also: Sequence[str] = ()) -> pl.LazyFrame:
+def scan_csv(path: Path) -> tuple[pl.LazyFrame, bool]:
+    """Return the records of a CSV file as text, with their number in `_record`, and whether it may have apostrophes.
+
+    Raises:
+        InputError: if a record has more or fewer fields than the header, or misplaced quotes.
+    """
+    import polars as pl
+
+    layout = read_layout(path)
+    if layout.problems:
+        raise InputError(layout.problems)
+    frame = pl.scan_csv(glob.escape(str(path.absolute())), infer_schema=False, row_index_name="_record")
+    if layout.blank:
+        frame = frame.filter(~pl.col("_record").is_in(layout.blank))
+    return frame, layout.apostrophes
+
+
+def as_text(
+    frame: pl.LazyFrame, name: str, also: Sequence[str] = (), columns: Mapping[str, str] | None = None
+) -> pl.LazyFrame:
     """Return the columns of a frame that are in `READ` or `also`, and `_record`.
 
-    In the columns `NUMBERS`, integers and 64-bit floats are unchanged. Lists of probabilities become lists of floats.
-    All other values become text.
+    In the columns `NUMBERS`, integers and 64-bit floats are unchanged. Lists of probabilities become lists of floats,
+    or lists of such lists. All other values become text.
     """
     import polars as pl
 
     schema = frame.collect_schema()
     if "_record" not in schema:
         frame = frame.with_row_index("_record")
-    _check_columns(name, schema.names())
-    if "cell" in schema and schema["cell"].is_numeric():
+    names = ColumnNames.of(columns)
+    _check_columns(name, schema.names(), names)
+    given = (column for column in schema.names() if column != "_record")
+    place = {ours: theirs for theirs, ours in names.readable(given).items()}
+    if "cell" in place and schema[place["cell"]].is_numeric():
         # Indices of cells, which would all count as unparsed if read as text. A column without values may be numeric,
         # too.
-        numbers = frame.select(pl.col("cell").cast(pl.Float64)).filter(pl.col("cell").is_not_nan()).head(1).collect()
-        for (number,) in numbers.iter_rows():
-            expected = "labels such as D5. Convert each index to its label with `Grid.labels`"
-            raise InputError([Problem(name, None, "cell", f"numbers such as {number:g}", expected)])
+        cells = frame.select(cell=pl.col(place["cell"]).cast(pl.Float64)).filter(pl.col("cell").is_not_nan())
+        for (number,) in cells.head(1).collect().iter_rows():
+            raise InputError([Problem(name, None, "cell", f"numbers such as {number:g}", CELLS_NOT_INDICES)])
 
-    def text(column: str) -> pl.Expr:
-        dtype = schema[column]
+    def text(ours: str) -> pl.Expr:
+        column, dtype = pl.col(place[ours]), schema[place[ours]]
         if isinstance(dtype, pl.Struct):
             # If encoded, a missing object would become an object of nulls.
-            return pl.when(pl.col(column).is_not_null()).then(pl.col(column).struct.json_encode())
-        if column == "probabilities" and dtype.is_nested():
-            return pl.col(column).cast(pl.List(pl.Float64))
-        if column in NUMBERS and (dtype.is_integer() or dtype == pl.Float64):
-            return pl.col(column)
-        return pl.col(column).cast(pl.String)
+            return pl.when(column.is_not_null()).then(column.struct.json_encode())
+        if ours == "probabilities" and isinstance(dtype, (pl.List, pl.Array)):
+            inner = dtype.inner
+            nested = isinstance(inner, (pl.List, pl.Array))
+            return column.cast(pl.List(pl.List(pl.Float64) if nested else pl.Float64))
+        if ours in NUMBERS and (dtype.is_integer() or dtype == pl.Float64):
+            return column
+        if ours in _NAMES and dtype.is_float():
+            # A column of whole numbers with missing values, as pandas stores it.
+            whole = column.cast(pl.Int64, strict=False).cast(pl.String)
+            return pl.when(column == column.floor()).then(whole).otherwise(column.cast(pl.String))
+        return column.cast(pl.String)
 
-    return frame.select("_record", *(text(column).alias(column) for column in (*READ, *also) if column in schema))
+    return frame.select("_record", *(text(ours).alias(ours) for ours in (*READ, *also) if ours in place))
 
 
 def unreadable(path: Path, error: BaseException) -> InputError:
@@ -275,12 +338,17 @@ def unreadable(path: Path, error: BaseException) -> InputError:
             return InputError(problems)
         if (layout := read_layout(path)).problems:
             return InputError(layout.problems)
+    if isinstance(error, UnicodeDecodeError):
+        return InputError([unreadable_text(str(path), error)])
     reason = next(iter(str(error).splitlines()), type(error).__name__)
     return _broken(path, plain(reason, limit=200), f"a readable {path.suffix.lstrip('.')} file")
 
 
 def line_numbers(path: Path, records: Iterable[int]) -> dict[int, int]:
-    """Return the line, from 1, on which each record (from 0) starts; in Parquet, the row's number from 1."""
+    """Return the line, from 1, on which each record (from 0) starts.
+
+    In Parquet and JSON files, this is the number of the record, from 1.
+    """
     selected = set(records)
     if path.suffix in JSON_LINES:
         last = max(selected, default=-1)
@@ -321,110 +389,64 @@ def problems_of(name: str, path: Path | None, faults: pl.DataFrame) -> list[Prob
     return problems
 
 
-def plain(text: str, limit: int = 80) -> str:
-    """Return text from a file for a message: it is cut after `limit` characters, and control characters are escaped."""
-    cut = text if len(text) <= limit else text[: limit - 3] + "..."
-    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in cut)
-
-
 def not_a_name(text: pl.Expr) -> pl.Expr:
     """Return an expression: whether a text has control characters or is too long for a `Name`; null for null."""
     return text.str.contains(f"[{CONTROLS}]") | (text.str.len_chars() > MOST_SIGNS)
 
 
-def doubtful(columns: Sequence[str], read: Iterable[str], also: Iterable[str] = ()) -> Iterator[tuple[str, str, str]]:
-    """Yield (name, what was found, what was expected) for duplicate columns, and for names similar to a missing column.
-
-    A misspelled column would be ignored and silently change the numbers.
+def _check_columns(name: str, columns: Iterable[str], names: ColumnNames) -> None:
+    """Raise InputError if a table lacks columns that responses need, or has doubtful ones.
 
     Args:
-        columns: the columns, as Polars names them.
-        read: columns that affect scores.
-        also: other known columns.
+        name: the name of the table.
+        columns: its columns, as the file names them.
+        names: the names of columns that the user has given.
     """
-    present, similar = set(columns), _similar(columns, read, also)
-    for column in columns:
-        if f"{column}_duplicated_0" in present:  # Polars names the second of two equal columns like this.
-            yield plain(column), "two columns with this name", "only one. Remove or rename the other column"
-        if missing := [name for name in similar.get(column, ()) if name not in present]:
-            yield plain(column), "an unknown column", _meant(missing[0])
-
-
-def _similar(columns: Iterable[str], read: Iterable[str], also: Iterable[str]) -> dict[str, list[str]]:
-    """Return the names in `read` that are similar to each unknown column, most similar first."""
-    from difflib import get_close_matches
-
-    long = [name for name in read if len(name) > 2]
-    expected_names = {*read, *also}
-    close = {
-        name: get_close_matches(name.lower(), long, n=len(long) or 1, cutoff=0.8)
-        for name in {*columns} - expected_names
-    }
-    return {name: names for name, names in close.items() if names}
-
-
-def _meant(column: str) -> str:
-    return (
-        f"the column {column}. Rename the unknown column to {column} if this was meant, or else to a name that is less "
-        f"similar to {column}"
-    )
-
-
-def _check_columns(name: str, columns: Iterable[str]) -> None:
-    present = [column for column in columns if column != "_record"]
-    if len(present) > MAX_COLUMNS:
-        raise InputError([Problem(name, None, "file", f"{len(present)} columns", f"at most {MAX_COLUMNS}")])
+    given = [column for column in columns if column != "_record"]
+    check_header(name, given)
+    present = list(names.readable(given).values())
     problems = []
 
-    def wrong(field: str, actual: str, expected: str) -> None:
-        problems.append(Problem(name, None, field, actual, expected))
+    def wrong(field: str, actual: str, expected: str, fix: str = "") -> None:
+        problems.append(Problem(name, None, field, actual, expected, fix=fix))
 
+    listed = plain(", ".join(given), limit=200) or "none"
+    meant = meant_by(present, READ, COLUMNS)
+    no_image = "image" not in present and "image" not in meant
+    no_answer = not any(answer in present or answer in meant for answer in ANSWERS)
+    missing = [*["image"] * no_image, *["cell"] * no_answer]
+    option = option_for(present, names, dict(zip(missing, missing, strict=True)), READ, COLUMNS)
     for doubt in doubtful(present, READ, COLUMNS):
-        wrong(*doubt)
-    listed = plain(", ".join(present), limit=200) or "none"
-    meant = {similar[0] for column, similar in _similar(present, READ, COLUMNS).items() if column not in READ}
-    if len(present) == 1 and (separator := next((sign for sign in _SEPARATORS if sign in present[0]), None)):
-        expected = "fields separated by commas. Save the file with commas between the fields"
-        raise InputError([Problem(name, 1, "header", f"fields separated by {_SEPARATORS[separator]}", expected)])
-    if len(present) == 1 and present[0].startswith("PK\x03\x04"):
-        expected = "a text file. Save the spreadsheet as CSV; renaming an Excel file is not enough"
-        raise InputError([Problem(name, None, "file", "an Excel or zip file", expected)])
-    if "image" not in present and "image" not in meant:
-        wrong(
-            "image",
-            f"the columns {listed}",
-            "a column `image`. Rename the column that contains the image ids to `image`",
-        )
+        wrong(*doubt, option.replace("Add", "Or add", 1))
+    if no_image:
+        fix = option or "Rename the column that contains the image ids to `image`"
+        wrong("image", f"the columns {listed}", "a column `image`", fix)
     for first, second in (("x", "y"), ("y", "x"), ("row", "col"), ("col", "row")):
         if first in present and second not in present:
             wrong(second, f"a column {first} without a column {second}", f"both columns. Add the column {second}")
-    if not any(answer in present or answer in meant for answer in ANSWERS):
-        expected = (
-            "one of the columns `cell`, `probabilities`, `x` and `y`, or `row` and `col`. Rename the column that "
-            "contains the answers"
-        )
-        wrong("cell", f"the columns {listed}", expected)
+    if no_answer:
+        expected = "one of the columns `cell`, `probabilities`, `x` and `y`, or `row` and `col`"
+        wrong("cell", f"the columns {listed}", expected, option or "Rename the column that contains the answers")
     if problems:
         raise InputError(problems)
 
 
-def _check_json_keys(path: Path) -> None:
-    """Raise InputError if a record has a repeated or misspelled key, or if the file lacks keys that responses need."""
+def _check_json_keys(path: Path, also: Sequence[str], names: ColumnNames) -> dict[str, str]:
+    """Check the keys of a JSON Lines file, and return the key of each column that is read.
+
+    Raises:
+        InputError: if a record has a repeated or misspelled key, or if the file lacks keys that responses need.
+    """
     keys = read_keys(path)
     if keys.repeated:
         raise InputError(keys.repeated)
     columns = list(dict.fromkeys(chain.from_iterable(keys.shapes))) or ["image", "cell"]
-    _check_columns(str(path), columns)
-    # Check each record separately: a key may be misspelled on one line and correct on the others.
-    similar = _similar(columns, READ, COLUMNS)
-    problems: dict[str, Problem] = {}
-    for shape, line in keys.shapes.items():
-        for column in shape:
-            if missing := [name for name in similar.get(column, ()) if name not in shape]:
-                wrong = Problem(str(path), line, plain(column), "an unknown column", _meant(missing[0]))
-                problems.setdefault(column, wrong)
-    if problems:
-        raise InputError(list(problems.values()))
+    _check_columns(str(path), columns, names)
+    check_shapes(str(path), keys.shapes, names, READ, COLUMNS)
+    place = {ours: theirs for theirs, ours in names.readable(columns).items()}
+    used = set(place.values())
+    # A key that no record has becomes a column without values.
+    return {ours: place.get(ours, ours) for ours in (*READ, *also) if ours in place or ours not in used}
 
 
 def check_not_compressed(path: Path) -> None:
@@ -465,6 +487,21 @@ def _not_utf8(path: Path) -> Iterator[Problem]:
             yield _not_text(path, number, error)
 
 
+def read_json_lines(path: Path) -> list[tuple[int, dict[str, Any]]]:
+    """Return the number, from 0, and the content of each record of a JSON Lines file.
+
+    Raises:
+        InputError: if a line is not a JSON object, or has a repeated key.
+    """
+    try:
+        records = [parse_json(line.decode()) for line in _lines(path) if line.strip(_JSON_BLANKS)]
+    except ValueError:
+        records = [None]  # At least one line is broken.
+    if not all(isinstance(record, dict) for record in records):
+        raise InputError(merged(_broken_json(path)))
+    return list(enumerate(records))
+
+
 def _broken_json(path: Path) -> Iterator[Problem]:
     for number, line in enumerate(_lines(path), start=1):
         if not line.strip(_JSON_BLANKS):
@@ -492,11 +529,8 @@ def _broken(path: Path, actual: str, expected: str, fix: str = "") -> InputError
 def _fix_of_ending(path: Path) -> str:
     if path.suffix.lower() in (".xlsx", ".xls", ".ods"):
         return "Save the spreadsheet as CSV and retry"
-    if path.suffix == ".json":
-        return (
-            "Write one JSON object per line, and save the file with the ending .jsonl. A report of `spotball score` "
-            "does not contain responses"
-        )
+    if path.suffix == ".tsv":
+        return "Save the table as CSV, with commas between the fields, and retry"
     if path.suffix in (".zip", ".gz", ".zst", ".bz2"):
         return "Unpack the file and retry"
     return "Save the responses as CSV or JSON Lines. If the file already has one of these formats, rename it"

@@ -15,7 +15,7 @@ import numpy as np
 
 from spotball_core.errors import OptionError, unknown_name
 from spotball_core.grid import MOST_DENSE, Grid
-from spotball_core.metrics.inputs import Guesses, ImageGuesses, check_cells, grid_for, mass_of, ratio, unwrap
+from spotball_core.metrics.inputs import Guesses, ImageGuesses, grid_for, pair_of, ratio, unwrap
 from spotball_core.metrics.transport import (
     MOST_COUNTED,
     MOST_MOVED,
@@ -70,8 +70,9 @@ def wasserstein(
     identical result.
 
     Args:
-        guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
-        reference: the distribution to compare with, in the same forms; the leading axes broadcast.
+        guesses: the guesses for one image (labels, or one count or probability per cell), or a list with one item per
+            image; arrays have the shape (..., n_cells).
+        reference: the distribution to compare with, in the same forms; the leading axes of arrays broadcast.
         unit: "px" for pixels between cell centers, "cell" for distances in rows and columns, "diagonal" for shares of
             the image's diagonal.
         grid: the grid (default: the grid from the paper).
@@ -128,8 +129,9 @@ def wasserstein_1d(guesses: Guesses, reference: Guesses, *, grid: Grid | None = 
     columns.
 
     Args:
-        guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
-        reference: the distribution to compare with, in the same forms; the leading axes broadcast.
+        guesses: the guesses for one image (labels, or one count or probability per cell), or a list with one item per
+            image; arrays have the shape (..., n_cells).
+        reference: the distribution to compare with, in the same forms; the leading axes of arrays broadcast.
         grid: the grid (default: the grid from the paper).
 
     Returns:
@@ -194,9 +196,7 @@ def _grid_and_scale(grid: Grid, unit: Unit) -> tuple[Grid, float]:
 
 
 def _pair(guesses: Guesses, reference: Guesses, grid: Grid) -> tuple[FloatArray, FloatArray]:
-    p, q = mass_of(guesses, grid)[0], mass_of(reference, grid)[0]
-    check_cells(p, q)
-    p, q = np.broadcast_arrays(p, q)
+    p, q = np.broadcast_arrays(*pair_of(guesses, reference, grid))
     return p, q
 
 

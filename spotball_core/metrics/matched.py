@@ -25,11 +25,11 @@ from spotball_core.metrics.inputs import (
     ImageSetGuesses,
     ImageTruth,
     Truth,
+    arguments,
     grid_for,
-    grid_given,
     mass_of,
+    pair_of,
     ratio,
-    truth_of,
     unwrap,
 )
 from spotball_core.metrics.metric import Additive
@@ -81,8 +81,9 @@ def wasserstein_matched(
     responses per image; `docs/explanation/statistics.md` has a table.
 
     Args:
-        guesses: counts or probabilities, shape (..., n_images, n_cells), or one image's labels.
-        reference: the distribution to compare with, shape (n_images, n_cells).
+        guesses: a list with one item per image (a list of labels, or one count or probability per cell), or an array
+            of shape (..., n_images, n_cells). A flat list of labels is one image.
+        reference: the distributions to compare with, in the same forms, without leading axes.
         unit: as for `wasserstein`.
         grid: the grid (default: the grid from the paper).
         seed: seed of the random halves.
@@ -106,7 +107,7 @@ def wasserstein_matched(
         59.0
     """
     grid = grid_for(grid)
-    p, q = _rows(mass_of(guesses, grid)[0]), _rows(mass_of(reference, grid)[0])
+    p, q = map(_rows, pair_of(guesses, reference, grid))
     sums, combine = wasserstein_additive(p, q, unit=unit, grid=grid, seed=seed, draws=draws)
     return unwrap(combine(sums.sum(axis=-2)))
 
@@ -131,8 +132,9 @@ def wasserstein_1d_matched(
     The correction is the same as in `wasserstein_matched`.
 
     Args:
-        guesses: counts or probabilities, shape (..., n_images, n_cells), or one image's labels.
-        reference: the distribution to compare with, shape (n_images, n_cells).
+        guesses: a list with one item per image (a list of labels, or one count or probability per cell), or an array
+            of shape (..., n_images, n_cells). A flat list of labels is one image.
+        reference: the distributions to compare with, in the same forms, without leading axes.
         grid: the grid (default: the grid from the paper).
         seed: seed of the random halves.
         draws: number of random pairs of halves.
@@ -149,7 +151,7 @@ def wasserstein_1d_matched(
         0.0
     """
     grid = grid_for(grid)
-    p, q = _rows(mass_of(guesses, grid)[0]), _rows(mass_of(reference, grid)[0])
+    p, q = map(_rows, pair_of(guesses, reference, grid))
     sums, combine = wasserstein_1d_additive(p, q, grid=grid, seed=seed, draws=draws)
     return unwrap(combine(sums.sum(axis=-2)))
 
@@ -175,7 +177,8 @@ def normalized_entropy_matched(
     the same answer to an image therefore gets no correction.
 
     Args:
-        guesses: counts or probabilities, shape (..., n_images, n_cells), or one image's labels.
+        guesses: a list with one item per image (a list of labels, or one count or probability per cell), or an array
+            of shape (..., n_images, n_cells). A flat list of labels is one image.
         grid: needed for labels of a grid that differs from the paper's.
         seed: seed of the random halves.
         draws: number of random pairs of halves.
@@ -210,7 +213,8 @@ def image_entropy_matched(guesses: Guesses, *, grid: Grid | None = None) -> floa
     and Jost (2013) also accounts for cells that were not named yet.
 
     Args:
-        guesses: counts or probabilities, shape (..., n_images, n_cells), or one image's labels.
+        guesses: a list with one item per image (a list of labels, or one count or probability per cell), or an array
+            of shape (..., n_images, n_cells). A flat list of labels is one image.
         grid: needed for labels of a grid that differs from the paper's.
 
     Returns:
@@ -264,8 +268,10 @@ def top_k_accuracy_matched(
     """Compute top-k accuracy from 8 random responses, for each image.
 
     Args:
-        guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
-        truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
+        guesses: the guesses for one image (labels, or one count or probability per cell), or a list with one item per
+            image; arrays have the shape (..., n_cells).
+        truth: the ball in one image (a label, a set of labels, a Scene, or one true/false value per cell), or a list
+            with one truth per image; arrays have the shape (..., n_cells).
         k: number of cells, at least 1.
         grid: needed for labels of a grid that differs from the scene's and the paper's.
         seed: seed of the draws.
@@ -282,9 +288,11 @@ def top_k_accuracy_matched(
         >>> float(top_k_accuracy_matched([20, 10, 0, 0], [True, False, False, False]))
         1.0
     """
-    mass, mask = _with_truth(guesses, truth, grid)
+    given = arguments(guesses, truth, grid)
     _check(draws)
-    return unwrap(sampling.of_few(lambda m: task.top_k_accuracy(m, mask, k=k), mass, seed=seed, draws=draws))
+    return unwrap(
+        sampling.of_few(lambda m: task.top_k_accuracy(m, given.truth, k=k), given.mass, seed=seed, draws=draws)
+    )
 
 
 @overload
@@ -323,8 +331,10 @@ def log_score_matched(
     """Compute the log score from 8 random responses, for each image.
 
     Args:
-        guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
-        truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
+        guesses: the guesses for one image (labels, or one count or probability per cell), or a list with one item per
+            image; arrays have the shape (..., n_cells).
+        truth: the ball in one image (a label, a set of labels, a Scene, or one true/false value per cell), or a list
+            with one truth per image; arrays have the shape (..., n_cells).
         smoothing: weight of the uniform distribution, in (0, 1].
         grid: needed for labels of a grid that differs from the scene's and the paper's.
         seed: seed of the draws.
@@ -341,11 +351,13 @@ def log_score_matched(
         >>> round(float(log_score_matched([20, 0], [True, False])), 3)
         0.005
     """
-    mass, mask = _with_truth(guesses, truth, grid)
+    given = arguments(guesses, truth, grid)
     _check(draws)
-    return unwrap(
-        sampling.of_few(lambda m: scoring_rules.log_score(m, mask, smoothing=smoothing), mass, seed=seed, draws=draws)
-    )
+
+    def score(mass: FloatArray) -> FloatArray:
+        return scoring_rules.log_score(mass, given.truth, smoothing=smoothing)
+
+    return unwrap(sampling.of_few(score, given.mass, seed=seed, draws=draws))
 
 
 @overload
@@ -366,8 +378,10 @@ def brier_score_matched(
     """Estimate the Brier score of each image, independent of the number of responses.
 
     Args:
-        guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
-        truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
+        guesses: the guesses for one image (labels, or one count or probability per cell), or a list with one item per
+            image; arrays have the shape (..., n_cells).
+        truth: the ball in one image (a label, a set of labels, a Scene, or one true/false value per cell), or a list
+            with one truth per image; arrays have the shape (..., n_cells).
         grid: needed for labels of a grid that differs from the scene's and the paper's.
         seed: seed of the random halves.
         draws: number of random pairs of halves.
@@ -383,9 +397,11 @@ def brier_score_matched(
         >>> float(brier_score_matched([20, 0], [True, False]))
         0.0
     """
-    mass, mask = _with_truth(guesses, truth, grid)
+    given = arguments(guesses, truth, grid)
     _check(draws)
-    return unwrap(sampling.extrapolated(lambda m: scoring_rules.brier_score(m, mask), mass, seed=seed, draws=draws))
+    return unwrap(
+        sampling.extrapolated(lambda m: scoring_rules.brier_score(m, given.truth), given.mass, seed=seed, draws=draws)
+    )
 
 
 @overload
@@ -406,8 +422,10 @@ def energy_score_matched(
     """Estimate the energy score of each image, independent of the number of responses.
 
     Args:
-        guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
-        truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
+        guesses: the guesses for one image (labels, or one count or probability per cell), or a list with one item per
+            image; arrays have the shape (..., n_cells).
+        truth: the ball in one image (a label, a set of labels, a Scene, or one true/false value per cell), or a list
+            with one truth per image; arrays have the shape (..., n_cells).
         grid: the grid (default: the scene's, else the paper's).
         seed: seed of the random halves.
         draws: number of random pairs of halves.
@@ -423,12 +441,14 @@ def energy_score_matched(
         >>> float(energy_score_matched([20, 0], [True, False], grid=Grid(1, 2, 200, 100)))
         0.0
     """
-    grid = grid_for(grid, truth)
-    mass, mask = _with_truth(guesses, truth, grid)
     _check(draws)
-    return unwrap(
-        sampling.extrapolated(lambda m: scoring_rules.energy_score(m, mask, grid=grid), mass, seed=seed, draws=draws)
-    )
+
+    def estimate(mass: FloatArray, mask: BoolArray, grid: Grid) -> FloatArray:
+        return sampling.extrapolated(
+            lambda m: scoring_rules.energy_score(m, mask, grid=grid), mass, seed=seed, draws=draws
+        )
+
+    return arguments(guesses, truth, grid, in_pixels=True).each(estimate)
 
 
 # What each image adds to a sum ---------------------------------------------------------------------------------
@@ -500,10 +520,6 @@ def normalized_entropy_additive(
 def _rows(mass: FloatArray) -> FloatArray:
     """Return the mass with an axis for images; if there is only one image, this axis is added."""
     return mass if mass.ndim > 1 else mass[None]
-
-
-def _with_truth(guesses: Guesses, truth: Truth, grid: Grid | None) -> tuple[FloatArray, BoolArray]:
-    return mass_of(guesses, grid_given(grid, truth))[0], truth_of(truth, grid_given(grid, truth))
 
 
 def _check(draws: int) -> None:

@@ -13,16 +13,13 @@ import numpy as np
 from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
 from spotball_core.metrics.inputs import (
+    AnyArray,
     Guesses,
     ImageGuesses,
     ImageTruth,
     Truth,
-    check_cells,
-    grid_for,
-    grid_given,
-    mass_of,
+    arguments,
     ratio,
-    truth_of,
     unwrap,
     where_known,
 )
@@ -51,8 +48,10 @@ def log_score(
     not on the number of answers.
 
     Args:
-        guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
-        truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
+        guesses: the guesses for one image (labels, or one count or probability per cell), or a list with one item per
+            image; arrays have the shape (..., n_cells).
+        truth: the ball in one image (a label, a set of labels, a Scene, or one true/false value per cell), or a list
+            with one truth per image; arrays have the shape (..., n_cells).
         smoothing: weight of the uniform distribution, in (0, 1].
         grid: needed for labels of a grid that differs from the scene's and the paper's.
 
@@ -66,15 +65,16 @@ def log_score(
         GridError: for a label outside the grid.
 
     Examples:
-        >>> round(float(log_score(["D5", "E6"], ["E6"])), 4)  # -log(0.99 * 0.5 + 0.01 / 60)
+        >>> round(float(log_score(["D5", "E6"], "E6")), 4)  # -log(0.99 * 0.5 + 0.01 / 60)
         0.7029
     """
     if not 0 < smoothing <= 1:
         raise OptionError(f"smoothing: found {smoothing}, expected more than 0 and at most 1")
-    p, mask = _distribution(guesses, truth, grid)
+    given = arguments(guesses, truth, grid)
+    p, mask = _shares(given.mass), given.truth
     known = mask.any(axis=-1)
-    given = np.where(mask, (1 - smoothing) * p + smoothing / p.shape[-1], 0.0).sum(axis=-1)
-    return where_known(-np.log(np.where(known, np.minimum(given, 1.0), 1.0)) + 0.0, known)
+    probability = np.where(mask, (1 - smoothing) * p + smoothing / p.shape[-1], 0.0).sum(axis=-1)
+    return where_known(-np.log(np.where(known, np.minimum(probability, 1.0), 1.0)) + 0.0, known)
 
 
 @overload
@@ -91,8 +91,10 @@ def brier_score(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> 
     It ignores distance: a guess one cell off costs as much as one across the image (unlike in `energy_score`).
 
     Args:
-        guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
-        truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
+        guesses: the guesses for one image (labels, or one count or probability per cell), or a list with one item per
+            image; arrays have the shape (..., n_cells).
+        truth: the ball in one image (a label, a set of labels, a Scene, or one true/false value per cell), or a list
+            with one truth per image; arrays have the shape (..., n_cells).
         grid: needed for labels of a grid that differs from the scene's and the paper's.
 
     Returns:
@@ -104,12 +106,11 @@ def brier_score(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> 
         GridError: for a label outside the grid.
 
     Examples:
-        >>> float(brier_score(["D5", "E6"], ["E6"]))  # 0.5 ** 2 + 0.5 ** 2
+        >>> float(brier_score(["D5", "E6"], "E6"))  # 0.5 ** 2 + 0.5 ** 2
         0.5
     """
-    p, mask = _distribution(guesses, truth, grid)
-    q = ratio(mask, mask.sum(axis=-1, keepdims=True))
-    return unwrap(((p - q) ** 2).sum(axis=-1))
+    given = arguments(guesses, truth, grid)
+    return unwrap(((_shares(given.mass) - _shares(given.truth)) ** 2).sum(axis=-1))
 
 
 @overload
@@ -129,8 +130,10 @@ def energy_score(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) ->
     near the ball and an honest spread under uncertainty (Gneiting and Raftery 2007, section 4.2).
 
     Args:
-        guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
-        truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
+        guesses: the guesses for one image (labels, or one count or probability per cell), or a list with one item per
+            image; arrays have the shape (..., n_cells).
+        truth: the ball in one image (a label, a set of labels, a Scene, or one true/false value per cell), or a list
+            with one truth per image; arrays have the shape (..., n_cells).
         grid: the grid (default: the scene's, else the paper's).
 
     Returns:
@@ -141,18 +144,18 @@ def energy_score(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) ->
         GridError: for a label outside the grid.
 
     Examples:
-        >>> float(energy_score(["D5", "D6"], ["D5"]))  # half of 64 pixels, less half of half of 64 pixels
+        >>> float(energy_score(["D5", "D6"], "D5"))  # half of 64 pixels, less half of half of 64 pixels
         16.0
     """
-    grid = grid_for(grid, truth)
-    p, mask = _distribution(guesses, truth, grid)
-    q = ratio(mask, mask.sum(axis=-1, keepdims=True))
+    return arguments(guesses, truth, grid, in_pixels=True).each(_energy)
+
+
+def _energy(mass: FloatArray, mask: BoolArray, grid: Grid) -> FloatArray:
+    p = _shares(mass)
     spread = grid.distance_sums(p)
-    return unwrap(np.einsum("...c,...c->...", spread, q) - np.einsum("...c,...c->...", spread, p) / 2)
+    energy: FloatArray = np.einsum("...c,...c->...", spread, _shares(mask)) - np.einsum("...c,...c->...", spread, p) / 2
+    return energy
 
 
-def _distribution(guesses: Guesses, truth: Truth, grid: Grid | None) -> tuple[FloatArray, BoolArray]:
-    grid = grid_given(grid, truth)
-    mass, mask = mass_of(guesses, grid)[0], truth_of(truth, grid)
-    check_cells(mass, mask)
-    return ratio(mass, mass.sum(axis=-1, keepdims=True)), mask
+def _shares(mass: AnyArray) -> FloatArray:
+    return ratio(mass, mass.sum(axis=-1, keepdims=True))

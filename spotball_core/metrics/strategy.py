@@ -6,6 +6,7 @@ describes the other forms of each argument.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import overload
 
 import numpy as np
@@ -13,7 +14,6 @@ import numpy as np
 from spotball_core.errors import OptionError
 from spotball_core.geometry import outline_distances, outline_shares
 from spotball_core.grid import Grid
-from spotball_core.interchange import values_of
 from spotball_core.metrics.inputs import (
     Guesses,
     ImageGuesses,
@@ -21,18 +21,18 @@ from spotball_core.metrics.inputs import (
     ImageSetGuesses,
     ImageTruth,
     Players,
+    Second,
     Truth,
-    are_labels,
+    arguments,
+    at_place,
     boxes_of,
-    checked_mass,
     grid_for,
-    is_ground_truth,
     is_scene,
     mass_of,
     outlines_of,
+    players_of_images,
     ratio,
     share,
-    truth_of,
     unwrap,
     where_known,
 )
@@ -68,9 +68,11 @@ def near_player_rate(
     over several images, weight each image by its number of parsed guesses. Unparsed answers are excluded.
 
     Args:
-        guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
-        players: boxes in pixels, shape (..., n_boxes, 4), padded with rows of NaN; or PlayerBoxes; or a scene, whose
-            outlines replace boxes if it has them.
+        guesses: the guesses for one image (labels, or one count or probability per cell), or a list with one item per
+            image; arrays have the shape (..., n_cells).
+        players: the players in one image (boxes in pixels, shape (n_boxes, 4), PlayerBoxes, or a Scene, whose outlines
+            replace boxes if it has them), or a list with those of each image; arrays have the shape (..., n_boxes, 4)
+            and may be padded with rows of NaN.
         tau: share of the diagonal, in (0, 1].
         grid: the grid (default: the scene's, else the paper's).
 
@@ -88,7 +90,8 @@ def near_player_rate(
     """
     grid = grid_for(grid, players)
     near, known = near_player_mask(players, grid, tau=tau)
-    return where_known(share(mass_of(guesses, grid)[0], near), known)
+    second = Second("players", near.shape, players_of_images(players) is not None)
+    return where_known(share(mass_of(guesses, grid, second=second)[0], near), known)
 
 
 @overload
@@ -112,9 +115,11 @@ def overlap_rate(
     For the rate over several images, weight each image by its number of parsed guesses. Unparsed answers are excluded.
 
     Args:
-        guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
-        players: boxes in pixels, shape (..., n_boxes, 4), padded with rows of NaN; or PlayerBoxes; or a scene, whose
-            outlines replace boxes if it has them.
+        guesses: the guesses for one image (labels, or one count or probability per cell), or a list with one item per
+            image; arrays have the shape (..., n_cells).
+        players: the players in one image (boxes in pixels, shape (n_boxes, 4), PlayerBoxes, or a Scene, whose outlines
+            replace boxes if it has them), or a list with those of each image; arrays have the shape (..., n_boxes, 4)
+            and may be padded with rows of NaN.
         theta: share of the cell's area, in (0, 1].
         grid: the grid (default: the scene's, else the paper's).
 
@@ -132,7 +137,8 @@ def overlap_rate(
     """
     grid = grid_for(grid, players)
     overlap, known = overlap_mask(players, grid, theta=theta)
-    return where_known(share(mass_of(guesses, grid)[0], overlap), known)
+    second = Second("players", overlap.shape, players_of_images(players) is not None)
+    return where_known(share(mass_of(guesses, grid, second=second)[0], overlap), known)
 
 
 @overload
@@ -159,8 +165,10 @@ def center_ratio(
     10, lies half a cell left of and above the image's center; `symmetric_center_bias` avoids this offset.
 
     Args:
-        guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
-        truth: number of times each cell holds the ball, shape (..., n_cells), or labels, or a scene.
+        guesses: the guesses for one image (labels, or one count or probability per cell), or a list with one item per
+            image; arrays have the shape (..., n_cells).
+        truth: the ball in one image (a label, a set of labels, a Scene), or a list with one truth per image; or the
+            number of images with the ball in each cell, shape (..., n_cells).
         window: first and last row, first and last column (default: the window from the paper, for a 6 x 10 grid only).
         grid: the grid (default: the scene's, else the paper's).
 
@@ -173,13 +181,12 @@ def center_ratio(
         GridError: for a label outside the grid.
 
     Examples:
-        >>> round(float(center_ratio(["C5", "D5", "F1"], ["C5", "F1"])), 3)  # two thirds over a half
+        >>> round(float(center_ratio(["C5", "D5", "F1"], {"C5", "F1"})), 3)  # two thirds over a half
         1.333
     """
-    grid = grid_for(grid, truth)
-    inside = window_mask(grid, window)
-    prior = truth_mass(truth, grid)
-    return ratio(share(mass_of(guesses, grid)[0], inside), share(prior, inside))
+    given = arguments(guesses, truth, grid, in_pixels=True, counts=True)
+    inside = window_mask(given.grids[0], window)
+    return ratio(share(given.mass, inside), share(given.truth, inside))
 
 
 @overload
@@ -199,8 +206,10 @@ def symmetric_center_bias(guesses: Guesses, truth: Truth, *, grid: Grid | None =
     window and treats all directions alike; prefer it to `center_ratio`. Pass pooled guesses and the pooled truth.
 
     Args:
-        guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
-        truth: number of times each cell holds the ball, shape (..., n_cells), or labels, or a scene.
+        guesses: the guesses for one image (labels, or one count or probability per cell), or a list with one item per
+            image; arrays have the shape (..., n_cells).
+        truth: the ball in one image (a label, a set of labels, a Scene), or a list with one truth per image; or the
+            number of images with the ball in each cell, shape (..., n_cells).
         grid: the grid (default: the scene's, else the paper's).
 
     Returns:
@@ -211,12 +220,12 @@ def symmetric_center_bias(guesses: Guesses, truth: Truth, *, grid: Grid | None =
         GridError: for a label outside the grid.
 
     Examples:
-        >>> float(symmetric_center_bias(["A1"], ["F10"]))  # opposite corners are equally far from the center
+        >>> float(symmetric_center_bias("A1", "F10"))  # opposite corners are equally far from the center
         1.0
     """
-    grid = grid_for(grid, truth)
-    prior = truth_mass(truth, grid)
-    return ratio(share(mass_of(guesses, grid)[0], grid.center_distances), share(prior, grid.center_distances))
+    return arguments(guesses, truth, grid, in_pixels=True, counts=True).each(
+        lambda mass, prior, grid: ratio(share(mass, grid.center_distances), share(prior, grid.center_distances))
+    )
 
 
 @overload
@@ -236,7 +245,8 @@ def normalized_entropy(guesses: Guesses, *, grid: Grid | None = None) -> float |
     benchmark; `image_entropy` measures the uncertainty about one image. Unparsed answers are excluded.
 
     Args:
-        guesses: counts or probabilities, shape (..., n_cells), or labels.
+        guesses: the guesses for one image (labels, or one count or probability per cell), or a list with one item per
+            image; arrays have the shape (..., n_cells).
         grid: needed for labels of a grid that differs from the paper's.
 
     Returns:
@@ -273,7 +283,8 @@ def image_entropy(guesses: Guesses, *, grid: Grid | None = None) -> float | Floa
     $$\frac{1}{N} \sum_{i=1}^{N} \hat{H}(p_i)$$
 
     Args:
-        guesses: counts or probabilities, shape (..., n_images, n_cells), or one image's labels.
+        guesses: a list with one item per image (a list of labels, or one count or probability per cell), or an array
+            of shape (..., n_images, n_cells). A flat list of labels is one image.
         grid: needed for labels of a grid that differs from the paper's.
 
     Returns:
@@ -300,8 +311,12 @@ def near_player_mask(players: Players, grid: Grid, *, tau: float = 0.08) -> tupl
         OptionError: for tau outside (0, 1].
     """
     _check_share("tau", tau)
-    distance = player_distances(players, grid)
-    return distance <= tau * grid.diagonal, np.asarray(np.isfinite(distance).any(axis=-1))
+
+    def mask(players: Players, grid: Grid) -> tuple[BoolArray, BoolArray]:
+        distance = player_distances(players, grid)
+        return distance <= tau * grid.diagonal, np.asarray(np.isfinite(distance).any(axis=-1))
+
+    return _of_images(mask, players, grid)
 
 
 def overlap_mask(players: Players, grid: Grid, *, theta: float = 0.02) -> tuple[BoolArray, BoolArray]:
@@ -311,16 +326,35 @@ def overlap_mask(players: Players, grid: Grid, *, theta: float = 0.02) -> tuple[
         OptionError: for theta outside (0, 1].
     """
     _check_share("theta", theta)
-    known = np.isfinite(boxes_of(players)).all(axis=-1).any(axis=-1)
-    return player_shares(players, grid) >= theta, np.asarray(known)
+
+    def mask(players: Players, grid: Grid) -> tuple[BoolArray, BoolArray]:
+        known = np.isfinite(boxes_of(players)).all(axis=-1).any(axis=-1)
+        return player_shares(players, grid) >= theta, np.asarray(known)
+
+    return _of_images(mask, players, grid)
+
+
+def _of_images(
+    mask: Callable[[Players, Grid], tuple[BoolArray, BoolArray]], players: Players, grid: Grid
+) -> tuple[BoolArray, BoolArray]:
+    """Return a mask of the players in one image, or those of the images in a list, each with its scene's grid."""
+    several = players_of_images(players)
+    if several is None:
+        return mask(players, grid)
+    masks = [
+        at_place(place, "players", mask, () if item is None else item, item.layout if is_scene(item) else grid)
+        for place, item in enumerate(several)
+    ]
+    near, known = zip(*masks, strict=True)
+    return np.stack(near), np.stack(known)
 
 
 def player_distances(players: Players, grid: Grid) -> FloatArray:
     """Return the distance from each cell's center to the nearest player in pixels, 0 inside (eq. 4).
 
     Args:
-        players: boxes in pixels, shape (..., n_boxes, 4), padded with rows of NaN; or PlayerBoxes; or a scene, whose
-            outlines replace boxes if it has them.
+        players: the players in one image: PlayerBoxes, a Scene, or boxes in pixels, shape (..., n_boxes, 4), padded
+            with rows of NaN.
         grid: the grid.
 
     Returns:
@@ -338,8 +372,8 @@ def player_shares(players: Players, grid: Grid) -> FloatArray:
     """Return the largest share of each cell's area that a single player covers (eq. 6).
 
     Args:
-        players: boxes in pixels, shape (..., n_boxes, 4), padded with rows of NaN; or PlayerBoxes; or a scene, whose
-            outlines replace boxes if it has them.
+        players: the players in one image: PlayerBoxes, a Scene, or boxes in pixels, shape (..., n_boxes, 4), padded
+            with rows of NaN.
         grid: the grid.
 
     Returns:
@@ -367,13 +401,6 @@ def window_mask(grid: Grid, window: Window | None = None) -> BoolArray:
         raise OptionError(f"window: {window} is not inside the grid of {grid.rows} x {grid.cols} cells")
     rows, cols = np.divmod(np.arange(grid.n_cells), grid.cols)
     return (rows >= top - 1) & (rows < bottom) & (cols >= left - 1) & (cols < right)
-
-
-def truth_mass(truth: Truth, grid: Grid) -> FloatArray:
-    """Return the number of images with the ball in each cell. Labels and records are the truth of one image."""
-    truth = values_of(truth, grid)  # type: ignore[assignment]
-    named = isinstance(truth, str) or is_scene(truth) or is_ground_truth(truth) or are_labels(truth)
-    return truth_of(truth, grid).astype(float) if named else checked_mass(truth, grid)
 
 
 def _check_share(name: str, value: float) -> None:

@@ -18,15 +18,11 @@ from spotball_core.metrics.inputs import (
     ImageGuesses,
     ImageTruth,
     Truth,
-    check_cells,
+    arguments,
     checked_numbers,
     common_shape,
-    grid_for,
-    grid_given,
-    mass_of,
     ratio,
     share,
-    truth_of,
     where_known,
 )
 from spotball_core.typing import BoolArray, FloatArray
@@ -50,8 +46,10 @@ def accuracy(
     An unparsed answer counts as wrong: it is included in N.
 
     Args:
-        guesses: counts or probabilities, shape (..., n_cells), or one image's labels (None: unparsed).
-        truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
+        guesses: the guesses for one image (labels, or one count or probability per cell), or a list with one item per
+            image; arrays have the shape (..., n_cells).
+        truth: the ball in one image (a label, a set of labels, a Scene, or one true/false value per cell), or a list
+            with one truth per image; arrays have the shape (..., n_cells).
         unparsed: number of unparsed answers that `guesses` does not include, shape (...).
         grid: needed for labels of a grid that differs from the scene's and the paper's.
 
@@ -63,15 +61,16 @@ def accuracy(
         GridError: for a label outside the grid.
 
     Examples:
-        >>> round(float(accuracy(["D5", "E6", "C2", None], ["C2", "C3"])), 3)
+        >>> accuracy(["D5", "E6", "C2", None], {"C2", "C3"}).item()  # one image, whose ball covers two cells
         0.25
+        >>> accuracy(["D5", "C2", None], ["D5", "D6", "A1"]).tolist()  # one guess for each of three images
+        [1.0, 0.0, 0.0]
     """
-    grid = grid_given(grid, truth)
-    mass, blanks = mass_of(guesses, grid)
-    mask = truth_of(truth, grid)
+    given = arguments(guesses, truth, grid)
     extra = checked_numbers(unparsed, "unparsed")
-    common_shape(extra, blanks)
-    return where_known(share(mass, mask, also=extra + blanks), mask.any(axis=-1))
+    common_shape(extra, given.unparsed)
+    hits = share(given.mass, given.truth, also=extra + given.unparsed)
+    return where_known(hits, given.truth.any(axis=-1))
 
 
 @overload
@@ -90,8 +89,10 @@ def euclidean_error(guesses: Guesses, truth: Truth, *, grid: Grid | None = None)
     Unparsed answers are excluded.
 
     Args:
-        guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
-        truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
+        guesses: the guesses for one image (labels, or one count or probability per cell), or a list with one item per
+            image; arrays have the shape (..., n_cells).
+        truth: the ball in one image (a label, a set of labels, a Scene, or one true/false value per cell), or a list
+            with one truth per image; arrays have the shape (..., n_cells).
         grid: the grid (default: the scene's, else the paper's).
 
     Returns:
@@ -102,15 +103,17 @@ def euclidean_error(guesses: Guesses, truth: Truth, *, grid: Grid | None = None)
         GridError: for a label outside the grid.
 
     Examples:
-        >>> float(euclidean_error(["D5", "D6"], ["D4"]))  # 1 and 2 cells of 64 pixels
+        >>> float(euclidean_error(["D5", "D6"], "D4"))  # 1 and 2 cells of 64 pixels
         96.0
+        >>> euclidean_error(["A1", "F10"], ["A2", "F10"]).tolist()  # two images
+        [64.0, 0.0]
     """
-    grid = grid_for(grid, truth)
-    mass, _ = mass_of(guesses, grid)
-    mask = truth_of(truth, grid)
-    known = mask.any(axis=-1)
-    distance = np.where(mask.any(axis=-1, keepdims=True), truth_distances(mask, grid), 0.0)
-    return where_known(share(mass, distance), known)
+    return arguments(guesses, truth, grid, in_pixels=True).each(_mean_distance)
+
+
+def _mean_distance(mass: FloatArray, mask: BoolArray, grid: Grid) -> FloatArray:
+    known = np.asarray(mask.any(axis=-1))
+    return where_known(share(mass, np.where(known[..., None], truth_distances(mask, grid), 0.0)), known)
 
 
 @overload
@@ -129,8 +132,10 @@ def expected_error(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) 
     `energy_score`.
 
     Args:
-        guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
-        truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
+        guesses: the guesses for one image (labels, or one count or probability per cell), or a list with one item per
+            image; arrays have the shape (..., n_cells).
+        truth: the ball in one image (a label, a set of labels, a Scene, or one true/false value per cell), or a list
+            with one truth per image; arrays have the shape (..., n_cells).
         grid: the grid (default: the scene's, else the paper's).
 
     Returns:
@@ -141,13 +146,12 @@ def expected_error(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) 
         GridError: for a label outside the grid.
 
     Examples:
-        >>> float(expected_error(["D4"], ["D4", "D5"]))  # 0 and 64 pixels, equally likely
+        >>> float(expected_error("D4", {"D4", "D5"}))  # 0 and 64 pixels, equally likely
         32.0
     """
-    grid = grid_for(grid, truth)
-    mass, _ = mass_of(guesses, grid)
-    mask = truth_of(truth, grid)
-    return share(mass, ratio(grid.distance_sums(mask), mask.sum(axis=-1, keepdims=True)))
+    return arguments(guesses, truth, grid, in_pixels=True).each(
+        lambda mass, mask, grid: share(mass, ratio(grid.distance_sums(mask), mask.sum(axis=-1, keepdims=True)))
+    )
 
 
 @overload
@@ -166,8 +170,10 @@ def top_k_accuracy(guesses: Guesses, truth: Truth, *, k: int = 3, grid: Grid | N
     $1 - \binom{m-g}{k-a} / \binom{m}{k-a}$.
 
     Args:
-        guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
-        truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
+        guesses: the guesses for one image (labels, or one count or probability per cell), or a list with one item per
+            image; arrays have the shape (..., n_cells).
+        truth: the ball in one image (a label, a set of labels, a Scene, or one true/false value per cell), or a list
+            with one truth per image; arrays have the shape (..., n_cells).
         k: number of cells, at least 1.
         grid: needed for labels of a grid that differs from the scene's and the paper's.
 
@@ -180,16 +186,13 @@ def top_k_accuracy(guesses: Guesses, truth: Truth, *, k: int = 3, grid: Grid | N
         GridError: for a label outside the grid.
 
     Examples:
-        >>> round(float(top_k_accuracy(["D5", "D5", "E6", "C2"], ["C2"], k=2)), 3)  # E6 and C2 tie for second
+        >>> round(float(top_k_accuracy(["D5", "D5", "E6", "C2"], "C2", k=2)), 3)  # E6 and C2 tie for second
         0.5
     """
     if k < 1:
         raise OptionError(f"k: found {k}, expected at least 1")
-    grid = grid_given(grid, truth)
-    mass, _ = mass_of(guesses, grid)
-    mask = truth_of(truth, grid)
-    check_cells(mass, mask)
-    mass, mask = np.broadcast_arrays(mass, mask)
+    given = arguments(guesses, truth, grid)
+    mass, mask = np.broadcast_arrays(given.mass, given.truth)
     k = min(k, mass.shape[-1])
     threshold = np.sort(mass, axis=-1)[..., -k, None]
     above = mass > threshold

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -50,6 +50,8 @@ class Rationales:
 def read_rationales(
     responses: str | Path | pl.DataFrame | Sequence[str | Path] | Sequence[Response | PredictionDistribution],
     scenes: Sequence[Scene],
+    *,
+    columns: Mapping[str, str] | None = None,
 ) -> Rationales:
     """Read responses with their rationales, which `read_counts` does not read.
 
@@ -57,6 +59,7 @@ def read_rationales(
         responses: paths of JSON Lines, CSV or Parquet files; or a frame; or records. The column `reasoning` is
             optional; responses without it have no text.
         scenes: the scenes that the responses refer to, all with the same rows and columns.
+        columns: the names of the responses' columns, see `read_counts`.
 
     Raises:
         InputError: for responses that `read_counts` rejects; if no response has a text; or for counts files, which have
@@ -78,16 +81,22 @@ def read_rationales(
                     for path in count_files
                 ]
             )
-    found = _read(responses, scenes)
+    sources = sources_of(responses, (COLUMN,), columns)
+    found = _read(sources, scenes)
     if not found.texts:
-        names = ", ".join(source.name for source in sources_of(responses, (COLUMN,)))
+        names = ", ".join(source.name for source in sources)
         actual = f"none in {len(found.rows):,} {'response' if len(found.rows) == 1 else 'responses'}"
         raise InputError([Problem(names, None, COLUMN, actual, f"rationales in the column `{COLUMN}`")])
     return found
 
 
 def example_rationales(
-    files: Sequence[str | Path], scenes: Sequence[Scene], *, n: int = 2, most: int = 600
+    files: Sequence[str | Path],
+    scenes: Sequence[Scene],
+    *,
+    n: int = 2,
+    most: int = 600,
+    columns: Mapping[str, str] | None = None,
 ) -> dict[tuple[str, str, str | None, str | None], list[str]]:
     """Return examples of each respondent's rationales for each image and prompt.
 
@@ -98,6 +107,7 @@ def example_rationales(
         scenes: the scenes that the responses refer to.
         n: maximum number of rationales per image, respondent and prompt.
         most: maximum number of characters of a rationale; longer ones are cut.
+        columns: the names of the files' columns, see `read_counts`.
 
     Returns:
         The rationales by (sport, image, respondent, prompt); empty if no response has a rationale.
@@ -108,7 +118,7 @@ def example_rationales(
     from spotball_core.io.sources import COUNTS_ENDING, sources_of
 
     with plain_files([path for file in files if (path := Path(file)).suffix != COUNTS_ENDING]) as paths:
-        sources = sources_of(paths, (COLUMN,)) if paths else []
+        sources = sources_of(paths, (COLUMN,), columns) if paths else []
         # Read the responses a second time only if there are rationales.
         with_words = [source for source in sources if COLUMN in source.frame.collect_schema()]
         read = _read(with_words, scenes) if with_words else None
@@ -131,23 +141,14 @@ def example_rationales(
     return out
 
 
-def _read(
-    responses: str
-    | Path
-    | pl.DataFrame
-    | Sequence[str | Path]
-    | Sequence[Response | PredictionDistribution]
-    | Sequence[Source],
-    scenes: Sequence[Scene],
-) -> Rationales:
+def _read(sources: Sequence[Source], scenes: Sequence[Scene]) -> Rationales:
     import polars as pl
 
     from spotball_core.counting.one_pass import is_point
     from spotball_core.counting.responses import Reader
     from spotball_core.io.cells import cell_at, located
-    from spotball_core.io.sources import sources_of
 
-    reader = Reader(sources_of(responses, (COLUMN,)), scenes, participants=True)
+    reader = Reader(sources, scenes, participants=True)
     reader.counts()  # This raises the errors that scoring would raise.
     rows = reader.identified(reader.rows)
     if "x" in reader.columns:

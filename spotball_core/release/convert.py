@@ -27,6 +27,7 @@ from spotball_core.io.frames import write_responses
 from spotball_core.io.scenes import read_scenes, write_scenes
 from spotball_core.release.reader import Key, ReleaseReader
 from spotball_core.release.tables import broken, listed
+from spotball_core.schema.checks import path_of
 from spotball_core.schema.scene import Scene
 from spotball_core.service.files import replacing_folder
 from spotball_core.service.paths import output_name
@@ -133,7 +134,7 @@ def import_release(folder: str | Path) -> Release:
         InputError: if there is no ground truth, or files cannot be read or have invalid content; it lists the problems
             of all files.
     """
-    reader = ReleaseReader(data_folder(Path(folder)))
+    reader = ReleaseReader(data_folder(path_of("folder", folder)))
     reader.read_images()
     reader.read_players()
     reader.read_responses()

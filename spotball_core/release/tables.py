@@ -8,10 +8,11 @@ from pathlib import Path
 
 import polars as pl
 
-from spotball_core.errors import GridError, InputError, Problem
+from spotball_core.errors import GridError, InputError, Problem, plain
 from spotball_core.grid import Grid, parse_label
+from spotball_core.io.column_checks import doubtful
 from spotball_core.io.csv_records import read_layout
-from spotball_core.io.sources import check_is_text, doubtful, plain, problems_of, unreadable
+from spotball_core.io.sources import check_is_text, problems_of, unreadable
 from spotball_core.service.safe_text import csv_restored
 
 GRID = Grid.standard()

@@ -29,6 +29,7 @@ from spotball_core.replication.published import (
     published,
 )
 from spotball_core.replication.release_files import read_release_figures
+from spotball_core.schema.checks import path_of
 from spotball_core.schema.policy import ScorePolicy
 from spotball_core.schema.report import MetricValue
 from spotball_core.schema.scene import Scene
@@ -110,7 +111,7 @@ class Material:
             InputError: if the folder is not a copy of the release, or a file in it cannot be read or has invalid
                 content.
         """
-        folder, catalog = Path(folder), published()
+        folder, catalog = path_of("folder", folder), published()
         release = import_release(folder)
         data = data_folder(folder)
         return cls(data, release, catalog, read_release_figures(data, catalog), _counted(release))

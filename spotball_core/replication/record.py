@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import ClassVar, Literal
 
 from spotball_core.replication.published import Published
 from spotball_core.schema.record import Record
+from spotball_core.schema.result import ResultRecord
 
 Status = Literal["match", "mismatch", "no data"]
 
@@ -50,7 +51,7 @@ class ReplicatedFigure(Record):
         return "/".join(part for part in (self.sport, self.respondent, self.prompt) if part) or "all"
 
 
-class Replication(Record):
+class Replication(ResultRecord):
     """All published figures that were checked, and the format of `spotball replicate --format json`.
 
     Attributes:
@@ -58,6 +59,9 @@ class Replication(Record):
         signature: signature of the standard figures.
         signature_reproduced: signature of the figures reproduced in the published way.
     """
+
+    _forms: ClassVar[str] = "spotball_core.replication.summary:FORMS"
+    _counted: ClassVar[tuple[str, ...]] = ("items",)
 
     items: tuple[ReplicatedFigure, ...]
     signature: str

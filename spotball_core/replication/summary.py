@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 
 from spotball_core.replication.published import published
 from spotball_core.replication.record import ReplicatedFigure, Replication
 from spotball_core.replication.text import foot
-from spotball_core.text.first_screen import first_screen
+from spotball_core.schema.result import Forms
+from spotball_core.text.first_screen import IN_PYTHON, FirstScreen
 from spotball_core.text.words import plural
 
 MORE = "Add --full to see every value with its note. Add --format markdown or json to choose the format."
+
+COLUMNS: Mapping[str, type] = {
+    **dict.fromkeys(("where", "sport", "respondent", "prompt", "quantity", "published"), str),
+    **dict.fromkeys(("reproduced", "standard"), float),
+    **dict.fromkeys(("status", "note", "signature", "signature_reproduced"), str),
+}
+"""Name and type of each column of a replication's rows."""
 
 
 @dataclass(frozen=True)
@@ -70,13 +79,22 @@ def headline(replication: Replication) -> str:
     return "; ".join(parts) + "."
 
 
-def to_summary(replication: Replication, *, to_terminal: bool = False) -> str:
+def to_summary(replication: Replication, *, to_terminal: bool = False, more: str = MORE) -> str:
     """Return the headline, a table with a row per place in the paper, the unexplained values and the signatures.
 
     Args:
         replication: all published values.
         to_terminal: whether the text may use the width of the terminal that standard output is connected to.
+        more: how to see more than the summary.
     """
+    return _screen(replication, more).text(to_terminal=to_terminal)
+
+
+def _html(replication: Replication) -> str:
+    return _screen(replication, IN_PYTHON).html("Number of published values by place in the paper")
+
+
+def _screen(replication: Replication, more: str) -> FirstScreen:
     titles = published().titles
     places = [
         count(titles[where], list(items)) for where, items in groupby(replication.items, key=lambda item: item.where)
@@ -87,12 +105,22 @@ def to_summary(replication: Replication, *, to_terminal: bool = False) -> str:
     if unchecked := [place for place in places if not place.checked]:
         names = ", ".join(place.title.partition(":")[0] for place in unchecked)
         notes.append(f"No value can be checked in these places: {names}.")
-    return first_screen(
+    return FirstScreen(
         headline(replication),
         ["place in the paper", "match", "known\nreason", "no known\nreason", "no\ndata"],
         [[row.title, *(f"{n:,}" for n in (row.match, row.explained, row.unexplained, row.no_data))] for row in rows],
         n_names=1,
-        notes=[*notes, MORE],
+        notes=[*notes, more],
         signature=foot(replication),
-        to_terminal=to_terminal,
     )
+
+
+def frame_rows(replication: Replication) -> Iterator[tuple[object, ...]]:
+    """Yield one row per published value."""
+    for item in replication.items:
+        names = (item.where, item.sport, item.respondent, item.prompt, item.quantity)
+        values = (item.published, item.reproduced, item.standard, item.status, item.note)
+        yield (*names, *values, replication.signature, replication.signature_reproduced)
+
+
+FORMS = Forms(text=partial(to_summary, more=IN_PYTHON), html=_html, columns=COLUMNS, rows=frame_rows)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from spotball_core.errors import SHOWN_PROBLEMS
 from spotball_core.replication.published import parts, published
 from spotball_core.replication.record import ReplicatedFigure, Replication
 from spotball_core.service.safe_text import markdown_row, markdown_text, rich_text
+from spotball_core.text.tables import printed_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 HEADS = ("published", "reproduced", "standard", "status")
 
@@ -41,12 +45,13 @@ class _Section:
 
 def to_text(replication: Replication, *, width: int = 100) -> str:
     """Return the replication as tables that are at most `width` characters wide, with notes below each table."""
-    from rich.console import Console
+    return printed_text(lambda console: _print(replication, console), width)
+
+
+def _print(replication: Replication, console: Console) -> None:
     from rich.padding import Padding
     from rich.table import Table
 
-    out = io.StringIO()
-    console = Console(file=out, width=width)
     console.print(rich_text(_summary(replication)), rich_text(_ABOUT), sep="\n")
     for section in _sections(replication):
         console.print()
@@ -67,7 +72,6 @@ def to_text(replication: Replication, *, width: int = 100) -> str:
             console.print(Padding(rich_text(line), (0, 0, 0, 2)))
     console.print()
     console.print(rich_text(foot(replication)), soft_wrap=True)
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
 def to_markdown(replication: Replication) -> str:

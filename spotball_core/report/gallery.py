@@ -16,6 +16,7 @@ from spotball_core.pages.pictures import as_data
 from spotball_core.report.maps import top_cells
 from spotball_core.report.numbers.records import CaseNumbers, GalleryNumbers, ShownImage
 from spotball_core.report.view import PageView
+from spotball_core.schema.report import sport_prefix
 from spotball_core.schema.scene import Scene
 from spotball_core.service.parallel import THIS_PROCESS, Workers
 from spotball_core.service.paths import find_file
@@ -65,7 +66,7 @@ def gallery(view: PageView, shown: GalleryNumbers, folders: Sequence[Path], work
     failures = tuple(
         FailureLinks(
             mode,
-            f"{group.sport}, {view.name(group)}",
+            f"{sport_prefix(group.sport, ', ')}{view.name(group)}",
             group.failed[mode.key].n,
             group.n_images,
             tuple(
@@ -120,7 +121,9 @@ def _highlights(images: Sequence[ImageCard], reference: str) -> tuple[Highlight,
         some = [image for image in images if key in image.order and (key != "leak" or image.order[key] > 0.5)]
         some.sort(key=lambda image: -image.order[key])
         if some:
-            links = tuple((f"{image.sport} {image.title}", image.name) for image in some[:_HIGHLIGHTED])
+            links = tuple(
+                (f"{sport_prefix(image.sport, ' ')}{image.title}", image.name) for image in some[:_HIGHLIGHTED]
+            )
             highlights.append(Highlight(title, links))
     return tuple(highlights)
 

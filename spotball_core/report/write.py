@@ -23,6 +23,7 @@ from spotball_core.report.sections import (
     tables as sections_tables,
 )
 from spotball_core.report.view import PageView
+from spotball_core.schema.report import named_sports
 from spotball_core.service.parallel import THIS_PROCESS, Workers
 from spotball_core.text.words import listed, plural
 
@@ -129,4 +130,6 @@ def _intro(view: PageView) -> list[str]:
     others = any(group.respondent != view.reference for group in view.scored)
     compared = f" The other respondents are compared with {view.reference_words}." if view.reference and others else ""
     of_whom = f" of {listed(words)}" if words else ""
-    return [f"This page reports on {plural(n, 'response')}{of_whom} to {images} of {listed(view.sports)}.{compared}"]
+    sports = named_sports(view.sports)
+    of_sports = f" of {listed(sports)}" if sports else ""
+    return [f"This page reports on {plural(n, 'response')}{of_whom} to {images}{of_sports}.{compared}"]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from spotball_core.schema.record import Record
+from typing import ClassVar
+
 from spotball_core.schema.report import MetricValue
+from spotball_core.schema.result import ResultRecord
 
 
-class Mixture(Record):
+class Mixture(ResultRecord):
     """A group's guesses as a mixture of heuristics (parts): the estimated share of guesses that came from each part.
 
     Attributes:
@@ -24,6 +26,9 @@ class Mixture(Record):
         log_likelihood_uniform: log likelihood of the uniform distribution alone.
         notes: parts and images that were excluded, with reasons.
     """
+
+    _forms: ClassVar[str] = "spotball_core.cues.mixture_text:FORMS"
+    _counted: ClassVar[tuple[str, ...]] = ("weights",)
 
     group: str
     sport: str | None

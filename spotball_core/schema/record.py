@@ -19,6 +19,9 @@ class Record(BaseModel):
     )
 
 
+UNNAMED: Final = "all"
+"""The sport of images and answers that name no sport."""
+
 MOST_SIGNS: Final = 255
 """Maximum length of a name."""
 

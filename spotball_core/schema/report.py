@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final, Literal
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Final, Literal
 
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from spotball_core.schema.policy import ScorePolicy
-from spotball_core.schema.record import Record
+from spotball_core.schema.record import UNNAMED, Record
 from spotball_core.schema.response import Kind
+from spotball_core.schema.result import ResultRecord
 
 SCHEMA_VERSION: Final = 1
 
@@ -45,8 +46,35 @@ class MetricValue(Record):
 
 
 def group_name(sport: str | None, respondent: str | None, prompt: str | None) -> str:
-    """Join the parts of a group's name, such as soccer/gemini/cot."""
-    return "/".join(part for part in (sport, respondent, prompt) if part)
+    """Join the parts of a group's name, such as soccer/gemini/cot. A sport that is not given is omitted.
+
+    Examples:
+        >>> group_name("soccer", "gemini", "cot"), group_name("all", "gemini", "cot"), group_name(None, None, None)
+        ('soccer/gemini/cot', 'gemini/cot', 'all')
+    """
+    named = None if sport == UNNAMED else sport
+    return "/".join(part for part in (named, respondent, prompt) if part) or UNNAMED
+
+
+def sport_prefix(sport: str | None, after: str = ": ") -> str:
+    """Return the sport and the text after it, or an empty text if the sport is not given.
+
+    Examples:
+        >>> sport_prefix("soccer"), sport_prefix("all"), sport_prefix(None)
+        ('soccer: ', '', '')
+    """
+    return "" if sport in (None, UNNAMED) else f"{sport}{after}"
+
+
+def named_sports(sports: Iterable[str | None]) -> list[str]:
+    """Return the sports that a result must name: none if the only sport is that of images without a sport.
+
+    Examples:
+        >>> named_sports(["soccer", "all"]), named_sports(["all"])
+        (['soccer', 'all'], [])
+    """
+    names = [sport for sport in sports if sport is not None]
+    return [] if set(names) == {UNNAMED} else names
 
 
 class GroupScore(Record):
@@ -159,6 +187,24 @@ class Ceiling(Record):
     signature: str
 
 
+class CeilingReport(ResultRecord):
+    """The result of `noise_ceiling`.
+
+    Attributes:
+        warnings: the reason why there is no noise ceiling.
+        ceilings: one noise ceiling per sport whose reference names its participants.
+    """
+
+    _forms: ClassVar[str] = "spotball_core.scoring.tables:CEILING_FORMS"
+    _counted: ClassVar[tuple[str, ...]] = ("ceilings",)
+
+    schema_version: Literal[1] = SCHEMA_VERSION
+    signature: str
+    policy: ScorePolicy
+    warnings: tuple[str, ...] = ()
+    ceilings: tuple[Ceiling, ...]
+
+
 class ImageSet(Record):
     """A set of images that groups of a report are scored on, with digests of its data.
 
@@ -178,13 +224,16 @@ class ImageSet(Record):
     uniform: dict[str, float]
 
 
-class ScoreReport(Record):
+class ScoreReport(ResultRecord):
     """The result of `score`, and the format of `spotball score --format json`.
 
     Attributes:
         ceilings: the noise ceiling of each sport whose reference names its participants, if requested.
         image_sets: each set of images that a group is scored on; empty in reports from before this field was added.
     """
+
+    _forms: ClassVar[str] = "spotball_core.scoring.summary:FORMS"
+    _counted: ClassVar[tuple[str, ...]] = ("groups",)
 
     schema_version: Literal[1] = SCHEMA_VERSION
     signature: str

@@ -10,7 +10,7 @@ from pydantic import Field, PositiveInt, field_validator, model_validator
 
 from spotball_core.errors import DistributionError
 from spotball_core.grid import Grid, parse_label, row_name
-from spotball_core.schema.record import Identifier, Name, Record
+from spotball_core.schema.record import UNNAMED, Identifier, Name, Record
 from spotball_core.typing import FloatArray
 
 Kind = Literal["human", "model", "baseline"]
@@ -20,7 +20,7 @@ SUM_TOLERANCE = 1e-6
 
 
 class _Answer(Record):
-    sport: Identifier
+    sport: Identifier = UNNAMED
     image: Identifier
     respondent: Name
     kind: Kind
@@ -38,6 +38,7 @@ class Response(_Answer):
     """One answer of one respondent to one image.
 
     Attributes:
+        sport: the sport of the image. If it is not set, it is found from the image id when the answer is counted.
         sample: the number of the answer, from 1, among the answers of its respondent (or participant) to the image.
         participant: the person who answered, if the respondent is a group of people.
         cell: the cell's label in its canonical spelling; None if no cell could be read (unparsed).
@@ -55,7 +56,7 @@ class Response(_Answer):
         def __init__(
             self,
             *,
-            sport: str | int,
+            sport: str | int = UNNAMED,
             image: str | int,
             respondent: str | int,
             kind: Kind,
@@ -101,7 +102,7 @@ class PredictionDistribution(_Answer):
         def __init__(
             self,
             *,
-            sport: str | int,
+            sport: str | int = UNNAMED,
             image: str | int,
             respondent: str | int,
             kind: Kind,

@@ -20,7 +20,7 @@ from pydantic import (
 from spotball_core.grid import Grid
 from spotball_core.schema.keypoints import KEYPOINT_NAMES, Keypoints, near_box
 from spotball_core.schema.outline import Outline
-from spotball_core.schema.record import Identifier, Record, RelativePath
+from spotball_core.schema.record import UNNAMED, Identifier, Record, RelativePath
 from spotball_core.typing import BoolArray, FloatArray
 
 T = TypeVar("T")
@@ -120,6 +120,7 @@ class Scene(Record):
     An image's identity is `(sport, image)`: the same image id may occur in several sports.
 
     Attributes:
+        sport: the group of images that this image belongs to. Default: `all`, one group for all images.
         ball_cells: labels of the cells that hold the ball, in index order; None if the truth is not known. If missing
             or empty, they are the cells that `ball_box` covers, if there is a box. Annotated cells may differ from the
             box; scores use the cells.
@@ -137,7 +138,7 @@ class Scene(Record):
         (('soccer', '163'), 640, ('C2', 'C3', 'D2', 'D3'))
     """
 
-    sport: Identifier
+    sport: Identifier = UNNAMED
     image: Identifier
     width: PositiveInt
     height: PositiveInt
@@ -155,7 +156,7 @@ class Scene(Record):
         def __init__(
             self,
             *,
-            sport: str | int,
+            sport: str | int = UNNAMED,
             image: str | int,
             grid: Grid | GridShape | Mapping[str, int],
             width: int = ...,

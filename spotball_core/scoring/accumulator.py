@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 
 from spotball_core.counting.counts import PARTS, Counts
 from spotball_core.errors import DistributionError, OptionError
-from spotball_core.interchange import values_of
-from spotball_core.metrics.inputs import ArrayValues, are_labels, checked_mass
+from spotball_core.metrics.inputs import Guesses, Second, mass_of, plain_values
 from spotball_core.schema.policy import Images, ScorePolicy
 from spotball_core.schema.report import ScoreReport
 from spotball_core.schema.response import SUM_TOLERANCE, Kind
 from spotball_core.schema.scene import Scene
-from spotball_core.typing import IntArray
+from spotball_core.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from spotball_core.scoring.groups import Part
+
+
+Image: TypeAlias = Scene | str | int | tuple[str, str]
+"""A scene, the id of an image, or its sport and id."""
 
 
 class ScoreChoices(TypedDict, total=False):
@@ -57,8 +60,8 @@ class Accumulator:
         >>> from spotball_core import Grid
         >>> scenes = [Scene(sport="soccer", image=i, grid=Grid.standard(), ball_cells=["C5"]) for i in ("1", "2")]
         >>> half, other = Accumulator(scenes), Accumulator(scenes)
-        >>> half.update(["1", "2"], ["C5", None])
-        >>> other.update(["2"], ["C5"])
+        >>> half.update(["C5", None], ["1", "2"])  # one guess for each of two images
+        >>> other.update(["C5"], "2")
         >>> half.merge(other)
         >>> half.compute()["accuracy"]
         0.6666666666666666
@@ -88,26 +91,32 @@ class Accumulator:
         self._whole: IntArray = np.zeros((len(self.scenes), self._grid.n_cells + 1), dtype=np.int64)
         self._parts: IntArray = np.zeros_like(self._whole)
 
-    def update(self, images: Iterable[str | tuple[str, str] | int], answers: ArrayValues) -> None:
-        """Count a batch of answers.
+    def update(self, guesses: Guesses, images: Image | Iterable[Image]) -> None:
+        """Count a batch of guesses.
+
+        As in metrics, a list of images is several images, and guesses then have one item per image: a label (None:
+        unparsed), a list of labels, a mapping from labels to counts, or one number per cell.
 
         Args:
-            images: the image of each answer: its id if that is unique among the scenes, or (sport, image), or the
-                scene's index.
-            answers: one label per answer, None if no cell could be read; or numbers over the cells, shape (n_answers,
-                n_cells): either counts, or probabilities (each row is one answer).
+            guesses: the guesses. Rows of numbers are either counts, or probabilities (each row is one answer).
+            images: a Scene, an image's id if it is unique among the scenes, or (sport, image); or a list of them, in
+                which images may repeat. Numbers are read as ids.
 
         Raises:
             OptionError: for an image that is not among the scenes.
             DistributionError: if rows of numbers are neither counts nor probabilities that sum to 1 within 1e-6, or the
-                numbers of answers and images differ.
+                numbers of guesses and images differ.
             GridError: for a label outside the grid.
         """
-        places = np.array([self._found(image) for image in images], dtype=np.int64)
-        plain = values_of(answers, self._grid)
-        whole, parts = self._labels(plain) if are_labels(plain) else self._numbers(plain)
+        is_key = isinstance(images, tuple) and images in self._place
+        named: Any = images if is_key else plain_values(images, None)
+        is_list = isinstance(named, (list, np.ndarray))
+        places = np.array([self._index_of(image) for image in (named if is_list else [named])], dtype=np.int64)
+        shape = (len(places), self._grid.n_cells) if is_list else (self._grid.n_cells,)
+        mass, unparsed = mass_of(guesses, self._grid, second=Second("images", shape, is_list))
+        whole, parts = self._divided(np.concatenate([mass, unparsed[..., None]], axis=-1).reshape(-1, shape[-1] + 1))
         if len(whole) != len(places):
-            raise DistributionError(f"{len(places)} images, {len(whole)} answers")
+            raise DistributionError(f"guesses has {len(whole)} images, but images has one. Pass a list of images")
         np.add.at(self._whole, places, whole)
         for i in np.flatnonzero(parts.any(axis=1)):
             # Carry over at once, so that the fractional parts do not overflow.
@@ -173,35 +182,29 @@ class Accumulator:
         ]
         return {key: float("nan") if value.value is None else value.value for key, value in group.metrics.items()}
 
-    def _found(self, image: object) -> int:
-        if isinstance(image, (int, np.integer)):
-            if not 0 <= image < len(self.scenes):
-                raise OptionError(f"image: found {image}, expected an index from 0 to {len(self.scenes) - 1}")
-            return int(image)
+    def _index_of(self, image: object) -> int:
+        key = image.key if isinstance(image, Scene) else tuple(image) if isinstance(image, list) else image
+        if isinstance(key, (int, np.integer)):
+            key = str(key)
         try:
-            return self._place[tuple(image) if isinstance(image, list) else image]
-        except KeyError:
-            raise OptionError(f"image: {image!r} matches no scene or several scenes. Pass (sport, image)") from None
+            return self._place[key]
+        except (KeyError, TypeError):
+            swapped = ". Pass the guesses first, then the images" if key in self._grid.labels else ""
+            raise OptionError(
+                f"images: {image!r} matches no scene or several scenes. Pass a Scene or (sport, image){swapped}"
+            ) from None
 
-    def _labels(self, labels: Sequence[str | None]) -> tuple[IntArray, IntArray]:
-        n = self._whole.shape[1]
-        whole = np.zeros((len(labels), n), dtype=np.int64)
-        cells = [n - 1 if label is None else self._grid.index(label) for label in labels]
-        whole[np.arange(len(labels)), cells] = 1
-        return whole, np.zeros_like(whole)
-
-    def _numbers(self, values: object) -> tuple[IntArray, IntArray]:
-        mass = checked_mass(values, self._grid)
-        if mass.ndim != 2:
-            raise DistributionError(f"answers have shape {mass.shape}, expected (n_answers, {mass.shape[-1]})")
-        are_counts, total = (mass == np.floor(mass)).all(axis=1), mass.sum(axis=1)
+    @staticmethod
+    def _divided(table: FloatArray) -> tuple[IntArray, IntArray]:
+        """Return the whole answers and the parts of answers in each row; the last column is unparsed answers."""
+        are_counts, total = (table == np.floor(table)).all(axis=1), table.sum(axis=1)
         if (odd := np.flatnonzero(~are_counts & (np.abs(total - 1) > SUM_TOLERANCE))).size:
             raise DistributionError(
-                f"answer {odd[0]} sums to {total[odd[0]]:g}, expected probabilities that sum to 1, or whole counts"
+                f"guesses[{odd[0]}] sums to {total[odd[0]]:g}, expected probabilities that sum to 1, or whole counts"
             )
-        whole = np.where(are_counts[:, None], mass, 0.0).astype(np.int64)
-        shares = np.where(are_counts[:, None], 0.0, mass / np.where(are_counts, 1.0, total)[:, None])
+        whole = np.where(are_counts[:, None], table, 0.0).astype(np.int64)
+        shares = np.where(are_counts[:, None], 0.0, table / np.where(are_counts, 1.0, total)[:, None])
         parts = np.floor(shares * PARTS).astype(np.int64)
         # The rounding remainder goes to the most likely cell, so that each answer sums to exactly 1.
-        parts[np.arange(len(mass)), shares.argmax(axis=1)] += np.where(are_counts, 0, PARTS - parts.sum(axis=1))
-        return np.pad(whole, ((0, 0), (0, 1))), np.pad(parts, ((0, 0), (0, 1)))
+        parts[np.arange(len(table)), shares.argmax(axis=1)] += np.where(are_counts, 0, PARTS - parts.sum(axis=1))
+        return whole, parts

@@ -2,44 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from spotball_core.errors import DistributionError, OptionError, unknown_name
 from spotball_core.grid import Grid
-from spotball_core.interchange import values_of
 from spotball_core.metrics import strategy
-from spotball_core.metrics.inputs import AnyArray, ArrayValues, are_labels, boxes_of, checked_numbers, mass_of, truth_of
+from spotball_core.metrics.inputs import (
+    ArrayValues,
+    Guesses,
+    Players,
+    Second,
+    Truth,
+    arguments,
+    boxes_of,
+    checked_numbers,
+    is_scene,
+    mass_of,
+    plain_values,
+    players_of_images,
+)
 from spotball_core.metrics.metric import Metric, MetricInput, MetricOptions
 from spotball_core.metrics.registry import METRICS
-from spotball_core.typing import BoolArray, FloatArray
-
-Rows = TypeVar("Rows", bound=AnyArray)
+from spotball_core.typing import FloatArray
 
 
 def score_arrays(
-    y_true: ArrayValues,
-    y_pred: ArrayValues,
+    guesses: Guesses,
+    truth: Truth,
     *,
     metrics: Iterable[str] | None = None,
-    reference: ArrayValues | None = None,
-    players: ArrayValues | None = None,
+    reference: Guesses | None = None,
+    players: Players | None = None,
     grid: Grid | None = None,
     sample_weight: ArrayValues | None = None,
 ) -> dict[str, float]:
     """Compute metrics over many images, aggregated in the same way as in `score` (`Metric.over`).
 
+    A list of truths is a list of images, and all arguments then have one item per image.
+
     Args:
-        y_true: the ball's cells: true or 1 on these cells, shape (n_images, n_cells); or one label per image.
-        y_pred: counts or probabilities, shape (n_images, n_cells); or one label per image, None if no cell could be
-            read.
+        guesses: one item per image: a label (None: unparsed), a list of labels, a mapping from labels to counts, or one
+            count or probability per cell.
+        truth: one item per image: a label, a set of labels, a Scene, or one true/false value per cell.
         metrics: keys of the metrics to compute. Default: all metrics that the arguments allow.
-        reference: distributions to compare with, in the same forms as `y_pred`.
-        players: the players' boxes in pixels, shape (n_images, n_boxes, 4), padded with rows of NaN.
-        grid: the grid (default: the grid from the paper).
+        reference: guesses to compare with, in the same forms as `guesses`.
+        players: the players' boxes in each image in pixels: lists of boxes, or shape (n_images, n_boxes, 4), padded
+            with rows of NaN. Default: those of the scenes, if `truth` contains scenes.
+        grid: the grid (default: the scenes', else the grid from the paper).
         sample_weight: weight of each image, shape (n_images,). Default: equal weights.
 
     Returns:
@@ -47,32 +60,38 @@ def score_arrays(
 
     Raises:
         OptionError: for an unknown metric, or a metric that needs an argument that is missing.
-        DistributionError: if an array does not hold distributions, or lengths differ.
+        DistributionError: if values are not distributions, there are no images, or numbers of images differ.
+        GridError: for a label outside the grid, or scenes whose grids differ from `grid`.
 
     Examples:
-        >>> score_arrays(["C5", "D5"], ["C5", "D6"], metrics=["accuracy", "euclidean_error"])
+        >>> score_arrays(["C5", "D6"], ["C5", "D5"], metrics=["accuracy", "euclidean_error"])
         {'accuracy': 0.5, 'euclidean_error': 32.0}
     """
-    grid = grid or Grid.standard()
-    truth = _truth(y_true, grid)
-    mass, unparsed = _guesses(y_pred, grid)
-    weight = np.ones(len(mass)) if sample_weight is None else checked_numbers(sample_weight, "sample_weight")
-    given: dict[str, Any] = {"truth": truth}
+    truth = plain_values(truth, grid)
+    of_images = arguments(guesses, truth, grid, in_pixels=True)
+    shape = np.broadcast_shapes((1, 1), of_images.mass.shape, of_images.truth.shape)
+    mass, mask = np.broadcast_to(of_images.mass, shape), np.broadcast_to(of_images.truth, shape)
+    if len(shape) != 2 or not len(mass):
+        raise DistributionError(f"guesses has shape {shape}, expected (n_images, n_cells), with at least one image")
+    unparsed = np.broadcast_to(of_images.unparsed, len(mass))
+    images = Second("truth", shape, is_list=True)
+    given: dict[str, Any] = {"truth": mask}
     if reference is not None:
-        given["reference"] = _guesses(reference, grid)[0]
+        given["reference"] = mass_of(reference, of_images.grids[0], second=images, name="reference")[0]
+    scenes = [item for item in (truth if isinstance(truth, list) else [truth]) if is_scene(item)]
+    if players is None and any(scene.players for scene in scenes):
+        players = scenes
     if players is not None:
-        given["players"] = boxes_of(players)
-    if weight.ndim != 1:
-        raise DistributionError(f"sample_weight has shape {weight.shape}, expected (n_images,)")
-    for name, array in {**given, "sample_weight": weight}.items():
-        if len(array) != len(mass):
-            name = "y_true" if name == "truth" else name
-            raise DistributionError(f"y_pred has {len(mass)} images, but {name} has {len(array)}. Pass the same number")
+        given["players"] = _players(players, of_images.grids[0])
+        images.check(len(given["players"]["near"]), "players")
+    weight = np.ones(len(mass)) if sample_weight is None else checked_numbers(sample_weight, "sample_weight")
+    if weight.shape != (len(mass),):
+        raise DistributionError(f"sample_weight has shape {weight.shape}, expected ({len(mass)},): one per image")
     if metrics is None:
         wanted = [metric for metric in METRICS.values() if set(metric.needs) <= given.keys()]
     else:
         wanted = [_metric(key, given) for key in metrics]
-    data = _input(mass, unparsed, given, grid)
+    data = _input(mass, unparsed, given, of_images.grids)
     return {metric.key: float(metric.aggregate.statistic(data).weighted(weight)) for metric in wanted}
 
 
@@ -100,7 +119,7 @@ class Scorer:
             guesses = _in_grid(probabilities, list(estimator.classes_), self.grid or Grid.standard())
         else:
             guesses = estimator.predict(X)
-        scores = score_arrays(y, guesses, metrics=[self.metric], grid=self.grid, sample_weight=sample_weight)
+        scores = score_arrays(guesses, y, metrics=[self.metric], grid=self.grid, sample_weight=sample_weight)
         value = scores[self.metric]
         return -value if METRICS[self.metric].direction == "lower" else value
 
@@ -157,52 +176,32 @@ def _metric(key: str, given: dict[str, Any]) -> Metric:
     return METRICS[key]
 
 
-def _input(mass: FloatArray, unparsed: FloatArray, given: dict[str, Any], grid: Grid) -> MetricInput:
-    options, n = MetricOptions(), len(mass)
-    boxes = given.get("players", np.empty((n, 0, 4)))
-    near, has_players = strategy.near_player_mask(boxes, grid, tau=options.tau)
+def _input(mass: FloatArray, unparsed: FloatArray, given: dict[str, Any], grids: tuple[Grid, ...]) -> MetricInput:
+    n, sizes = len(mass), tuple(dict.fromkeys(grids))
+    players = given.get("players") or _players(np.empty((n, 0, 4)), grids[0])
     return MetricInput(
         mass=mass,
         unparsed=unparsed,
         truth=given["truth"],
         reference=given.get("reference", np.zeros_like(mass)),
-        near=near,
-        overlap=strategy.overlap_mask(boxes, grid, theta=options.theta)[0],
-        has_players=has_players,
-        boxes=lambda: list(boxes),
-        grids=(grid,),
-        grid_of=np.zeros(n, dtype=int),
-        options=options,
+        **players,
+        grids=sizes,
+        grid_of=np.zeros(n, dtype=int) if len(sizes) == 1 else np.array([sizes.index(grid) for grid in grids]),
     )
 
 
-def _guesses(values: object, grid: Grid) -> tuple[FloatArray, FloatArray]:
-    """Return the mass, shape (n_images, n_cells), and the unparsed answers, shape (n_images,)."""
-    plain = values_of(values, grid)
-    if not are_labels(plain):
-        return _rows(mass_of(plain, grid)[0], "y_pred"), np.zeros(len(np.asarray(plain)))  # type: ignore[arg-type]
-    _check_any(plain, "y_pred")
-    mass, unparsed = zip(*(mass_of([label], grid) for label in plain), strict=True)
-    return np.stack(mass), np.array(unparsed)
-
-
-def _truth(values: object, grid: Grid) -> BoolArray:
-    plain = values_of(values, grid)
-    if not are_labels(plain):
-        return _rows(truth_of(plain, grid), "y_true")  # type: ignore[arg-type]
-    _check_any(plain, "y_true")
-    return np.stack([truth_of([] if label is None else [label], grid) for label in plain])
-
-
-def _check_any(labels: Sequence[str | None], name: str) -> None:
-    if not labels:
-        raise DistributionError(f"{name} has no images, expected at least one")
-
-
-def _rows(array: Rows, name: str) -> Rows:
-    if array.ndim != 2:
-        raise DistributionError(f"{name} has shape {array.shape}, expected (n_images, {array.shape[-1]})")
-    return array
+def _players(players: Players, grid: Grid) -> dict[str, Any]:
+    """Return the fields of `MetricInput` that describe the players in each image."""
+    options = MetricOptions()
+    of_images = players_of_images(players)
+    near, has_players = strategy.near_player_mask(players, grid, tau=options.tau)
+    boxes = boxes_of(players) if of_images is None else [boxes_of(() if one is None else one) for one in of_images]
+    return {
+        "near": np.atleast_2d(near),
+        "overlap": np.atleast_2d(strategy.overlap_mask(players, grid, theta=options.theta)[0]),
+        "has_players": np.atleast_1d(has_players),
+        "boxes": lambda: list(boxes) if near.ndim > 1 else [boxes],
+    }
 
 
 def _in_grid(probabilities: FloatArray, classes: list[str], grid: Grid) -> FloatArray:

@@ -14,7 +14,7 @@ from spotball_core.metrics.matched import wasserstein_additive
 from spotball_core.metrics.registry import METRICS
 from spotball_core.metrics.sampling import COLUMNS, distance_at_any_size
 from spotball_core.random import generator_for
-from spotball_core.schema.report import Ceiling, MetricValue
+from spotball_core.schema.report import Ceiling, CeilingReport, MetricValue
 from spotball_core.scoring import sides
 from spotball_core.scoring.estimates import SceneArrays
 from spotball_core.scoring.groups import Group, Scoring
@@ -44,7 +44,7 @@ class CeilingPart:
     uniform: FloatArray
 
 
-def noise_ceiling(scoring: Scoring, *, splits: int = SPLITS, seed: int = 0) -> tuple[Ceiling, ...]:
+def noise_ceiling(scoring: Scoring, *, splits: int = SPLITS, seed: int = 0) -> CeilingReport:
     """Return the noise ceiling of each sport whose reference responses name their participants.
 
     The splits require `splits` transport problems per image, and each group requires 20 per image. 100 splits of 50
@@ -58,12 +58,27 @@ def noise_ceiling(scoring: Scoring, *, splits: int = SPLITS, seed: int = 0) -> t
         seed: seed of the splits, the draws and the intervals.
 
     Returns:
-        One record per sport; empty if no sport's reference has two named participants.
+        One ceiling per sport. If no sport's reference has two named participants, a warning and no ceiling.
 
     Raises:
         OptionError: without a reference, or if splits is below 1.
     """
-    return finish_noise_ceiling(scoring, start_noise_ceiling(scoring, splits=splits, seed=seed), {}, seed=seed)
+    parts = start_noise_ceiling(scoring, splits=splits, seed=seed)
+    ceilings = finish_noise_ceiling(scoring, parts, {}, seed=seed)
+    warning = (
+        f"there is no noise ceiling, because the answers of {scoring.policy.reference} have fewer than two "
+        "participants. Add a column `participant` to the responses"
+    )
+    return CeilingReport(
+        signature=_signature(scoring, splits, seed),
+        policy=scoring.policy,
+        warnings=() if ceilings else (warning,),
+        ceilings=ceilings,
+    )
+
+
+def _signature(scoring: Scoring, splits: int, seed: int) -> str:
+    return f"{scoring.signature()}|splits:{splits}|splits-seed:{seed}"
 
 
 def start_noise_ceiling(
@@ -160,7 +175,7 @@ def _ceiling(given: tuple[Scoring, list[int], int, int], sport: str) -> CeilingP
         uniform=float(uniform.mean()),
         sampling_floor=floors,
         score={},
-        signature=f"{scoring.signature()}|splits:{splits}|splits-seed:{seed}",
+        signature=_signature(scoring, splits, seed),
     )
     return CeilingPart(ceiling, scenes, crowd.uniform_sums())
 

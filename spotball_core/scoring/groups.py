@@ -17,7 +17,7 @@ from spotball_core.counting.counts import Counts, dense
 from spotball_core.errors import OptionError, unknown_name
 from spotball_core.metrics.registry import METRICS
 from spotball_core.schema.policy import ScorePolicy
-from spotball_core.schema.report import Ceiling, GroupScore, ImageSet, ScoreReport, Signature, group_name
+from spotball_core.schema.report import Ceiling, GroupScore, ImageSet, ScoreReport, Signature, group_name, sport_prefix
 from spotball_core.schema.response import Kind
 from spotball_core.schema.scene import Scene
 from spotball_core.scoring.estimates import Answers, Draws, Estimator, SceneArrays
@@ -162,9 +162,10 @@ class Scoring:
             for name, others, advice in self._left_out_in_turn(groups):
                 without = len(others & of_sport)
                 if without - left > COSTLY_GAP * without:
+                    images = f"{sport_prefix(sport, ' ')}images"
                     warnings.append(
-                        f"{name} did not answer {without - left} of the {without} {sport} images that all others "
-                        f"answered, so all groups are scored on {left} {sport} images. To change this, {advice}"
+                        f"{name} did not answer {without - left} of the {without} {images} that all others "
+                        f"answered, so all groups are scored on {left} {images}. To change this, {advice}"
                     )
         return warnings
 
@@ -383,10 +384,10 @@ def _uneven_samples(groups: Sequence[GroupScore]) -> Iterator[str]:
         samples = (group.metrics[key].samples for group in groups if group.sport == sport for key in by_size)
         sizes = [size for size in samples if size]
         if sizes and max(sizes) > UNEVEN * min(sizes):
-            where = f"{sport}: " if sport else ""
             yield (
-                f"{where}the number of responses per image ranges from {min(sizes):g} to {max(sizes):g}, which affects "
-                "some metrics. Compare groups by their matched versions, such as `wasserstein_matched`"
+                f"{sport_prefix(sport)}the number of responses per image ranges from {min(sizes):g} to "
+                f"{max(sizes):g}, which affects some metrics. Compare groups by their matched versions, such as "
+                "`wasserstein_matched`"
             )
 
 

@@ -6,15 +6,17 @@ interval from these statistics.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pydantic import ValidationError
 
 from spotball_core.counting.counts import Counts
-from spotball_core.errors import InputError, OptionError, unknown_name
+from spotball_core.errors import InputError, OptionError, Problem, unknown_name
+from spotball_core.grid import Grid
+from spotball_core.interchange import ArrowFrame, PolarsDataset
 from spotball_core.schema.faults import expected_of
 from spotball_core.schema.policy import Images, ScorePolicy
 from spotball_core.schema.report import ScoreReport
@@ -27,12 +29,29 @@ if TYPE_CHECKING:
 from spotball_core.scoring.ceiling import noise_ceiling
 from spotball_core.scoring.groups import PARTS, Part, Scoring
 
+PolicyName = Literal["standard", "paper"]
+
+Scenes: TypeAlias = (
+    str
+    | Path
+    | ArrowFrame
+    | PolarsDataset
+    | Sequence[Scene]
+    | Sequence[Mapping[str, Any]]
+    | Mapping[str, Any]
+    | Mapping[int, Any]
+)
+"""Scenes or a truth table: a path, a frame, Scene records, dictionaries, or a mapping from image to truth."""
+
 
 def score(
-    responses: Responses | Counts,
-    scenes: str | Path | Sequence[Scene] | None = None,
+    data: Responses | Counts,
+    scenes: Scenes | None = None,
     *,
-    policy: ScorePolicy | Literal["standard", "paper"] = "standard",
+    truth: Scenes | None = None,
+    columns: Mapping[str, str] | None = None,
+    grid: Grid | None = None,
+    policy: ScorePolicy | PolicyName = "standard",
     reference: str | None = None,
     images: Images | None = None,
     by: Sequence[Part] | None = None,
@@ -47,9 +66,17 @@ def score(
 ) -> ScoreReport:
     """Score responses: compute every metric for every group, with confidence intervals and a signature.
 
+    `score(data, ...)` is the short form of `load(data).score(...)`.
+
     Args:
-        responses: dataset folders, response files, counts, a data frame, or records.
-        scenes: the scenes that the responses refer to, or a file of them. A dataset folder contains its scenes.
+        data: dataset folders, response files, counts, a data frame, records, dictionaries, or a mapping from image to
+            answer.
+        scenes: the scenes that the responses refer to: a scenes file, records, dictionaries or a data frame. A dataset
+            folder contains its scenes.
+        truth: instead of scenes, a table of the ball's position in each image: a path (CSV, JSON Lines, JSON or
+            Parquet), a data frame, dictionaries, or a mapping from image to truth.
+        columns: the names of the tables' columns, such as `{"image": "image_id", "cell": "prediction"}`.
+        grid: the grid and the image size of a truth table that does not name them. Default: `Grid.standard()`.
         policy: a named policy, whose choices the arguments from `reference` to `seed` replace, or a ScorePolicy, which
             already contains all these choices. An argument that is None keeps the policy's choice.
         reference: the respondent that others are compared with, usually "human".
@@ -69,33 +96,47 @@ def score(
         InputError: for files that cannot be read or contain invalid rows.
         OptionError: for unusable options, such as a reference without responses, or an argument that differs from the
             ScorePolicy.
+
+    Examples:
+        >>> report = score({"1": "D5", "2": "A1"}, truth={"1": "D5", "2": "D5"}, bootstrap=0)
+        >>> report.groups[0].metrics["accuracy"].value
+        0.5
     """
-    if by is not None:
-        parts = [by] if isinstance(by, str) else by
-        if unknown := set(parts) - set(PARTS):
-            raise OptionError(f"by: {unknown_name('part', min(unknown), PARTS)}")
-        by = tuple(part for part in PARTS if part in parts)
-    choices = {
-        "reference": reference,
-        "images": images,
-        "by": by,
-        "wasserstein_unit": wasserstein_unit,
-        "cluster": cluster,
-        "bootstrap": bootstrap,
-        "seed": seed,
-    }
-    policy = _refined(policy, {name: choice for name, choice in choices.items() if choice is not None})
-    apart = ceiling or policy.cluster == "participant"
-    counts, known = load_counts(responses, scenes, participants=apart, engine=engine, pool=pool, strict=strict)
-    scoring = Scoring(counts, known, policy)
-    ceilings = noise_ceiling(scoring, seed=policy.seed) if ceiling else ()
-    report = scoring.report(ceilings)
-    missing = []
-    if ceiling and not ceilings:
-        missing.append(
-            f"there is no noise ceiling, because the answers of {policy.reference} have fewer than two participants. "
-            "Add a column `participant` to the responses"
-        )
+    chosen = chosen_policy(
+        policy,
+        reference=reference,
+        images=images,
+        by=by,
+        wasserstein_unit=wasserstein_unit,
+        cluster=cluster,
+        bootstrap=bootstrap,
+        seed=seed,
+    )
+    counts, known = load_counts(
+        data,
+        scenes,
+        truth=truth,
+        columns=columns,
+        grid=grid,
+        participants=needs_participants(chosen, ceiling=ceiling),
+        engine=engine,
+        pool=pool,
+        strict=strict,
+    )
+    return score_counts(counts, known, chosen, ceiling=ceiling)
+
+
+def needs_participants(policy: ScorePolicy, *, ceiling: bool) -> bool:
+    """Return whether `score_counts` needs counts by participant."""
+    return ceiling or policy.cluster == "participant"
+
+
+def score_counts(counts: Counts, scenes: Sequence[Scene], policy: ScorePolicy, *, ceiling: bool = False) -> ScoreReport:
+    """Score counts; see `score`."""
+    scoring = Scoring(counts, scenes, policy)
+    limit = noise_ceiling(scoring, seed=policy.seed) if ceiling else None
+    report = scoring.report(limit.ceilings if limit else ())
+    missing = list(limit.warnings) if limit else []
     if policy.cluster == "participant" and not (counts.has_participants and counts.table["participant"].count()):
         missing.append(
             "the responses have no participants, so images were resampled instead. Add a column `participant` to them"
@@ -103,8 +144,20 @@ def score(
     return report.model_copy(update={"warnings": (*report.warnings, *missing)}) if missing else report
 
 
-def _refined(policy: ScorePolicy | str, choices: dict[str, object]) -> ScorePolicy:
-    """Return the named policy with these choices, or the given ScorePolicy, which must not differ from them."""
+def chosen_policy(policy: ScorePolicy | str, *, by: Sequence[Part] | None = None, **choices: object) -> ScorePolicy:
+    """Return the named policy with these choices, or the given ScorePolicy, which must not differ from them.
+
+    Choices that are None keep the policy's choice.
+
+    Raises:
+        OptionError: for invalid choices, or choices that differ from the given ScorePolicy.
+    """
+    if by is not None:
+        parts = [by] if isinstance(by, str) or not isinstance(by, Iterable) else list(by)
+        if unknown := [part for part in parts if part not in PARTS]:
+            raise OptionError(f"by: {unknown_name('part', str(unknown[0]), PARTS)}")
+        choices["by"] = tuple(part for part in PARTS if part in parts)
+    choices = {name: choice for name, choice in choices.items() if choice is not None}
     if isinstance(policy, ScorePolicy):
         for name, choice in choices.items():
             if choice != (has := getattr(policy, name)):
@@ -126,59 +179,101 @@ def _refined(policy: ScorePolicy | str, choices: dict[str, object]) -> ScorePoli
 
 
 def load_counts(
-    responses: Responses | Counts,
-    scenes: str | Path | Sequence[Scene] | None,
+    data: Responses | Counts,
+    scenes: Scenes | None,
     *,
     participants: bool,
+    truth: Scenes | None = None,
+    columns: Mapping[str, str] | None = None,
+    grid: Grid | None = None,
     engine: Engine | None = None,
     pool: bool = False,
     strict: bool = False,
-) -> tuple[Counts, Sequence[Scene]]:
+) -> tuple[Counts, tuple[Scene, ...]]:
     """Return counts and scenes for any input that `score` accepts; the counts are by participant if requested."""
     from spotball_core.counting.responses import common_grid, read_counts
-    from spotball_core.io.dataset import read_dataset, response_files
-    from spotball_core.io.scenes import read_scenes
+    from spotball_core.io.columns import ColumnNames
+    from spotball_core.io.dataset import response_files
 
-    paths = [responses] if isinstance(responses, (str, Path)) else responses
-    are_paths = isinstance(paths, list | tuple) and paths and all(isinstance(path, (str, Path)) for path in paths)
-    if are_paths and (scenes is None or isinstance(scenes, (str, Path))):
-        dataset = read_dataset(paths, scenes)  # type: ignore[arg-type]
-        known: Sequence[Scene] = dataset.scenes
-        counts = _counted(dataset.response_files, known, participants, engine, pool)
+    # The tables of responses and of the truth share the names, and each name must occur in one of them.
+    columns = ColumnNames.of(columns)
+    paths = paths_of(data)
+    files = response_files(paths) if paths else ()
+    known = _scenes(data, paths, scenes, truth, columns, grid)
+    if engine is not None and not paths:
+        raise OptionError("engine: an engine counts files, but no files were given. Pass paths, or remove the engine")
+    if isinstance(data, Counts):
+        counts = data
+    elif paths:
+        counts = _counted(files, known, participants, columns, engine, pool)
     else:
-        if scenes is None:
-            raise OptionError("scenes: found none. Pass `scenes`, or a dataset folder as `responses`")
-        known = read_scenes(scenes) if isinstance(scenes, (str, Path)) else list(scenes)
-        if others := {type(scene).__name__ for scene in known if not isinstance(scene, Scene)}:
-            raise OptionError(
-                f"scenes: found items of type {min(others)}, expected Scene records. Pass the path of scenes.jsonl, or "
-                "convert each dictionary with Scene.model_validate"
-            )
-        if engine is not None and not are_paths:
-            raise OptionError(
-                "engine: an engine counts files, but no files were given. Pass paths, or remove the engine"
-            )
-        if isinstance(responses, Counts):
-            counts = responses
-        elif are_paths:
-            counts = _counted(response_files(paths), known, participants, engine, pool)  # type: ignore[arg-type]
-        else:
-            counts = read_counts(responses, known, participants=participants)
+        counts = read_counts(data, known, participants=participants, columns=columns)
+    columns.check()
     if counts.table.is_empty():
         raise OptionError("there are no responses to score. Add at least one")
-    grid = common_grid(known)
-    if (grid.rows, grid.cols) != (counts.rows, counts.cols):
+    shared = common_grid(known)
+    if (shared.rows, shared.cols) != (counts.rows, counts.cols):
         raise OptionError(
-            f"the counts have a grid of {counts.rows} x {counts.cols}, but the scenes have a grid of {grid.rows} x "
-            f"{grid.cols}. Use the scenes with which the responses were counted"
+            f"the counts have a grid of {counts.rows} x {counts.cols}, but the scenes have a grid of {shared.rows} x "
+            f"{shared.cols}. Use the scenes with which the responses were counted"
         )
     if strict and counts.warnings:
         raise InputError(counts.warnings)
     return counts, known
 
 
+def paths_of(data: object) -> list[Path]:
+    """Return the paths in an argument that may be a path or a list of paths; empty if it is anything else."""
+    items = [data] if isinstance(data, (str, Path)) else data
+    if isinstance(items, list | tuple) and all(isinstance(item, (str, Path)) for item in items):
+        return [Path(item) for item in items]
+    return []
+
+
+def _scenes(
+    data: object,
+    paths: Sequence[Path],
+    scenes: Scenes | None,
+    truth: Scenes | None,
+    columns: Mapping[str, str] | None,
+    grid: Grid | None,
+) -> tuple[Scene, ...]:
+    """Return the scenes of a scenes file, of records, of a truth table, or of dataset folders."""
+    from spotball_core.io.dataset import read_dataset
+    from spotball_core.io.scenes import read_scenes
+
+    if scenes is not None and truth is not None:
+        raise OptionError("truth: found values for both `scenes` and `truth`. Pass only one of them")
+    if grid is not None and not isinstance(grid, Grid):
+        raise OptionError(f"grid: found {type(grid).__name__}, expected a Grid, such as Grid(8, 8, 800, 600)")
+    have_grids = truth is None and (scenes is None or isinstance(scenes, (str, Path)))
+    if grid is not None and have_grids:
+        raise OptionError("grid: each scene already has a grid. Remove `grid`, or pass a truth table as `truth`")
+    if isinstance(scenes, (str, Path)):
+        return read_scenes(scenes)
+    if (source := scenes if truth is None else truth) is not None:
+        from spotball_core.io.truth import scenes_of
+
+        return scenes_of(source, grid=grid, columns=columns)
+    if paths and not any(path.is_dir() for path in paths):
+        expected = "a dataset folder, a scenes file or a truth table"
+        fix = "Add --scenes FILE (the scenes.jsonl of a dataset) or --truth FILE (a table of the ball's cells)"
+        raise InputError([Problem(str(paths[0]), None, "scenes", "none", expected, fix=fix)])
+    if paths:
+        return read_dataset(paths).scenes
+    raise OptionError(
+        f"scenes: found none for data of type {type(data).__name__}. Pass the scenes or a truth table as `scenes` or "
+        "`truth`, or the path of a dataset folder as the data"
+    )
+
+
 def _counted(
-    files: Sequence[Path], scenes: Sequence[Scene], participants: bool, engine: Engine | None, pool: bool
+    files: Sequence[Path],
+    scenes: Sequence[Scene],
+    participants: bool,
+    columns: Mapping[str, str] | None,
+    engine: Engine | None,
+    pool: bool,
 ) -> Counts:
     """Return the merged counts of response files and counts files."""
     from spotball_core.counting.counts_file import merged, read_counts_file
@@ -195,7 +290,7 @@ def _counted(
     if rows:
         policies = read_parse_policies(rows)
         with plain_files(rows) as plain:
-            counts = (engine or read_counts)(plain, scenes, participants=participants, pool=pool)
+            counts = (engine or read_counts)(plain, scenes, participants=participants, pool=pool, columns=columns)
         warnings = as_given(counts.warnings, rows, plain)
         parts.append(replace(counts, parse_policies=policies, warnings=warnings))
     if counted:

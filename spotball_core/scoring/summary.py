@@ -9,7 +9,9 @@ from functools import partial
 
 from spotball_core.metrics.registry import METRICS
 from spotball_core.schema.report import GroupScore, MetricValue, ScoreReport
-from spotball_core.text.first_screen import first_screen
+from spotball_core.schema.result import Forms
+from spotball_core.scoring import tables
+from spotball_core.text.first_screen import IN_PYTHON, FirstScreen
 from spotball_core.text.numbers import interval, number, told, unit_of
 from spotball_core.text.words import plural
 
@@ -20,6 +22,8 @@ MORE = (
     "Add --full to see every metric of every sport, or --metrics NAME,... or --sport NAME to see some of them. Add "
     "--format json, csv, markdown or latex to choose the format."
 )
+
+_NOT_COMPUTED = MetricValue(value=None, reason="not computed")
 
 _LISTED = 6
 """Maximum number of rows whose unparsed responses are listed."""
@@ -44,7 +48,7 @@ class SummaryRow:
 
     def value(self, key: str) -> MetricValue:
         """Return a metric's mean over the sports."""
-        return mean_over_sports([group.metrics[key] for group in self.groups])
+        return mean_over_sports([group.metrics.get(key, _NOT_COMPUTED) for group in self.groups])
 
 
 def mean_over_sports(values: Sequence[MetricValue]) -> MetricValue:
@@ -118,27 +122,55 @@ def headline(report: ScoreReport, rows: Sequence[SummaryRow]) -> str:
     return f"{sentence} ({over}{plural(best.n_images, 'image')}{intervals})."
 
 
-def to_summary(report: ScoreReport, *, to_terminal: bool = False) -> str:
+def default_text(report: ScoreReport, *, to_terminal: bool = False, more: str = MORE) -> str:
+    """Return what `spotball score` prints by default: the summary, or all tables if there is a noise ceiling.
+
+    Args:
+        report: the report.
+        to_terminal: whether the text may use the width of the terminal that standard output is connected to.
+        more: how to see more than the summary.
+    """
+    if _has_summary(report):
+        return to_summary(report, to_terminal=to_terminal, more=more)
+    return tables.to_text(report, to_terminal=to_terminal)
+
+
+def to_summary(report: ScoreReport, *, to_terminal: bool = False, more: str = MORE) -> str:
     """Return the headline, the table of means, the warnings, a pointer to the full tables, and the signature.
 
     Args:
         report: a report with at least one group.
         to_terminal: whether the table may use the width of the terminal that standard output is connected to.
+        more: how to see more than the summary.
     """
+    return _screen(report, more).text(to_terminal=to_terminal)
+
+
+def _has_summary(report: ScoreReport) -> bool:
+    return bool(report.groups) and not report.ceilings
+
+
+def _html(report: ScoreReport) -> str:
+    if not _has_summary(report):
+        return tables.to_html(report, [headline(report, summary_rows(report))] if report.groups else [])
+    several = len({group.sport for group in report.groups}) > 1
+    return _screen(report, IN_PYTHON).html("Means over sports" if several else "Scores")
+
+
+def _screen(report: ScoreReport, more: str) -> FirstScreen:
     rows = summary_rows(report)
     parts = [part for part in ("respondent", "prompt") if part in report.policy.by]
     shown = [key for key in COLUMNS if any(row.value(key).value is not None for row in rows)]
     units = {key: unit_of(key, report.policy) for key in shown}
     heads = [f"{COLUMNS[key]}\n({'%' if units[key] == 'share' else units[key]})" for key in shown]
-    return first_screen(
+    return FirstScreen(
         headline(report, rows),
         [*parts, "images", *heads],
         [[*row.names, f"{row.n_images:,}", *(_cell(row, key, report) for key in shown)] for row in rows],
         n_names=len(parts),
         warnings=report.warnings,
-        notes=_notes(report, rows),
+        notes=[*_notes(report, rows), more],
         signature=report.signature,
-        to_terminal=to_terminal,
     )
 
 
@@ -160,7 +192,7 @@ def _name(rows: Sequence[SummaryRow], row: SummaryRow) -> str:
 
 def _notes(report: ScoreReport, rows: Sequence[SummaryRow]) -> Iterator[str]:
     if len({tuple(group.sport for group in row.groups) for row in rows}) > 1:
-        yield "warning: the rows cover different sports, so they cannot be compared. Select one sport with --sport"
+        yield "warning: the rows cover different sports, so they cannot be compared. Compare rows within one sport"
     if any(row.value("wasserstein_matched").value is not None for row in rows):
         title = METRICS["wasserstein_matched"].title_under(report.policy)
         yield f"The Wasserstein column shows the distance from the guesses of {report.policy.reference} ({title})."
@@ -172,4 +204,6 @@ def _notes(report: ScoreReport, rows: Sequence[SummaryRow]) -> Iterator[str]:
     if unparsed:
         more = f", and {plural(len(unparsed) - _LISTED, 'other row')}" if len(unparsed) > _LISTED else ""
         yield f"Unparsed responses, which count as wrong: {', '.join(unparsed[:_LISTED])}{more}."
-    yield MORE
+
+
+FORMS = Forms(text=partial(default_text, more=IN_PYTHON), html=_html, columns=tables.COLUMNS, rows=tables.frame_rows)

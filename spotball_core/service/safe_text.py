@@ -1,7 +1,8 @@
-"""Make text from data safe to show in a terminal, in Markdown, in LaTeX, or in a CSV file."""
+"""Make text from data safe to show in a terminal, in Markdown, in HTML, in LaTeX, or in a CSV file."""
 
 from __future__ import annotations
 
+import html
 import re
 import sys
 from collections.abc import Iterable
@@ -80,6 +81,16 @@ def markdown_row(cells: Iterable[str]) -> str:
         | a\|b | 1 |
     """
     return "| " + " | ".join(markdown_text(cell).replace("|", "\\|") for cell in cells) + " |"
+
+
+def html_text(text: str) -> str:
+    r"""Return a text for HTML: all characters are shown literally, and line breaks are kept.
+
+    Examples:
+        >>> print(html_text("<b>a</b> & 'b'\nc"))
+        &lt;b&gt;a&lt;/b&gt; &amp; &#x27;b&#x27;<br>c
+    """
+    return html.escape(printable(text)).replace("\n", "<br>")
 
 
 def latex_text(text: str) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from spotball_core.cue_maps.directions import ELEVATION, HEAD_DEPTH, NOSE_DROP, SHOULDER_WIDTH
 from spotball_core.errors import OptionError
 from spotball_core.random import base_seed, generator_for
+from spotball_core.schema.checks import scene_records
 from spotball_core.schema.scene import Scene
 from spotball_core.typing import FloatArray
 
@@ -69,7 +70,7 @@ def synthetic_poses(
         ((17, 3), True)
     """
     start = base_seed(seed)
-    return tuple(_posed(scene, noise or PoseNoise(), start) for scene in scenes)
+    return tuple(_posed(scene, noise or PoseNoise(), start) for scene in scene_records(scenes))
 
 
 def _posed(scene: Scene, noise: PoseNoise, seed: int) -> Scene:

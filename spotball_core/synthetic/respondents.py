@@ -11,6 +11,7 @@ from spotball_core.baselines import drawn_responses
 from spotball_core.cue_maps.registry import CUES
 from spotball_core.cue_maps.scores import check_one_grid_shape, cue_scores
 from spotball_core.errors import OptionError
+from spotball_core.schema.checks import scene_records
 from spotball_core.schema.scene import Scene
 from spotball_core.typing import FloatArray
 
@@ -38,6 +39,7 @@ def cue_distributions(scenes: Sequence[Scene], weights: Mapping[str, float]) -> 
         >>> float(cue_distributions(synthetic_scenes(3), {})[0, 0] * 60)
         1.0
     """
+    scenes = scene_records(scenes)
     if not scenes:
         raise OptionError("scenes: found none. Pass at least one scene")
     check_one_grid_shape(scenes)

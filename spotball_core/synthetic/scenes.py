@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
 from spotball_core.random import base_seed, generator_for
+from spotball_core.schema.checks import whole_number
 from spotball_core.schema.scene import GridShape, PlayerBox, Scene
 from spotball_core.typing import FloatArray
 
@@ -79,8 +79,7 @@ def synthetic_scenes(n: int = 60, *, seed: int | np.random.Generator = 0) -> tup
         >>> scenes[0].ball_cells == synthetic_scenes(1)[0].ball_cells
         True
     """
-    if n < 1:
-        raise OptionError(f"n: found {n}, expected at least 1")
+    n = whole_number("n", n, least=1)
     start = base_seed(seed)
     sports = list(_SPORTS)
     return tuple(_scene(sports[i % len(sports)], i // len(sports) + 1, start) for i in range(n))

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-import io
-import sys
 import textwrap
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from spotball_core.service.safe_text import rich_text
+from spotball_core.text.html import tables_as_html
+from spotball_core.text.tables import is_terminal, printed_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 WIDTH = 80
 """Width of the text in columns if standard output is not a terminal."""
+
+IN_PYTHON = "Call to_frame() to get all numbers."
+"""Note in Python, where commands print which options to add."""
 
 _NARROWEST = 40
 
@@ -22,22 +29,11 @@ _SHORTEST = 8
 """Minimum number of characters of a shortened name."""
 
 
-def first_screen(
-    headline: str,
-    heads: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    *,
-    n_names: int,
-    n_words: int = 0,
-    about: str = "",
-    warnings: Iterable[str] = (),
-    notes: Iterable[str] = (),
-    signature: str = "",
-    to_terminal: bool = False,
-) -> str:
-    """Return a summary of a result as text. Names that are too long are shortened; numbers are not.
+@dataclass(frozen=True)
+class FirstScreen:
+    """A summary of a result.
 
-    Args:
+    Attributes:
         headline: the result in a sentence.
         heads: headings of the table's columns. A heading may have two lines.
         rows: the rows of the table.
@@ -48,47 +44,73 @@ def first_screen(
         warnings: warnings below the table, one line each. On a terminal, they are wrapped between words.
         notes: sentences below the warnings.
         signature: last lines, which are not wrapped, such as the signature of the scores or paths.
-        to_terminal: whether the text has the width of the terminal, if standard output is a terminal.
     """
-    from rich.console import Console
-    from rich.table import Table
 
-    on_terminal = to_terminal and sys.stdout.isatty()
-    width = max(Console().width, _NARROWEST) if on_terminal else WIDTH
-    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0))
-    widths = [_width(head, [row[column] for row in rows]) for column, head in enumerate(heads)]
-    _shorten(widths, n_names, width - _GAP * (len(heads) - 1))
-    for column, (head, column_width) in enumerate(zip(heads, widths, strict=True)):
-        justify: Literal["left", "right"] = "left" if column < n_names + n_words else "right"
-        table.add_column(
-            rich_text(head), justify=justify, width=column_width, no_wrap=True, overflow="ellipsis", header_style=""
+    headline: str
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    n_names: int
+    n_words: int = 0
+    about: str = ""
+    warnings: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    signature: str = ""
+
+    def text(self, *, to_terminal: bool = False) -> str:
+        """Return the summary as text. Names that are too long are shortened; numbers are not.
+
+        Args:
+            to_terminal: whether the text has the width of the terminal, if standard output is a terminal.
+        """
+        wrap_warnings = is_terminal(to_terminal)
+        return printed_text(
+            lambda console: self._print(console, wrap_warnings), WIDTH, narrowest=_NARROWEST, to_terminal=to_terminal
         )
-    for row in rows:
-        table.add_row(*map(rich_text, row))
-    out = io.StringIO()
-    console = Console(file=out, width=width, force_terminal=on_terminal or None)
 
-    def say(text: str, style: str = "") -> None:
-        lines = textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
-        console.print(rich_text("\n".join(lines), style), soft_wrap=True)
+    def html(self, caption: str = "") -> str:
+        """Return the summary as HTML, with complete names.
 
-    say(headline, "bold")
-    console.print()
-    if about:
-        say(about)
+        Args:
+            caption: the table's caption. Default: `about`.
+        """
+        table = (caption or self.about, self.n_names, self.heads, self.rows)
+        foot = [*(f"warning: {warning}" for warning in self.warnings), *self.notes, *self.signature.splitlines()]
+        return tables_as_html([self.headline], [table], foot)
+
+    def _print(self, console: Console, wrap_warnings: bool) -> None:
+        from rich.table import Table
+
+        table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0))
+        widths = [_width(head, [row[column] for row in self.rows]) for column, head in enumerate(self.heads)]
+        _shorten(widths, self.n_names, console.width - _GAP * (len(self.heads) - 1))
+        for column, (head, column_width) in enumerate(zip(self.heads, widths, strict=True)):
+            justify: Literal["left", "right"] = "left" if column < self.n_names + self.n_words else "right"
+            table.add_column(
+                rich_text(head), justify=justify, width=column_width, no_wrap=True, overflow="ellipsis", header_style=""
+            )
+        for row in self.rows:
+            table.add_row(*map(rich_text, row))
+
+        def say(text: str, style: str = "") -> None:
+            lines = textwrap.wrap(text, console.width, break_long_words=False, break_on_hyphens=False)
+            console.print(rich_text("\n".join(lines), style), soft_wrap=True)
+
+        say(self.headline, "bold")
         console.print()
-    console.print(table)
-    console.print()
-    for line in (f"warning: {warning}" for warning in warnings):
-        if on_terminal:
-            say(line)
-        else:
-            console.print(rich_text(line), soft_wrap=True)
-    for note in notes:
-        say(note)
-    if signature:
-        console.print(rich_text(signature), soft_wrap=True)
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+        if self.about:
+            say(self.about)
+            console.print()
+        console.print(table)
+        console.print()
+        for line in (f"warning: {warning}" for warning in self.warnings):
+            if wrap_warnings:
+                say(line)
+            else:
+                console.print(rich_text(line), soft_wrap=True)
+        for note in self.notes:
+            say(note)
+        if self.signature:
+            console.print(rich_text(self.signature), soft_wrap=True)
 
 
 def _width(head: str, cells: Iterable[str]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from spotball_core.service.safe_text import latex_text, markdown_row, markdown_text, rich_text
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _WIDE = 200
 
-Titled = tuple[str, int, list[str], list[list[str]]]
+Titled = tuple[str, int, Sequence[str], Sequence[Sequence[str]]]
 """A table: its title, the number of leading columns that contain names, the column headings, and the rows."""
 
 
@@ -66,16 +66,31 @@ def tables_as_text(tables: Iterable[Titled], foot: str, *, to_terminal: bool = F
     return printed_text(lambda console: print_tables(tables, foot, console), _WIDE, to_terminal=to_terminal)
 
 
-def printed_text(show: Callable[[Console], None], width: int, *, to_terminal: bool) -> str:
+def is_terminal(to_terminal: bool) -> bool:
+    """Return whether a text is for the terminal, and standard output is a terminal."""
+    return to_terminal and sys.stdout.isatty()
+
+
+def printed_text(show: Callable[[Console], None], width: int, *, narrowest: int = 1, to_terminal: bool = False) -> str:
     """Return the text that a function prints to a console.
 
-    The console is `width` columns wide. With `to_terminal`, it is as wide as the terminal if standard output is one.
+    Args:
+        show: the function.
+        width: number of columns.
+        narrowest: minimum number of columns on a terminal.
+        to_terminal: whether the text has the width of the terminal, if standard output is a terminal. Other texts
+            have no colors.
     """
     from rich.console import Console
 
-    on_terminal = to_terminal and sys.stdout.isatty()
+    on_terminal = is_terminal(to_terminal)
+    # None: the environment variables that Rich reads, such as FORCE_COLOR, decide.
+    colored = (on_terminal or None) if to_terminal else False
     out = io.StringIO()
-    console = Console(file=out, width=Console().width if on_terminal else width, force_terminal=on_terminal or None)
+    if on_terminal:
+        width = max(Console().width, narrowest)
+    # In a notebook, Rich displays the text instead of writing it to the file, unless force_jupyter is False.
+    console = Console(file=out, width=width, force_terminal=colored, force_jupyter=False)
     show(console)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 

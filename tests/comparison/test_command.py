@@ -118,7 +118,7 @@ def test_latex_holds_the_tables_of_all_sports(run: Callable[..., Done]) -> None:
 def test_csv_has_a_line_for_each_sport_and_metric(run: Callable[..., Done]) -> None:
     out = run(".", "--a", "gemini/base", "--b", "gemini/cot", "--format", "csv", *FAST).stdout
     rows = list(csv.DictReader(out.splitlines()))
-    assert tuple(rows[0]) == comparisons.CSV_COLUMNS
+    assert tuple(rows[0]) == tuple(comparisons.COLUMNS)
     assert len(rows) == 3 * len(METRICS)
     row = next(row for row in rows if row["sport"] == "" and row["metric"] == "accuracy")
     assert float(row["difference"]) == pytest.approx(float(row["value_a"]) - float(row["value_b"]))
@@ -158,7 +158,7 @@ def test_the_same_words_print_the_same(run: Callable[..., Done]) -> None:
             (".", "--a", "human", "--b", "human"),
             "error: human and human contain the same answers. Name two different respondents or prompts",
         ),
-        ((".", "--a", "human", "--b", "gemini", "--reference", "gpt"), "error: unknown respondent 'gpt'"),
+        ((".", "--a", "human", "--b", "gemini", "--reference", "gpt"), "error: reference: unknown respondent 'gpt'"),
         (("nowhere", "--a", "human", "--b", "gemini"), "nowhere"),
         ((".", "--a", "human", "--b", "gemini", "--permutations", "0"), "Invalid value for '--permutations'"),
         ((".", "--a", "human"), "Missing option '--b'"),

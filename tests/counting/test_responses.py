@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import random
 import re
@@ -499,13 +500,13 @@ BAD_ROWS = [
         {"image": "2", "probabilities": "{'D5': 1}"},
         "probabilities",
         "neither an object nor a list of numbers",
-        'an object such as {"D5": 0.7, "D6": 0.3}, or one number per cell',
+        'an object such as {"D5": 0.7, "D6": 0.3}, one number per cell, or a list of rows',
     ),
     (
         {"image": "2", "probabilities": {"D5": "1"}},
         "probabilities",
         "neither an object nor a list of numbers",
-        'an object such as {"D5": 0.7, "D6": 0.3}, or one number per cell',
+        'an object such as {"D5": 0.7, "D6": 0.3}, one number per cell, or a list of rows',
     ),
     ({"image": "7", "probabilities": {"G1": 2}}, "image", "'7'", IMAGES),
 ]
@@ -723,7 +724,7 @@ BAD_FILES = [
     ("a.parquet", "", [": file: found an empty file, expected at least one response"]),
     ("a.csv", "image,cell\n", [": file: found no responses, expected at least one"]),
     ("a.jsonl", "\n \n", [": file: found no responses, expected at least one"]),
-    ("a.txt", "image", [": file: found a file ending in .txt, expected a file ending in .jsonl, .ndjson, .csv"]),
+    ("a.txt", "image", [": file: found a file ending in .txt, expected a file ending in .jsonl, .ndjson, .json, .csv"]),
     ("a", "image", [": file: found a file ending in nothing, expected a file ending in"]),
     (
         "a.csv",
@@ -926,3 +927,54 @@ def test_an_error_that_no_file_has_alone_is_that_of_the_first(tmp_path: Path, sa
     reader = Reader(sources_of(paths), scenes("1"), False)
     error = reader._unreadable(pl.exceptions.ComputeError(said))
     assert str(error) == f"{paths[0]}: file: found {found}, expected readable responses"
+
+
+# Distributions of rows x columns -------------------------------------------------------------------------------
+
+
+MAP = [[Fraction(1 + row * 10 + col, 1830) for col in range(10)] for row in range(6)]
+NESTED = [[float(share) for share in row] for row in MAP]
+"""A map of 6 x 10 cells in which the shares of the cells are 1, 2, ..., 60 parts of 1830."""
+
+
+class TestNestedDistributions:
+    @pytest.mark.parametrize("format", FORMATS)
+    def test_read_counts_rows_by_columns_equals_flat_list(self, format: str) -> None:
+        nested = read([{"image": "2", "probabilities": NESTED}], format)
+        assert nested == read([{"image": "2", "probabilities": list(itertools.chain(*NESTED))}], format)
+        shares = cells(nested)
+        assert shares == {
+            cell: pytest.approx(float(share), rel=1e-12) for cell, share in enumerate(itertools.chain(*MAP))
+        }
+        assert nested.n_answers == 1
+
+    def test_read_counts_column_of_arrays_is_read(self) -> None:
+        table = pl.DataFrame({"image": ["2"], "probabilities": np.array([NESTED])})
+        assert table.schema["probabilities"] == pl.Array(pl.Float64, (6, 10))
+        assert read_counts(table, KNOWN) == read([{"image": "2", "probabilities": NESTED}], "frame")
+
+    @pytest.mark.parametrize("format", FORMATS)
+    @pytest.mark.parametrize(
+        ("probabilities", "found"),
+        [
+            (np.full((10, 6), 1 / 60).tolist(), "10 rows of 6 numbers"),
+            ([[1.0], [0.0, 0.0]], "2 rows of 1, 2 numbers"),
+            ([[1.0]], "1 rows of 1 numbers"),
+            ([[1.0, *[0.0] * 9], *[[0.0] * 10] * 4, []], "6 rows of 10, 0 numbers"),
+        ],
+    )
+    def test_read_counts_other_shape_raises(self, format: str, probabilities: list[list[float]], found: str) -> None:
+        rows = [{"image": "2", "probabilities": NESTED}, {"image": "3", "probabilities": probabilities}]
+        with pytest.raises(InputError) as error:
+            read(rows, format)
+        (problem,) = error.value.problems
+        assert (problem.line, problem.field, problem.found) == (3 if format == ".csv" else 2, "probabilities", found)
+        assert problem.expected == "6 rows of 10 numbers"
+
+    @pytest.mark.parametrize("format", FORMATS)
+    @pytest.mark.parametrize(("value", "found"), [(None, "neither"), (-1.0, "-1.0"), (0.5, "a sum of")])
+    def test_read_counts_wrong_number_in_rows_raises(self, format: str, value: float | None, found: str) -> None:
+        rows = [{"image": "3", "probabilities": [[value, *NESTED[0][1:]], *NESTED[1:]]}]
+        with pytest.raises(InputError) as error:
+            read(rows, format)
+        assert error.value.problems[0].found.startswith(found)

@@ -16,16 +16,15 @@ from spotball_core import (
     PoseNoise,
     Scene,
     ScorePolicy,
-    Scoring,
     cue_scores,
-    explain_cues,
     read_counts,
     synthetic_poses,
     synthetic_scenes,
 )
-from spotball_core.cues.explanation import NO_BODY, TOO_FEW
+from spotball_core.cues.explanation import NO_BODY, TOO_FEW, explain_cues
 from spotball_core.cues.explanation_text import headline, to_text
 from spotball_core.cues.mirror import mirrored, mirrored_scores
+from spotball_core.scoring.groups import Scoring
 from spotball_core.synthetic.respondents import cue_responses
 from tests.cli.process import spotball
 from tests.stats.build import scoring_of, varied_scenes

@@ -47,7 +47,7 @@ def test_dictionaries_may_hold_distributions() -> None:
         (
             [{"image": "0", "cell": "D5", "sample": 1}, {"image": "1", "cell": "D5", "sample": [2]}],
             InputError,
-            "one type",
+            "sample",
         ),
         ([{"image": "0", "cell": "D5"}, "responses.csv"], OptionError, "items of different types"),
     ],

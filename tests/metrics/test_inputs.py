@@ -140,7 +140,7 @@ def test_labels_and_a_scene_score_as_arrays_do(metric: Metric) -> None:
     seconds: list[dict[str, Any]] = [
         {"truth": SCENE, "players": SCENE},
         {"truth": SCENE.truth, "players": SCENE.players},
-        {"truth": ["b3", "2B"], "players": list(SCENE.players or ())},
+        {"truth": {"b3", "2B"}, "players": list(SCENE.players or ())},
     ]
     for second in seconds:
         same(call(LABELS, **second, reference=ARRAYS["reference"], grid=OTHER_GRID), expected)
@@ -160,7 +160,7 @@ def test_a_truth_of_another_grid_is_never_read_on_this_one(metric: Metric) -> No
     truth = GroundTruth.from_labels(["C2"], tall)
     with pytest.raises(GridError, match="10x6"):
         with_second(metric)(["C2"], truth=truth, grid=GRID)
-    same(on_other_grid(metric)(["C2"], truth=truth, grid=tall), on_other_grid(metric)(["C2"], truth=["C2"], grid=tall))
+    same(on_other_grid(metric)(["C2"], truth=truth, grid=tall), on_other_grid(metric)(["C2"], truth={"C2"}, grid=tall))
 
 
 def test_labels_are_read_on_the_truths_own_grid() -> None:
@@ -203,10 +203,11 @@ def test_the_second_argument_may_have_more_axes(metric: Metric) -> None:
     call = with_second(metric)
     truth, reference = np.stack([BALL, GRID.mask(["A1", "D5"])]), np.stack([OTHER, OTHER[::-1]])
     players = np.stack([PLAYERS, PLAYERS + 400])
-    found = call(["A1", "D4", "D5"], truth=truth, reference=reference, players=players)
+    guesses = GRID.mask(["A1", "D4", "D5"])
+    found = call(guesses, truth=truth, reference=reference, players=players)
     assert found.shape == (2,)
     for i in range(2):
-        alone = call(["A1", "D4", "D5"], truth=truth[i], reference=reference[i], players=players[i])
+        alone = call(guesses, truth=truth[i], reference=reference[i], players=players[i])
         same(found[i], alone)
     assert found[0] != found[1]
 
@@ -247,10 +248,10 @@ def test_an_image_without_answers_leaves_the_others_alone(metric: Metric) -> Non
 def test_an_unknown_truth_is_nan(metric: Metric) -> None:
     call = with_second(metric)
     unknown = Scene.model_validate({"sport": "soccer", "image": "2", "grid": GRID})
-    forms: list[Any] = [np.zeros(N, dtype=bool), np.zeros(N), [], unknown, GroundTruth.from_labels([], GRID)]
+    forms: list[Any] = [np.zeros(N, dtype=bool), np.zeros(N), set(), "", unknown, GroundTruth.from_labels([], GRID)]
     for truth in forms:
         assert math.isnan(call(["D5"], truth=truth))
-    found = call(["C4", "C4"], truth=np.stack([BALL, np.zeros(N, dtype=bool)]))
+    found = call([["C4", "C4"]] * 2, truth=np.stack([BALL, np.zeros(N, dtype=bool)]))
     same(found, [call(["C4", "C4"]), math.nan])
 
 
@@ -260,7 +261,7 @@ def test_an_empty_reference_is_nan(metric: Metric) -> None:
     forms: list[Any] = [np.zeros(N), [], [None], {}]
     for reference in forms:
         assert math.isnan(call(["D5"], reference=reference))
-    found = call(["D5"], reference=np.stack([OTHER, np.zeros(N)]))
+    found = call([["D5"], ["D5"]], reference=np.stack([OTHER, np.zeros(N)]))
     same(found, [call(["D5"]), math.nan])
 
 
@@ -272,7 +273,7 @@ def test_no_players_is_nan(metric: Metric) -> None:
     forms: list[Any] = [*scenes, [], (), np.empty((0, 4)), np.full((3, 4), np.nan)]
     for players in forms:
         assert math.isnan(call(["D5"], players=players))
-    assert np.isnan(call(["D5"], players=np.empty((2, 0, 4)))).tolist() == [True, True]
+    assert np.isnan(call(["D5", "D5"], players=np.empty((2, 0, 4)))).tolist() == [True, True]
 
 
 # What is wrong raises ----------------------------------------------------------------------------------------------
@@ -291,7 +292,7 @@ NO_MASS = {
     "one cell alone": np.ones(1),
     "no cells": np.ones((2, 0)),
     "ragged": [[1.0], [1.0, 2.0]],
-    "labels of several images": [["D5"], ["D6", "D7"]],
+    "labels beside numbers": [["D5"], [1.0] * N, 5.0],
     "a missing number": [1.0] * (N - 1) + [None],
     "a negative label": {"D5": 1.5, "A1": -0.5},
     "negative under another spelling": {"D5": 2.0, "d5": -1.0},
@@ -329,7 +330,7 @@ def test_a_distribution_of_another_length() -> None:
 
 
 @every_metric
-@pytest.mark.parametrize("label", ["G1", "A11", "A0", "ball", ""])
+@pytest.mark.parametrize("label", ["G1", "A11", "A0", "ball"])
 def test_labels_that_the_grid_does_not_have(metric: Metric, label: str) -> None:
     call = with_second(metric)
     for guesses in ([label], ["D5", None, label], {label: 1.0}, label):
@@ -337,7 +338,7 @@ def test_labels_that_the_grid_does_not_have(metric: Metric, label: str) -> None:
             call(guesses)
     if metric.needs == ("truth",):
         with pytest.raises(GridError):
-            call(["D5"], truth=["D5", label])
+            call(["D5"], truth={"D5", label})
 
 
 NO_TRUTH = {
@@ -474,11 +475,8 @@ def test_masked_numbers_of_unparsed_answers_are_refused() -> None:
 
 
 def test_a_truth_that_cannot_be_read() -> None:
-    with pytest.raises(
-        DistributionError,
-        match=r"^truth: found 3, expected labels such as C2, a Scene, or one true/false value per cell$",
-    ):
-        accuracy(["A1"], 3)  # type: ignore[arg-type]
+    with pytest.raises(DistributionError, match="found 3"):
+        accuracy(["A1"], 3)  # type: ignore[call-overload]
     partly = np.ma.array([[True, False]], mask=[[True, False]])
     with pytest.raises(
         DistributionError, match=r"^truth has 1 masked values, expected rows that are masked completely"

@@ -101,13 +101,13 @@ class TestLargeGrids:
         expected = np.hypot(x - x[0], y - y[0]).mean()
         for first, second in ((everywhere, corner), (corner, everywhere)):
             assert wasserstein(first, second, grid=LARGE) == pytest.approx(expected, rel=1e-12)
-        assert expected_error(everywhere, ["A1"], grid=LARGE) == pytest.approx(expected, rel=1e-12)
-        assert euclidean_error(everywhere, ["A1"], grid=LARGE) == pytest.approx(expected, rel=1e-12)
+        assert expected_error(everywhere, "A1", grid=LARGE) == pytest.approx(expected, rel=1e-12)
+        assert euclidean_error(everywhere, "A1", grid=LARGE) == pytest.approx(expected, rel=1e-12)
 
     def test_the_energy_score_of_labels(self) -> None:
         at = LARGE.centers[[LARGE.index("B7"), LARGE.index("GR200")]]
         apart = float(np.hypot(*(at[0] - at[1])))
-        assert energy_score(["B7", "GR200"], ["B7"], grid=LARGE) == pytest.approx(apart / 2 - apart / 4, rel=1e-12)
+        assert energy_score(["B7", "GR200"], "B7", grid=LARGE) == pytest.approx(apart / 2 - apart / 4, rel=1e-12)
 
 
 @pytest.fixture

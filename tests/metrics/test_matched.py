@@ -125,11 +125,11 @@ def test_labels_of_another_grid() -> None:
     assert wasserstein_1d_matched(guesses, reference, grid=grid) == pytest.approx((30 + 40) / 2)
     assert normalized_entropy_matched(guesses, grid=grid) == 0
     assert image_entropy_matched(guesses, grid=grid) == 0
-    assert top_k_accuracy_matched(guesses, ["A1"], k=1, grid=grid) == 1
-    assert log_score_matched(guesses, ["A1"], smoothing=0.4, grid=grid) == pytest.approx(-np.log(0.6 + 0.4 / 4))
+    assert top_k_accuracy_matched(guesses, "A1", k=1, grid=grid) == 1
+    assert log_score_matched(guesses, "A1", smoothing=0.4, grid=grid) == pytest.approx(-np.log(0.6 + 0.4 / 4))
     # The square of what each cell lacks or has too much: 1 and 1.
-    assert brier_score_matched(guesses, ["B2"], grid=grid) == pytest.approx(2)
-    assert energy_score_matched(guesses, ["B2"], grid=grid) == pytest.approx(50)
+    assert brier_score_matched(guesses, "B2", grid=grid) == pytest.approx(2)
+    assert energy_score_matched(guesses, "B2", grid=grid) == pytest.approx(50)
     scene = Scene(sport="soccer", image="1", grid=grid, ball_cells=["B2"])
     assert energy_score_matched(guesses, scene) == pytest.approx(50)
     assert brier_score_matched(guesses, scene) == pytest.approx(2)

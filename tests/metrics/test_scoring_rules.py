@@ -54,7 +54,7 @@ def test_log_score_against_a_loop(item: ImageCounts, smoothing: float) -> None:
 
 
 def test_log_score_is_finite_and_0_for_certainty_that_is_right() -> None:
-    assert math.isfinite(log_score(["A1"], ["D5"], smoothing=1e-300))
+    assert math.isfinite(log_score("A1", "D5", smoothing=1e-300))
     # The ball is everywhere: certainty, whose surprise is 0, not -0 and not a little less, however the sum rounds.
     for n_cells in range(1, 100):
         found = log_score(np.arange(n_cells) + 1, np.ones(n_cells, dtype=bool), smoothing=0.1)
@@ -75,8 +75,8 @@ def test_brier_score_by_hand() -> None:
     # p = (1/4, 1/4, 0, 0, 0, 1/2), q = (1/2, 1/2, 0, 0, 0, 0).
     assert brier_score([1, 1, 0, 0, 0, 2], GRID.mask(["A1", "A2"])) == (1 / 4) ** 2 + (1 / 4) ** 2 + (1 / 2) ** 2
     # All on one wrong cell: 1 + 1.
-    assert brier_score(["A1", "A1"], ["D5"]) == 2
-    assert brier_score(["C2", "C3"], ["C3", "C2"]) == 0
+    assert brier_score(["A1", "A1"], "D5") == 2
+    assert brier_score(["C2", "C3"], {"C3", "C2"}) == 0
 
 
 @given(item=items())

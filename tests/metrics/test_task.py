@@ -41,7 +41,7 @@ def test_accuracy_by_hand() -> None:
     # 2 answers A1, 1 answer A2, 1 answer B3; the ball is in A1 and A2: 3 of 4.
     assert accuracy([2, 1, 0, 0, 0, 1], GRID.mask(["A1", "A2"])) == 3 / 4
     # 5 answers, of which D2 is right, C3 is right, two are wrong and one cannot be read.
-    assert accuracy(["D2", "C3", "A1", "F10", None], ["C3", "D2", "D3"]) == 2 / 5
+    assert accuracy(["D2", "C3", "A1", "F10", None], {"C3", "D2", "D3"}) == 2 / 5
 
 
 def test_an_unparsed_answer_is_wrong() -> None:
@@ -49,8 +49,8 @@ def test_an_unparsed_answer_is_wrong() -> None:
     assert accuracy(counts, truth, unparsed=2) == 3 / (4 + 2)
     assert accuracy(np.zeros(6), truth, unparsed=2) == 0
     assert math.isnan(accuracy(np.zeros(6), truth))
-    assert accuracy([None, None], ["C3"]) == 0
-    assert accuracy(["C3", None], ["C3"], unparsed=2) == 1 / 4
+    assert accuracy([None, None], "C3") == 0
+    assert accuracy(["C3", None], "C3", unparsed=2) == 1 / 4
     assert accuracy(np.stack([counts, counts]), truth, unparsed=[0, 4]).tolist() == [3 / 4, 3 / 8]
     assert accuracy(counts, truth, unparsed=[[0], [1], [2]]).tolist() == [[3 / 4], [3 / 5], [3 / 6]]
 
@@ -83,7 +83,7 @@ def test_errors_by_hand() -> None:
 
 def test_errors_on_the_papers_grid_by_hand() -> None:
     # Cells are 64 x 60. From D5 to C2: 3 columns and 1 row; to D2: 3 columns. From D2: 1 row and none.
-    answers, truth = ["D5", "D2", None], ["C2", "D2"]
+    answers, truth = ["D5", "D2", None], {"C2", "D2"}
     assert euclidean_error(answers, truth) == (3 * 64 + 0) / 2
     expected = ((math.hypot(3 * 64, 60) + 3 * 64) / 2 + (60 + 0) / 2) / 2
     assert expected_error(answers, truth) == pytest.approx(expected, rel=1e-14)

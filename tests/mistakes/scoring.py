@@ -18,7 +18,7 @@ MISTAKES = (
         _SCORE,
         what="found the columns image, answer",
         where="p.csv: cell",
-        fix=_RENAME,
+        fix="Add --columns cell=answer (in Python: columns={'cell': 'answer'})",
         files={"p.csv": "image,answer\n1,D5\n"},
     ),
     Mistake(
@@ -26,7 +26,7 @@ MISTAKES = (
         _SCORE,
         what="found the columns img, cell",
         where="p.csv: image",
-        fix=_RENAME,
+        fix="Add --columns image=img (in Python: columns={'image': 'img'})",
         files={"p.csv": "img,cell\n1,D5\n"},
     ),
     Mistake(
@@ -127,12 +127,20 @@ MISTAKES = (
         files={"p.txt": _OK},
     ),
     Mistake(
-        "a JSON file",
+        "JSON Lines named .json",
         "score p.json --scenes data/scenes.jsonl",
-        what="found a file ending in .json",
-        where="p.json",
-        fix="Write one JSON object per line, and save the file with the ending .jsonl",
-        files={"p.json": '[{"image":"1","cell":"D5"}]'},
+        what="expected valid JSON",
+        where="p.json:2",
+        fix="If the file has one object per line, rename it so that its name ends in .jsonl",
+        files={"p.json": '{"image":"1","cell":"D5"}\n{"image":"2","cell":"D5"}\n'},
+    ),
+    Mistake(
+        "a single record as JSON",
+        "score p.json --scenes data/scenes.jsonl",
+        what="found an object with the keys image, cell",
+        where="p.json: file",
+        fix='Write a list of records, such as [{"image": "1", "cell": "D5"}]',
+        files={"p.json": '{"image":"1","cell":"D5"}'},
     ),
     Mistake(
         "a JSON list named .jsonl",
@@ -163,7 +171,7 @@ MISTAKES = (
         "score report.json --scenes data/scenes.jsonl",
         what="A report of `spotball score` does not contain responses",
         where="report.json",
-        fix="Write one JSON object per line",
+        fix="Name the file of responses",
     ),
     Mistake(
         "an empty file",

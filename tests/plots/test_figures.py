@@ -133,7 +133,7 @@ def test_maps_refuse() -> None:
         guess_maps({}, {}, GRID)
     with pytest.raises(OptionError, match="truth: found nothing for tennis"):
         guess_maps({"tennis": {"human": counts({"A1": 1})}}, TRUTH, GRID)
-    with pytest.raises(DistributionError, match="mass contains -1, expected counts or probabilities of at least 0"):
+    with pytest.raises(DistributionError, match="contains -1"):
         guess_maps({"soccer": {"human": counts({"A1": -1})}}, TRUTH, GRID)
 
 

@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spotball_core import ScorePolicy, import_release, noise_ceiling, replicate, threshold_surface
+from spotball_core import ScorePolicy, import_release, replicate
 from spotball_core.counting.responses import read_counts
+from spotball_core.cues.thresholds import threshold_surface
+from spotball_core.scoring.ceiling import noise_ceiling
 from spotball_core.scoring.groups import Scoring
 from tests.conftest import ROOT
 
@@ -38,7 +40,7 @@ def test_entropies_at_any_number_of_responses(soccer: Scoring) -> None:
 
 
 def test_ceiling_and_uniform(soccer: Scoring) -> None:
-    (ceiling,) = noise_ceiling(soccer)
+    (ceiling,) = noise_ceiling(soccer).ceilings
     assert ceiling.split_half.value is not None
     assert f"two halves of 25 participants are {ceiling.split_half.value:.1f} px apart" in prose("statistics.md")
     assert f"the uniform distribution is {ceiling.uniform:.1f} px from people" in prose("statistics.md")

@@ -165,7 +165,8 @@ class TestPaper:
 
 
 def test_counts_are_what_is_scored(dataset: Path, standard: ScoreReport) -> None:
-    from spotball_core import read_counts, read_dataset
+    from spotball_core import read_counts
+    from spotball_core.io.dataset import read_dataset
 
     read = read_dataset(dataset)
     each = [read_counts(file, read.scenes) for file in read.response_files]

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spotball_core import Scene, ScorePolicy, Scoring, read_counts, synthetic_poses, synthetic_scenes
+from spotball_core import Scene, ScorePolicy, read_counts, synthetic_poses, synthetic_scenes
 from spotball_core.plots.cue_maps import draw_cue_map, photo_pixels
 from spotball_core.plots.dots import DotChart
 from spotball_core.report.build import write_report
@@ -16,6 +16,7 @@ from spotball_core.report.numbers.records import PageReport
 from spotball_core.report.sections.cues import cues
 from spotball_core.report.view import PageView
 from spotball_core.report.write import all_sections
+from spotball_core.scoring.groups import Scoring
 from spotball_core.synthetic.pictures import draw_scene
 from spotball_core.synthetic.respondents import cue_responses
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -41,7 +42,7 @@ def parts_of(counts: Counts) -> int:
 def filled(batches: list[list[tuple[int, str | None]]]) -> Accumulator:
     made = Accumulator(SCENES, respondent="me")
     for batch in batches:
-        made.update([place for place, _ in batch], [label for _, label in batch])
+        made.update([label for _, label in batch], [SCENES[place] for place, _ in batch])
     return made
 
 
@@ -67,10 +68,10 @@ def test_probabilities_add_up_to_the_last_bit_in_any_order(seed: int, n: int) ->
     draw = np.random.default_rng(seed)
     places, mass = draw.integers(0, 9, n), draw.dirichlet(np.full(60, 0.2), n)
     at_once, one_by_one = Accumulator(SCENES), Accumulator(SCENES)
-    at_once.update(places.tolist(), mass)
+    at_once.update(mass, [SCENES[place] for place in places])
     for i in draw.permutation(n):
         other = Accumulator(SCENES)
-        other.update([int(places[i])], mass[i : i + 1])
+        other.update(mass[i], SCENES[places[i]])
         one_by_one.merge(other)
     assert one_by_one.counts == at_once.counts
     assert parts_of(at_once.counts) == n * PARTS
@@ -85,7 +86,7 @@ def test_probabilities_count_as_reading_counts_them() -> None:
         for i in range(2)
     ]
     made = Accumulator(SCENES)
-    made.update([SCENES[0].key, SCENES[1].key], mass)
+    made.update(mass, [SCENES[0].key, SCENES[1].key])
     ours, read = made.counts.table, read_counts(rows, SCENES).table
     assert ours.drop("parts").equals(read.drop("parts"))
     # Sums of floats differ by how they are grouped; both are whole answers to the last bit.
@@ -96,7 +97,7 @@ def test_probabilities_count_as_reading_counts_them() -> None:
 def test_many_parts_carry_over() -> None:
     made = Accumulator(SCENES[:1])
     for _ in range(30):
-        made.update([0] * 100, np.full((100, 60), 1 / 60))
+        made.update(np.full((100, 60), 1 / 60), [SCENES[0]] * 100)
     assert parts_of(made.counts) == 3000 * PARTS
     assert (made.counts.table["parts"] < 2**53).all()
 
@@ -105,7 +106,7 @@ def test_scores_are_those_of_score() -> None:
     people = read_counts(baseline_responses(SCENES, ["oracle"], samples=30, seed=1), SCENES)
     made = Accumulator(SCENES, respondent="me", prompt="cot")
     rows = baseline_responses(SCENES, ["center"], samples=10, seed=0)
-    made.update(list(zip(rows["sport"], rows["image"], strict=True)), rows["cell"])
+    made.update(rows["cell"], list(zip(rows["sport"], rows["image"], strict=True)))
     report = score(made.counts + people, SCENES, reference="oracle", bootstrap=0, by=["respondent"])
     (group,) = [one for one in report.groups if one.respondent == "me"]
     found = made.compute(people, reference="oracle")
@@ -117,33 +118,46 @@ def test_scores_are_those_of_score() -> None:
 def test_a_reset_forgets() -> None:
     made = filled([[(0, "D5")]])
     made.reset()
-    made.update([1], pd.Series(["A1"]))
+    made.update(pd.Series(["A1"]), [SCENES[1]])
     assert made.counts.table["cell"].to_list() == [0]
     with pytest.raises(OptionError, match="no responses"):
         Accumulator(SCENES).compute()
 
 
 BAD: dict[str, tuple[Any, Any, type[Exception], str]] = {
-    "unknown image": (["nowhere"], ["D5"], OptionError, "'nowhere' matches no scene"),
-    "ambiguous image": (["1"], ["D5"], OptionError, "'1' matches no scene or several scenes"),
-    "place": ([9], ["D5"], OptionError, "expected an index from 0 to 8"),
-    "lengths": ([0, 1], ["D5"], DistributionError, "2 images, 1 answers"),
-    "label": ([0], ["Z9"], GridError, "Z9"),
-    "negative": ([0], -np.ones((1, 60)), DistributionError, "contains -1"),
-    "one axis": ([0], np.ones(60), DistributionError, "expected \\(n_answers, 60\\)"),
-    "no counts and no probabilities": ([0], np.full((1, 60), 0.5), DistributionError, "answer 0 sums to 30"),
-    "cells": ([0], np.ones((1, 59)), DistributionError, "59 values"),
+    "unknown image": (["D5"], ["nowhere"], OptionError, "nowhere"),
+    "ambiguous image": (["D5"], ["1"], OptionError, "1"),
+    "swapped": (SCENES[:1], ["D5"], OptionError, "D5"),
+    "lengths": (["D5"], SCENES[:2], DistributionError, "guesses"),
+    "several guesses for one image": ([["D5"], ["D6"]], SCENES[0], DistributionError, "guesses"),
+    "label": (["Z9"], SCENES[:1], GridError, "Z9"),
+    "negative": (-np.ones((1, 60)), SCENES[:1], DistributionError, "-1"),
+    "one axis": (np.ones(60), SCENES[:1], DistributionError, "guesses"),
+    "no counts and no probabilities": (np.full((1, 60), 0.5), SCENES[:1], DistributionError, "30"),
+    "cells": (np.ones((1, 59)), SCENES[:1], DistributionError, "59"),
 }
 
 
 @pytest.mark.parametrize("case", BAD)
 def test_what_cannot_be_counted_changes_nothing(case: str) -> None:
-    images, answers, error, text = BAD[case]
+    guesses, images, error, text = BAD[case]
     made = filled([[(0, "D5")]])
     before = made.counts
     with pytest.raises(error, match=text):
-        made.update(images, answers)
+        made.update(guesses, images)
     assert made.counts == before
+
+
+def test_update_takes_an_id_a_key_a_scene_and_lists_of_them() -> None:
+    scenes = [Scene(sport="s", image=str(i), grid=Grid.standard()) for i in range(3)]
+    made = Accumulator(scenes)
+    made.update("C5", "1")
+    made.update(["C5", None], ("s", "1"))
+    made.update({"C5": 2}, scenes[1])
+    made.update(("C5", "C6"), ("0", 2))
+    made.update([["C5", "C6"], []], [("s", "0"), scenes[2]])
+    found = dict(made.counts.table.group_by("image").agg(n=pl.col("n").sum()).iter_rows())
+    assert found == {"0": 3, "1": 5, "2": 1}
 
 
 def test_scenes_that_will_not_do() -> None:
@@ -161,12 +175,12 @@ def test_scenes_that_will_not_do() -> None:
 def test_masked_answers() -> None:
     mass = np.eye(2, 60)
     made, without = Accumulator(SCENES), Accumulator(SCENES)
-    made.update([0, 1], np.ma.array(mass, mask=[[False] * 60, [True] * 60]))
-    without.update([0], mass[:1])
+    made.update(np.ma.array(mass, mask=[[False] * 60, [True] * 60]), SCENES[:2])
+    without.update(mass[0], SCENES[0])
     assert made.counts == without.counts
     with pytest.raises(DistributionError, match="masked"):
-        made.update([0, 1], np.ma.masked_equal(mass, 1))
+        made.update(np.ma.masked_equal(mass, 1), SCENES[:2])
     labels = np.ma.array(["C4", "C5"], mask=[False, True])
-    made.update([0, 1], labels)
-    without.update([0, 1], ["C4", None])
+    made.update(labels, SCENES[:2])
+    without.update(["C4", None], SCENES[:2])
     assert made.counts == without.counts

@@ -22,7 +22,7 @@ def crowd(rng: np.random.Generator, n_people: int, n_images: int, clicks: int = 
 
 
 def one(scoring: Scoring, **choices: int) -> Ceiling:
-    (found,) = noise_ceiling(scoring, **choices)
+    (found,) = noise_ceiling(scoring, **choices).ceilings
     return found
 
 
@@ -201,7 +201,7 @@ def test_each_sport_has_its_own_and_its_own_unit() -> None:
     px, diagonal = (
         {
             found.sport: found
-            for found in noise_ceiling(scoring_of(known, answers, reference="human", wasserstein_unit=unit))
+            for found in noise_ceiling(scoring_of(known, answers, reference="human", wasserstein_unit=unit)).ceilings
         }
         for unit in ("px", "diagonal")
     )
@@ -211,7 +211,7 @@ def test_each_sport_has_its_own_and_its_own_unit() -> None:
     assert set(px["golf"].score) == {"golf/m/base"}
     assert px["golf"].score["golf/m/base"].value == pytest.approx(px["soccer"].score["soccer/m/base"].value)
     pooled = noise_ceiling(scoring_of(known, answers, reference="human", by=("respondent", "prompt")), splits=2)
-    assert [set(found.score) for found in pooled] == [{"m/base"}, {"m/base"}]
+    assert [set(found.score) for found in pooled.ceilings] == [{"m/base"}, {"m/base"}]
 
 
 def test_seeds_decide() -> None:
@@ -231,8 +231,9 @@ def test_where_there_is_no_ceiling() -> None:
         noise_ceiling(scoring_of(scenes(3), {"human/base": people}))
     with pytest.raises(OptionError, match="splits"):
         noise_ceiling(scoring_of(scenes(3), {"human/base": people}, reference="human"), splits=0)
-    assert noise_ceiling(scoring_of(scenes(3), {"human/base": other}, reference="human")) == ()
-    assert noise_ceiling(scoring_of(scenes(3), {"human/base": people[:1]}, reference="human")) == ()
+    for answers in (other, people[:1]):
+        found = noise_ceiling(scoring_of(scenes(3), {"human/base": answers}, reference="human"))
+        assert (found.ceilings, len(found.warnings)) == ((), 1)
 
 
 @pytest.mark.real

@@ -905,19 +905,20 @@ class TestWhatItTakes:
 
     def test_scenes_are_needed(self, tmp_path: Path) -> None:
         for responses in (frame(ROWS), [Response.model_validate(ROWS[0])], read_counts(frame(ROWS), KNOWN)):
-            with pytest.raises(OptionError, match=r"scenes: found none. Pass `scenes`"):
+            with pytest.raises(OptionError, match="truth"):
                 score(responses)
-        with pytest.raises(InputError, match="scenes: found none"):
+        with pytest.raises(InputError) as error:
             score(write_jsonl(tmp_path / "a.jsonl", ROWS))
+        assert [problem.field for problem in error.value.problems] == ["scenes"]
 
-    def test_scenes_are_records(self) -> None:
-        with pytest.raises(OptionError, match=r"scenes: found items of type dict, expected Scene records"):
-            score(frame(ROWS), [*KNOWN, {"sport": "soccer", "image": "9"}])  # type: ignore[list-item]
+    def test_scenes_of_several_types_are_an_error(self) -> None:
+        with pytest.raises(OptionError, match="scenes"):
+            score(frame(ROWS), [*KNOWN, 9])  # type: ignore[list-item]
 
     def test_scenes_twice(self) -> None:
-        with pytest.raises(OptionError, match="scene soccer/1 occurs more than once"):
+        with pytest.raises(InputError, match="soccer/1"):
             small(known=[*KNOWN, KNOWN[0]])
-        with pytest.raises(OptionError, match="scene soccer/1 occurs more than once"):
+        with pytest.raises(InputError, match="soccer/1"):
             score(read_counts(frame(ROWS), KNOWN), [*KNOWN, KNOWN[0]])
 
     def test_counts_that_do_not_belong_to_the_scenes(self) -> None:

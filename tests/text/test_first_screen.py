@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spotball_core.text.first_screen import WIDTH, first_screen
+from spotball_core.text.first_screen import WIDTH, FirstScreen
 
 LONG = "organization/a-model-with-a-very-long-name-that-no-terminal-has-room-for-2026-01-31"
 
@@ -14,13 +14,14 @@ def rows_of(text: str) -> list[str]:
 
 
 def test_names_are_shortened_and_words_and_numbers_are_not() -> None:
-    text = first_screen(
+    screen = FirstScreen(
         "A headline.",
         ["respondent", "prompt", "type", "trials"],
         [[LONG, "cot", "gap without head bias", "1,234,567"], ["m", "base", "unclear", "1"]],
         n_names=2,
         n_words=1,
     )
+    text = screen.text()
     head, long, short = rows_of(text)
     assert len(long) <= WIDTH
     assert long.startswith("organization/")
@@ -33,9 +34,9 @@ def test_names_are_shortened_and_words_and_numbers_are_not() -> None:
 @pytest.mark.parametrize("n_names", [0, 1])
 def test_a_table_without_room_keeps_its_numbers(n_names: int) -> None:
     cells = ["name", *(f"{10**n:,}" for n in range(6, 18))]
-    text = first_screen("A headline.", [f"c{n}" for n in range(13)], [cells], n_names=n_names)
+    text = FirstScreen("A headline.", [f"c{n}" for n in range(13)], [cells], n_names=n_names).text()
     assert "1,000,000" in text
 
 
 def test_without_notes_and_signature_the_table_is_last() -> None:
-    assert first_screen("A headline.", ["a"], [["b"]], n_names=1) == "A headline.\n\na\nb\n\n"
+    assert FirstScreen("A headline.", ["a"], [["b"]], n_names=1).text() == "A headline.\n\na\nb\n\n"

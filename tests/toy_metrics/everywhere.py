@@ -8,17 +8,17 @@ from pathlib import Path
 
 import numpy as np
 
-from spotball_core import METRICS, Accumulator, ScorePolicy, Scoring, compare, load_counts, score, score_arrays
+from spotball_core import METRICS, Accumulator, ScorePolicy, load, score_arrays
 
 KEYS = [key for key in METRICS if key.startswith("toy_")]
 
 
 def main(dataset: Path) -> None:
-    counts, scenes = load_counts(dataset, None, participants=False)
+    data = load(dataset)
+    counts, scenes = data.counts.pooled(), data.scenes
     policy = ScorePolicy.standard(reference="people", images="shared", bootstrap=50)
     of_score = {
-        group.respondent: {key: group.metrics[key].value for key in KEYS}
-        for group in score(counts, scenes, policy=policy).groups
+        group.respondent: {key: group.metrics[key].value for key in KEYS} for group in data.score(policy=policy).groups
     }
     boxes = np.full((len(scenes), 2, 4), np.nan)
     for place, scene in enumerate(scenes):
@@ -28,13 +28,13 @@ def main(dataset: Path) -> None:
     for row in counts.table.filter(~counts.table["cell"].is_null()).iter_rows(named=True):
         mass[row["respondent"]][places[row["image"]], row["cell"]] += row["n"]
     truth = np.stack([scene.layout.mask(scene.ball_cells) for scene in scenes])
-    of_arrays = score_arrays(truth, mass["gpt"], reference=mass["people"], players=boxes, metrics=KEYS)
+    of_arrays = score_arrays(mass["gpt"], truth, reference=mass["people"], players=boxes, metrics=KEYS)
     accumulator = Accumulator(scenes, respondent="gpt")
-    for place, cells in enumerate(mass["gpt"]):
-        accumulator.update([place], [cells])
-    others, _ = load_counts(dataset / "responses-people.jsonl", scenes, participants=False)
+    for scene, cells in zip(scenes, mass["gpt"], strict=True):
+        accumulator.update(cells, scene)
+    others = load(dataset / "responses-people.jsonl", scenes).counts.pooled()
     of_accumulator = accumulator.compute(others, reference="people", images="shared")
-    comparison = compare(Scoring(counts, scenes, policy), "gpt", "llama", permutations=100)
+    comparison = data.compare("gpt", "llama", policy=policy, permutations=100)
     contrast = comparison.contrasts[-1].metrics
     print(
         json.dumps(

@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 from spotball_adapters.study.results.attrition import ALL, Attrition, Times
 from spotball_adapters.study.results.exclusion import RULES, Exclusion
-from spotball_core.text.first_screen import first_screen
+from spotball_core.text.first_screen import FirstScreen
 from spotball_core.text.tables import Titled, tables_as_markdown, tables_as_text
 from spotball_core.text.words import plural
 
@@ -54,7 +54,7 @@ def to_summary(attrition: Attrition, exclusion: Exclusion, faults: Sequence[str]
         notes.append(f"Exclusions by rule (a participant may break several): {', '.join(by_rule)}.")
     if not faults:
         notes.append(AGREES)
-    return first_screen(
+    screen = FirstScreen(
         headline(attrition),
         ["list", *(step.removesuffix(" in all") for step in steps), "minutes"],
         [
@@ -64,8 +64,8 @@ def to_summary(attrition: Attrition, exclusion: Exclusion, faults: Sequence[str]
         n_names=1,
         warnings=faults,
         notes=[*notes, MORE],
-        to_terminal=to_terminal,
     )
+    return screen.text(to_terminal=to_terminal)
 
 
 def to_text(attrition: Attrition, exclusion: Exclusion, faults: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
@@ -20,7 +20,14 @@ class Engine(Protocol):
     """A function that counts the responses in files."""
 
     def __call__(
-        self, files: Sequence[Path], scenes: Sequence[Scene], /, *, participants: bool, pool: bool = False
+        self,
+        files: Sequence[Path],
+        scenes: Sequence[Scene],
+        /,
+        *,
+        participants: bool,
+        pool: bool = False,
+        columns: Mapping[str, str] | None = None,
     ) -> Counts:
         """Return the counts of the responses in files, as `spotball_core.counting.responses.read_counts` does."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -80,6 +81,7 @@ class Counted:
         error: why the piece could not be counted; None if it was counted.
         sums: the third result of `read_part` (sums that show misread files), as Arrow IPC; None if the piece could not
             be counted.
+        columns: the columns of the piece's file, as a JSON list, if the user has named columns.
     """
 
     path: str
@@ -87,24 +89,30 @@ class Counted:
     across: bytes | None
     error: str | None = None
     sums: bytes | None = None
+    columns: str = "[]"
 
 
-def count_piece(piece: FilePiece, scenes: Sequence[Scene], *, participants: bool) -> Counted:
+def count_piece(
+    piece: FilePiece, scenes: Sequence[Scene], *, participants: bool, columns: Mapping[str, str] | None = None
+) -> Counted:
     """Return the counts of a piece, or its error. This can run on any machine that has the file."""
     # Each machine runs as many of these workers as it has cores.
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     from spotball_core.counting.responses import read_part
+    from spotball_core.io.columns import ColumnNames
     from spotball_core.io.sources import Source, open_source
 
     path = Path(piece.path)
     try:
-        rows = open_source(path)
+        names = ColumnNames(columns)
+        rows = open_source(path, columns=names)
         if piece.start is not None:
             rows = rows.slice(piece.start, piece.length)
         counts, across, sums = read_part([Source(piece.path, path, rows)], scenes, participants=participants)
     except InputError as error:
         return Counted(piece.path, None, None, str(error))
-    return Counted(piece.path, _packed(counts.table), _packed(across), sums=_packed(sums))
+    met = json.dumps(names.met if names else [])
+    return Counted(piece.path, _packed(counts.table), _packed(across), sums=_packed(sums), columns=met)
 
 
 def _packed(frame: pl.DataFrame) -> bytes:
@@ -129,6 +137,7 @@ class Gathered:
         self._across: list[pl.DataFrame] = []
         self._sums: list[pl.DataFrame] = []
         self._paths: dict[str, int] = {}
+        self._columns: dict[str, None] = {}
         self._files_of: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
 
     def add(self, piece: Counted) -> None:
@@ -142,6 +151,7 @@ class Gathered:
         for respondent, kind in counts.table.select("respondent", "kind").unique().iter_rows():
             self._files_of[respondent][kind].add(piece.path)
         self._parts.append(counts)
+        self._columns |= dict.fromkeys(json.loads(piece.columns))
         file = pl.lit(self._paths.setdefault(piece.path, len(self._paths)), pl.UInt32)
         self._sums.append(_unpacked(piece.sums).with_columns(_source=file))
         across = _unpacked(piece.across)
@@ -156,7 +166,13 @@ class Gathered:
         return Counts.merge(self._parts)
 
     def settled(
-        self, files: Sequence[Path], scenes: Sequence[Scene], *, participants: bool, pool: bool = False
+        self,
+        files: Sequence[Path],
+        scenes: Sequence[Scene],
+        *,
+        participants: bool,
+        pool: bool = False,
+        columns: Mapping[str, str] | None = None,
     ) -> Counts:
         """Return the sum of the counts of all pieces, with warnings about misread files.
 
@@ -164,21 +180,29 @@ class Gathered:
 
         Raises:
             InputError: if a file has a problem for which `read_counts` raises an error.
+            OptionError: if `columns` names a column that is in no file, unless its user checks this.
             SpotballError: if a worker could not read a file that this process can read.
         """
         from spotball_core.counting.responses import read_counts
+        from spotball_core.io.columns import ColumnNames
 
+        names = ColumnNames.of(columns)
         if suspects := self.suspects(pool=pool):
             some = [file for file in files if str(file.absolute()) in suspects]
-            read_counts(some, scenes, participants=participants, pool=pool)
+            read_counts(some, scenes, participants=participants, pool=pool, columns=names)
         for error in self.errors.values():
             raise SpotballError(
                 f"a worker of the cluster could not read a file that this machine can read: {error}. "
                 "Make sure that all machines have the files at the same paths"
             )
-        return replace(self.counts(), warnings=self._warnings(files, scenes, participants))
+        names.readable(self._columns)
+        if names is not columns:
+            names.check()
+        return replace(self.counts(), warnings=self._warnings(files, scenes, participants, names))
 
-    def _warnings(self, files: Sequence[Path], scenes: Sequence[Scene], participants: bool) -> tuple[Problem, ...]:
+    def _warnings(
+        self, files: Sequence[Path], scenes: Sequence[Scene], participants: bool, columns: Mapping[str, str]
+    ) -> tuple[Problem, ...]:
         """Return warnings about files that may have been misread; these files are read again in this process."""
         from spotball_core.counting.misread import warnings_of
         from spotball_core.counting.responses import Reader, common_grid
@@ -192,7 +216,8 @@ class Gathered:
         some = sorted({sign.source for sign in shown})
         if not some:
             return ()
-        reader = Reader(sources_of([files[number] for number in some]), scenes, participants)
+        sources = sources_of([files[number] for number in some], columns=columns)
+        reader = Reader(sources, scenes, participants)
         reader.counts()
         return warnings_of(reader, (sign.at(some.index(sign.source)) for sign in shown))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -35,13 +35,20 @@ class RayEngine:
         self.address, self.on_progress, self.debug = address, on_progress, debug
 
     def __call__(
-        self, files: Sequence[Path], scenes: Sequence[Scene], /, *, participants: bool, pool: bool = False
+        self,
+        files: Sequence[Path],
+        scenes: Sequence[Scene],
+        /,
+        *,
+        participants: bool,
+        pool: bool = False,
+        columns: Mapping[str, str] | None = None,
     ) -> Counts:
         """Return the counts of the responses in files.
 
         Raises:
             InputError: if a file has a problem for which `read_counts` raises an error.
-            OptionError: if no cluster answers at the address.
+            OptionError: if no cluster answers at the address, or `columns` names a column that is in no file.
             SpotballError: if Ray fails, or if a worker cannot read a file that this process can read.
         """
         from spotball_core.counting.responses import common_grid
@@ -52,18 +59,22 @@ class RayEngine:
         pieces = list(pieces_of(files))
         gathered = Gathered(grid.rows, grid.cols)
         with connected(self.address, debug=self.debug):
-            for part in counted(self._counted(pieces, scenes, participants), len(pieces), self.on_progress):
+            parts = self._counted(pieces, scenes, participants, dict(columns or {}))
+            for part in counted(parts, len(pieces), self.on_progress):
                 gathered.add(part)
-        return gathered.settled(files, scenes, participants=participants, pool=pool)
+        return gathered.settled(files, scenes, participants=participants, pool=pool, columns=columns)
 
-    def _counted(self, pieces: Sequence[FilePiece], scenes: Sequence[Scene], participants: bool) -> Iterator[Counted]:
+    def _counted(
+        self, pieces: Sequence[FilePiece], scenes: Sequence[Scene], participants: bool, columns: Mapping[str, str]
+    ) -> Iterator[Counted]:
         import ray
 
         shared: Sequence[Scene] = tuple(scenes)
         known = ray.put(shared)
 
         def count(row: dict[str, Any]) -> dict[str, Any]:
-            return asdict(count_piece(FilePiece(**row), ray.get(known), participants=participants))
+            part = count_piece(FilePiece(**row), ray.get(known), participants=participants, columns=columns)
+            return asdict(part)
 
         rows = [asdict(piece) for piece in pieces]
         dataset = ray.data.from_items(rows, override_num_blocks=min(len(rows), MOST_BLOCKS)).map(count)

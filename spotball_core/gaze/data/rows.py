@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spotball_core.errors import InputError, Problem
+from spotball_core.errors import InputError, Problem, plain
+from spotball_core.io.column_checks import doubtful
 from spotball_core.io.csv_records import read_layout
-from spotball_core.io.sources import check_not_compressed, doubtful, not_a_name, plain, problems_of, unreadable
+from spotball_core.io.sources import check_not_compressed, not_a_name, problems_of, unreadable
 from spotball_core.schema.record import NAME_RULE
 from spotball_core.service.safe_text import csv_restored
 

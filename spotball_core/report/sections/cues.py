@@ -18,7 +18,7 @@ from spotball_core.report.charts.cue_photos import CuePhoto, CuePhotoChart
 from spotball_core.report.numbers.records import ShownImage
 from spotball_core.report.sections.tables import names
 from spotball_core.report.view import PageView
-from spotball_core.schema.report import MetricValue
+from spotball_core.schema.report import MetricValue, named_sports
 from spotball_core.service.paths import find_file
 from spotball_core.text.words import plural
 
@@ -71,7 +71,10 @@ def cues(view: PageView, report: CueReport, folders: Sequence[Path] = ()) -> Sec
     )
     pictures = [PagePicture("cues", "Gain from body cues", caption, chart, tuple(alts))]
     pictures += _photos(view, folders)
-    points = tuple(f"{view.name(explanation)}, {explanation.sport}: {headline(explanation)}" for explanation in groups)
+    points = tuple(
+        f"{', '.join([view.name(explanation), *named_sports([explanation.sport])])}: {headline(explanation)}"
+        for explanation in groups
+    )
     return Section(
         "cues",
         title,

@@ -9,7 +9,7 @@ from spotball_core.pages.parts import PageTable, Section, TableCell, TableRows
 from spotball_core.report.numbers.records import HEADLINE, PairedDifference, Standing
 from spotball_core.report.sections.tables import caption, cell, has_values, head, names
 from spotball_core.report.view import OfGroup, PageView, same_group
-from spotball_core.schema.report import GroupScore
+from spotball_core.schema.report import GroupScore, named_sports, sport_prefix
 from spotball_core.text.numbers import interval, number, quantity, told, unit_of
 from spotball_core.text.p_values import ALPHA, say_p
 from spotball_core.text.words import plural
@@ -46,7 +46,11 @@ def _accuracy(view: PageView, sport: str | None, of_reference: GroupScore | None
     if not valued:
         return ""
     value, best = max(valued, key=lambda pair: pair[0])
-    where = f"{sport} guesses" if sport is not None else f"guesses, averaged over {len(view.sports)} sports"
+    where = (
+        f"{sport_prefix(sport, ' ')}guesses"
+        if sport is not None
+        else f"guesses, averaged over {len(view.sports)} sports"
+    )
     chance = _chance(view, sport)
     uniform = f"; uniform guessing finds it in {quantity(chance, 'share')}" if chance is not None else ""
     known = of_reference.metrics["accuracy"].value if of_reference else None
@@ -84,19 +88,20 @@ def _closeness(view: PageView, sport: str | None, others: Sequence[GroupScore]) 
     if not valued:
         return ""
     _, best = min(valued, key=lambda pair: pair[0])
-    where = f"In {sport}" if sport is not None else f"Averaged over {len(view.sports)} sports"
+    if sport is None:
+        start = f"Averaged over {len(view.sports)} sports, the"
+    else:
+        start = f"In {sport}, the" if named_sports([sport]) else "The"
     chance = view.by_sport[sport].uniform.wasserstein_matched if sport is not None else None
     uniform = f" (uniform guessing: {quantity(chance, unit)})" if chance is not None else ""
     distance = _with_interval(best, key)
     if len(valued) > 1:
         sentence = (
-            f"{where}, the guesses of {view.name(best)} are closest to those of {view.reference_words}, at a distance "
+            f"{start} guesses of {view.name(best)} are closest to those of {view.reference_words}, at a distance "
             f"of {distance}{uniform}"
         )
     else:
-        sentence = (
-            f"{where}, the guesses of {view.name(best)} are {distance} from those of {view.reference_words}{uniform}"
-        )
+        sentence = f"{start} guesses of {view.name(best)} are {distance} from those of {view.reference_words}{uniform}"
     ceiling = view.ceilings.get(sport or "")
     closeness = ceiling.score.get(best.name) if ceiling else None
     if closeness and closeness.value is not None:

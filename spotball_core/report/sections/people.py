@@ -14,7 +14,7 @@ from spotball_core.report.sections.scores import NO_REFERENCE, described, no_cei
 from spotball_core.report.sections.tables import names
 from spotball_core.report.view import PageView
 from spotball_core.schema.mixture import Mixture
-from spotball_core.schema.report import Ceiling
+from spotball_core.schema.report import Ceiling, sport_prefix
 from spotball_core.text.numbers import interval, number, quantity, told, unit_of
 from spotball_core.text.words import listed, plural, span
 
@@ -73,11 +73,11 @@ def ceiling(view: PageView) -> Section:
 
 def _ceiling_words(one: Ceiling, unit: str, view: PageView) -> str:
     words = (
-        f"{one.sport}: without matching, the distance between two halves of {one.n_participants} participants is "
-        f"{told(one.split_half, unit)}, and the distance of uniform guessing from all participants is "
-        f"{quantity(one.uniform, unit)}. A participant finds the ball in {told(one.participant_accuracy, 'share')} of "
-        "guesses. The cell that the other participants name most often contains the ball in "
-        f"{told(one.leave_one_out_accuracy, 'share')} of cases"
+        f"{sport_prefix(one.sport)}without matching, the distance between two halves of {one.n_participants} "
+        f"participants is {told(one.split_half, unit)}, and the distance of uniform guessing from all "
+        f"participants is {quantity(one.uniform, unit)}. A participant finds the ball in "
+        f"{told(one.participant_accuracy, 'share')} of guesses. The cell that the other participants name most often "
+        f"contains the ball in {told(one.leave_one_out_accuracy, 'share')} of cases"
     )
     known = [(g, one.score[g.name]) for g in view.of_sport(one.sport) if g.name in one.score]
     scores = [(score.value, told(score, "score"), g) for g, score in known if score.value is not None]
@@ -167,7 +167,7 @@ def mixture(view: PageView) -> Section:
             for group, mix in explained_groups
         )
         panels.append(MixPanel(sport, f"{span([mix.n_images for _, mix in explained_groups], 'image')} each", mixes))
-        points.append(f"{sport}: {_largest({view.name(group): mix for group, mix in explained_groups})}.")
+        points.append(f"{sport_prefix(sport)}{_largest({view.name(group): mix for group, mix in explained_groups})}.")
         rows = tuple((*names(group), *_weights(mix, parts)) for group, mix in explained_groups)
         tables.append(TableRows(sport, rows))
     lines = (

@@ -10,7 +10,7 @@ from spotball_core.report.charts.proximity import ProximityChart, ProximityPanel
 from spotball_core.report.charts.thresholds import SurfaceChart
 from spotball_core.report.sections.tables import by_sport, cell, head, names
 from spotball_core.report.view import PageView
-from spotball_core.schema.report import GroupScore, MetricValue
+from spotball_core.schema.report import GroupScore, MetricValue, sport_prefix
 from spotball_core.text.numbers import quantity, told
 from spotball_core.text.words import listed, plural
 
@@ -89,7 +89,7 @@ def _words(view: PageView, sport: str, truth: tuple[float, float] | None) -> str
             low, high = quantity(min(values), "share"), quantity(max(values), "share")
             parts.append(f"{'others' if score else 'guesses'} {low if low == high else f'{low} to {high}'}")
         phrases.append(f"{title}: {', '.join(parts)}")
-    return f"{sport}: {'; '.join(phrases)}."
+    return f"{sport_prefix(sport)}{'; '.join(phrases)}."
 
 
 def density(view: PageView) -> Section:
@@ -112,8 +112,8 @@ def density(view: PageView) -> Section:
         for of_measure, strip in zip(strips, both, strict=True):
             of_measure.append(strip)
         points.append(
-            f"{sport}: on average over {plural(len(n), 'image')}, an image has {both[0].mean:.2f} players ({min(n)} to "
-            f"{max(n)}), which cover {quantity(both[1].mean, 'share')} of it."
+            f"{sport_prefix(sport)}on average over {plural(len(n), 'image')}, an image has {both[0].mean:.2f} players "
+            f"({min(n)} to {max(n)}), which cover {quantity(both[1].mean, 'share')} of it."
         )
     lead = (
         "If an image contains many players, most cells are near a player, and so are many uniform guesses. Do not "

@@ -10,7 +10,7 @@ from spotball_core.plots.dots import Dot, DotChart, DotPanel, ReferenceLine
 from spotball_core.report.numbers.records import MEAN_OVER_PROMPTS
 from spotball_core.report.sections.tables import caption, cell, has_values, head, names
 from spotball_core.report.view import PageView
-from spotball_core.schema.report import GroupScore
+from spotball_core.schema.report import GroupScore, sport_prefix
 from spotball_core.text.numbers import number, quantity, told, unit_of
 from spotball_core.text.words import listed, span, within
 
@@ -256,4 +256,4 @@ def _finding(view: PageView, sport: str, key: str, best: str) -> str:
         if len(order) > 1:
             opposite = {"lowest": "highest", "closest": "farthest", "highest": "lowest"}.get(best, "least spread")
             parts.append(f"{opposite}: {view.name(last[1])} {told(last[2], unit)}")
-    return f"{sport}: " + ", ".join(parts)
+    return sport_prefix(sport) + ", ".join(parts)

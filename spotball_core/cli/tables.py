@@ -1,0 +1,101 @@
+"""Parse the options that describe tables: `--truth`, `--grid`, `--size` and `--columns`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypedDict
+
+from spotball_core.errors import OptionError
+from spotball_core.grid import Grid
+from spotball_core.io.columns import ColumnNames
+
+_PAIR = re.compile(r"([1-9]\d*)\s*[xX×]\s*([1-9]\d*)")
+
+
+class TableArguments(TypedDict):
+    """The arguments of `load`, `score` and `load_counts` that describe tables."""
+
+    truth: Path | None
+    grid: Grid | None
+    columns: ColumnNames
+
+
+def table_arguments(
+    scenes: Path | None,
+    truth: Path | None,
+    grid: str | None,
+    size: str | None,
+    columns: str | None,
+    tell: Callable[[str], None],
+) -> TableArguments:
+    """Convert the options of a command to arguments, and print the default grid if a truth table needs it.
+
+    Args:
+        scenes: the value of `--scenes`.
+        truth: the value of `--truth`.
+        grid: the value of `--grid`, such as 8x8.
+        size: the value of `--size`, such as 800x600.
+        columns: the value of `--columns`, such as image=image_id,cell=prediction.
+        tell: prints one line.
+
+    Raises:
+        OptionError: for a value that cannot be parsed, for `--scenes` with `--truth`, or for `--grid` or `--size`
+            without `--truth`.
+    """
+    if scenes is not None and truth is not None:
+        raise OptionError("--truth: found --scenes as well. Remove one of the two options")
+    standard = Grid.standard()
+    rows, cols = _pair("--grid", grid, "rows x columns such as 8x8") or (standard.rows, standard.cols)
+    width, height = _pair("--size", size, "width x height in pixels such as 800x600") or (
+        standard.width,
+        standard.height,
+    )
+    if rows > height or cols > width:
+        raise OptionError(
+            f"--grid: found {rows} rows x {cols} columns on images of {width:g} x {height:g} pixels, expected cells of "
+            "at least one pixel. --grid is rows x columns, and --size is width x height"
+        )
+    names = ColumnNames({} if columns is None else _columns(columns))
+    if truth is None:
+        for option, value in {"--grid": grid, "--size": size}.items():
+            if value is not None:
+                raise OptionError(f"{option}: found no --truth. Each scene already has a grid, so remove {option}")
+        return {"truth": None, "grid": None, "columns": names}
+    assumed = {}
+    if grid is None:
+        assumed["--grid 8x8"] = f"a grid of {rows} x {cols} cells"
+    if size is None:
+        assumed["--size 800x600"] = f"images of {width:g} x {height:g} pixels"
+    if assumed:
+        tell(
+            f"{truth}: assuming {' and '.join(assumed.values())}, unless the table states otherwise. To change this, "
+            f"add options such as {' '.join(assumed)}"
+        )
+    return {"truth": truth, "grid": Grid(rows, cols, width, height), "columns": names}
+
+
+def _pair(option: str, text: str | None, expected: str) -> tuple[int, int] | None:
+    """Return the two numbers of a text such as 8x8; None without a text."""
+    if text is None:
+        return None
+    match = _PAIR.fullmatch(text.strip())
+    if match is None:
+        raise OptionError(f"{option}: found {text!r}, expected {expected}")
+    return int(match[1]), int(match[2])
+
+
+def _columns(text: str) -> dict[str, str]:
+    """Return the table's column for each name in a text such as image=image_id,cell=prediction."""
+    columns: dict[str, str] = {}
+    for pair in text.split(","):
+        name, _, column = (part.strip() for part in pair.partition("="))
+        if not name or not column:
+            raise OptionError(
+                f"--columns: found {pair.strip()!r}, expected names and columns such as image=image_id,cell=prediction"
+            )
+        if name in columns:
+            raise OptionError(f"--columns: found two columns for {name!r}. Name one")
+        columns[name] = column
+    return columns

@@ -1,0 +1,227 @@
+"""Records from JSON files, dictionaries and mappings, which give the same counts as JSON Lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spotball_core.counting.counts import Counts
+from spotball_core.counting.responses import read_counts
+from spotball_core.errors import InputError
+from spotball_core.grid import Grid
+from spotball_core.io.dataset import read_dataset
+from spotball_core.io.records import text_of
+from spotball_core.schema import Response, Scene
+from tests.builders import dataset, scenes, write_jsonl
+
+KNOWN = scenes("1", "2", "3", "4")
+
+RECORDS: list[dict[str, Any]] = [
+    {"image": "1", "cell": "D5", "sample": 1},
+    {"image": 2, "x": 100, "y": 50.5},
+    {"image": 3, "row": 4, "col": 5.0, "note": ["not read"]},
+    {"image": "4", "probabilities": {"D5": 0.25, "D6": 0.75}},
+    {"image": "4", "cell": None, "sample": 2},
+]
+
+
+def written(path: Path, content: object) -> Path:
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return path
+
+
+def fails(source: Any) -> InputError:
+    with pytest.raises(InputError) as error:
+        read_counts(source, KNOWN)
+    return error.value
+
+
+class TestJsonFiles:
+    def test_read_counts_list_of_records_equals_json_lines(self, tmp_path: Path) -> None:
+        lines = write_jsonl(tmp_path / "a.jsonl", RECORDS)
+        assert read_counts(written(tmp_path / "a.json", RECORDS), KNOWN) == read_counts(lines, KNOWN)
+
+    def test_read_counts_mapping_gives_one_answer_per_value(self, tmp_path: Path) -> None:
+        answers = {"1": "D5", "2": None, "3": ["D5", "E5", "D5"], "4": {"D5": 0.5, "D6": 0.5}}
+        counts = read_counts(written(tmp_path / "gemini.json", answers), KNOWN)
+        assert set(counts.table["respondent"]) == {"gemini"}
+        assert answers_of(counts) == {
+            ("1", 34): 1.0,
+            ("2", None): 1.0,
+            ("3", 34): 2.0,
+            ("3", 44): 1.0,
+            ("4", 34): 0.5,
+            ("4", 35): 0.5,
+        }
+
+    def test_read_counts_byte_order_mark_is_ignored(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.json"
+        path.write_text('{"1": "D5"}', encoding="utf-8-sig")
+        assert read_counts(path, KNOWN).n_answers == 1
+
+    def test_read_counts_wrong_record_is_named_by_number(self, tmp_path: Path) -> None:
+        path = written(tmp_path / "a.json", [*RECORDS, {"image": "9", "cell": "D5"}])
+        (problem,) = fails(path).problems
+        assert (problem.file, problem.line, problem.field, problem.found) == (str(path), 6, "image", "'9'")
+
+    def test_read_counts_wrong_entry_of_mapping_is_named_by_number(self, tmp_path: Path) -> None:
+        path = written(tmp_path / "a.json", {"1": ["D5", "D6"], "9": "D5"})
+        assert [problem.line for problem in fails(path).problems] == [2]
+
+    @pytest.mark.parametrize(
+        ("text", "line", "field"),
+        [
+            ("", None, "file"),
+            ("[]", None, "file"),
+            ("{}", None, "file"),
+            ("3", None, "file"),
+            ('"D5"', None, "file"),
+            ("null", None, "file"),
+            ('{"1": "D5"\n', 2, "file"),
+            ('{"image": "1", "cell": "D5"}\n{"image": "2", "cell": "D5"}', 2, "file"),
+            ('{"1": "D5", "1": "D6"}', None, "file"),
+            ('{"1": NaN}', None, "file"),
+            ('{"1": 1e999}', None, "file"),
+            ('[{"image": "1", "cell": "D5"}, 5]', 2, "record"),
+            ('{"image": "1", "cell": "D5"}', None, "file"),
+            ('{"image": {"0": "1"}, "cell": {"0": "D5"}}', None, "file"),
+            ('{"schema_version": 1, "signature": "", "groups": []}', None, "file"),
+            ('{"1": []}', 1, "cell"),
+            ('{"1": 34}', 1, "cell"),
+            ('{"1": {"D5": 0.5}}', 1, "probabilities"),
+            ('{"1": {"Z5": 1}}', 1, "probabilities"),
+            ('{"1": ["D5", 3]}', 1, "probabilities"),
+            ('[{"image": "1"}]', None, "cell"),
+            ('[{"image": "1", "cell": "D5"}, {"image": "2", "cel": "D5"}]', 2, "cel"),
+            ("[" * 100_000, None, "file"),
+            ('{"1": "\\ud800"}', 1, "cell"),
+        ],
+    )
+    def test_read_counts_other_content_raises(self, tmp_path: Path, text: str, line: int | None, field: str) -> None:
+        path = tmp_path / "a.json"
+        path.write_text(text, encoding="utf-8")
+        (problem,) = fails(path).problems
+        assert (problem.file, problem.line, problem.field) == (str(path), line, field)
+
+    def test_read_counts_json_that_is_not_utf8_raises(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.json"
+        path.write_bytes('{"1": "é"}'.encode("latin-1"))
+        assert fails(path).problems[0].field == "file"
+
+    def test_read_counts_report_of_scores_is_named(self, tmp_path: Path) -> None:
+        path = written(tmp_path / "report.json", {"schema_version": 1, "signature": "s", "groups": []})
+        assert "spotball score" in fails(path).problems[0].found
+
+    def test_read_dataset_folder_reads_responses_json(self, tmp_path: Path) -> None:
+        folder = dataset(tmp_path / "set", KNOWN, a=[{"image": "1", "cell": "D5"}])
+        written(folder / "responses-b.json", {"1": "D5"})
+        written(folder / "parsing.responses-b.json", {"parse_policy": "strict"})
+        files = read_dataset(folder).response_files
+        assert [file.name for file in files] == ["responses-a.jsonl", "responses-b.json"]
+
+
+class TestMappings:
+    @pytest.mark.parametrize(
+        ("answer", "expected"),
+        [
+            ("5d", {34: 1.0}),
+            (None, {None: 1.0}),
+            (float("nan"), {None: 1.0}),
+            ("ERROR", {None: 1.0}),
+            (["D5", None, "D5"], {34: 2.0, None: 1.0}),
+            (("D5", "D6"), {34: 1.0, 35: 1.0}),
+            ({"D5": np.float32(0.5), "d6": 0.5}, {34: 0.5, 35: 0.5}),
+            (np.eye(60)[34], {34: 1.0}),
+            (np.eye(60, dtype=np.float32)[34].reshape(6, 10), {34: 1.0}),
+            (np.eye(60)[34].tolist(), {34: 1.0}),
+            (np.array(["D5", "D6"]), {34: 1.0, 35: 1.0}),
+        ],
+    )
+    def test_read_counts_mapping_answer_counts(self, answer: object, expected: dict[int | None, float]) -> None:
+        counts = read_counts({"1": answer, 2: "A1"}, KNOWN)
+        assert answers_of(counts) == {**{("1", cell): n for cell, n in expected.items()}, ("2", 0): 1.0}
+
+    def test_read_counts_tensor_of_probabilities_counts(self) -> None:
+        torch = pytest.importorskip("torch")
+        heat = torch.zeros(6, 10, requires_grad=True) + torch.eye(60)[34].reshape(6, 10)
+        for answers in ({"1": heat}, [{"image": 1, "probabilities": heat}]):
+            assert answers_of(read_counts(answers, KNOWN)) == {("1", 34): 1.0}
+
+    def test_read_counts_empty_mapping_raises(self) -> None:
+        assert fails({}).problems[0].found == "no responses"
+
+    @pytest.mark.parametrize("answer", [[], np.zeros(0)])
+    def test_read_counts_empty_answer_raises(self, answer: object) -> None:
+        (problem,) = fails({"1": "D5", "2": answer}).problems
+        assert (problem.line, problem.field) == (2, "cell")
+
+    def test_read_counts_single_record_raises(self) -> None:
+        assert fails({"image": "1", "cell": "D5"}).problems[0].file == "records"
+
+
+class TestDictionaries:
+    def test_read_counts_values_of_several_types_are_read_as_text(self) -> None:
+        rows: list[Mapping[str, Any]] = [
+            {"image": 1, "cell": "D5", "sample": 1},
+            {"image": "2", "cell": float("nan"), "sample": "1"},
+            {"image": np.int64(3), "cell": np.str_("D6"), "sample": 1.0},
+        ]
+        assert answers_of(read_counts(rows, KNOWN)) == {("1", 34): 1.0, ("2", None): 1.0, ("3", 35): 1.0}
+
+    def test_read_counts_distributions_of_several_forms_are_read(self) -> None:
+        forms: list[Any] = [{"D5": 1}, np.eye(60)[34], np.eye(60)[34].reshape(6, 10).tolist(), None]
+        rows = [{"image": n, "probabilities": form} for n, form in enumerate(forms, start=1)]
+        counts = read_counts(rows, KNOWN)
+        assert answers_of(counts) == {("1", 34): 1.0, ("2", 34): 1.0, ("3", 34): 1.0, ("4", None): 1.0}
+
+    @pytest.mark.parametrize(
+        ("row", "field"),
+        [
+            ({"image": "1", "cell": 34}, "cell"),
+            ({"image": "1", "cell": np.int64(34)}, "cell"),
+            ({"image": "1", "cell": "\ud800"}, "cell"),
+            ({"image": "1", "probabilities": {("D", 5): 1.0}}, "probabilities"),
+            ({"image": "1", "probabilities": {"D5": object()}}, "probabilities"),
+            ({"image": "1", "cell": "D5", "sample": [2]}, "sample"),
+            ({"image": 10**30, "cell": "D5"}, "image"),
+        ],
+    )
+    def test_read_counts_wrong_value_is_named_by_record(self, row: dict[str, Any], field: str) -> None:
+        (problem,) = fails([{"image": "2", "cell": "D5"}, row]).problems
+        assert (problem.file, problem.line, problem.field) == ("records", 2, field)
+
+
+class TestSports:
+    def test_read_counts_response_without_sport_finds_it(self) -> None:
+        response = Response(image="1", respondent="m", kind="model", cell="D5")
+        assert read_counts([response], KNOWN).table["sport"].to_list() == ["soccer"]
+
+    def test_read_counts_unnamed_sport_is_one_group(self) -> None:
+        known = [Scene(image=image, grid=Grid.standard()) for image in ("1", "2")]
+        responses = [
+            Response(image="1", respondent="m", kind="model", cell="D5"),
+            Response(sport="all", image="2", respondent="m", kind="model", cell="D5"),
+        ]
+        assert read_counts(responses, known).table["sport"].to_list() == ["all", "all"]
+
+    def test_read_counts_sport_that_the_truth_does_not_name_raises(self) -> None:
+        known = [Scene(image="1", grid=Grid.standard())]
+        with pytest.raises(InputError) as error:
+            read_counts([{"image": "1", "sport": "soccer", "cell": "D5"}], known)
+        (problem,) = error.value.problems
+        assert (problem.field, problem.found) == ("image", "'1' of soccer")
+        assert "`sport`" in problem.fix
+
+
+def test_text_of_infinite_number_is_text() -> None:
+    assert text_of(float("inf")) == "inf"
+
+
+def answers_of(counts: Counts) -> dict[tuple[str, int | None], float]:
+    table = counts.table.with_columns(answers=counts.table["n"] + counts.table["parts"] / 2**53)
+    return {(image, cell): n for image, cell, n in table.select("image", "cell", "answers").iter_rows()}

@@ -1,0 +1,477 @@
+"""`load`: every method gives the numbers of its command, all kinds of input give the same report, and mistakes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import spotball_core as sb
+from spotball_core import Counts, Dataset, Grid, OptionError, Response, ScorePolicy, SpotballError, load, score
+from spotball_core.counting import responses as counting
+from spotball_core.cues.thresholds import threshold_surface
+from spotball_core.io.scenes import write_scenes
+from spotball_core.scoring.groups import Scoring
+from spotball_core.scoring.score import load_counts
+from tests.builders import Row, dataset, write_csv, write_jsonl
+from tests.cli.process import spotball
+
+KNOWN = [one for one in sb.synthetic_scenes(45, seed=1) if not one.control]
+FEW = ("--bootstrap", "20", "--seed", "3")
+CHOICES: dict[str, Any] = {"bootstrap": 20, "seed": 3}
+
+
+def answers(seed: int, n: int, **fields: object) -> list[Row]:
+    rng, labels = np.random.default_rng(seed), Grid.standard().labels
+    return [
+        {"sport": one.sport, "image": one.image, **fields, "sample": sample, "cell": labels[int(rng.integers(60))]}
+        for one in KNOWN
+        for sample in range(1, n + 1)
+    ]
+
+
+PEOPLE = [row for p in "abcd" for row in answers(ord(p), 2, respondent="people", kind="human", participant=p)]
+MODELS = [
+    *answers(1, 3, respondent="gpt", prompt="cot"),
+    *answers(2, 3, respondent="gpt", prompt="base"),
+    *answers(3, 2, respondent="llama", prompt="base", reasoning="They all look to the left."),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return dataset(tmp_path_factory.mktemp("load") / "set", KNOWN, people=PEOPLE, models=MODELS)
+
+
+@pytest.fixture(scope="module")
+def data(folder: Path) -> Dataset:
+    return load(folder, reference="people")
+
+
+def command(*words: str | Path) -> Any:
+    done = spotball(*words, "--quiet")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+class TestMethods:
+    @pytest.mark.parametrize(
+        ("choices", "words"),
+        [
+            ({}, ()),
+            ({"cluster": "participant"}, ("--cluster", "participant")),
+            ({"ceiling": True}, ("--ceiling",)),
+            ({"policy": "paper", "by": ["respondent"]}, ("--policy", "paper", "--by", "respondent")),
+            ({"images": "all", "wasserstein_unit": "cell"}, ("--images", "all", "--wasserstein-unit", "cell")),
+        ],
+    )
+    def test_score_is_the_command_and_the_function(
+        self, data: Dataset, folder: Path, choices: dict[str, Any], words: tuple[str, ...]
+    ) -> None:
+        report = data.score(**choices, **CHOICES)
+        assert report == score(folder, reference="people", **choices, **CHOICES)
+        printed = command("score", folder, "--reference", "people", "--format", "json", *words, *FEW)
+        assert json.loads(report.model_dump_json()) == printed
+
+    def test_compare_is_the_command(self, data: Dataset, folder: Path) -> None:
+        comparison = data.compare("gpt/cot", "llama", permutations=200, **CHOICES)
+        words = ("--a", "gpt/cot", "--b", "llama", "--reference", "people", "--permutations", "200")
+        assert json.loads(comparison.model_dump_json()) == command("compare", folder, *words, "--format", "json", *FEW)
+        assert {contrast.resampled for contrast in comparison.contrasts} == {"images"}
+        people = data.compare("people", "llama", permutations=200, **CHOICES)
+        assert {contrast.resampled for contrast in people.contrasts} == {"images and participants"}
+
+    def test_ceiling_is_that_of_score(self, data: Dataset) -> None:
+        ceilings = data.ceiling(**CHOICES).ceilings
+        assert ceilings == data.score(ceiling=True, **CHOICES).ceilings
+        assert len(ceilings) == 3
+        assert data.ceiling(splits=3, **CHOICES).ceilings[0].splits == 3
+
+    def test_cues_is_the_command(self, data: Dataset, folder: Path) -> None:
+        report = data.cues(["center", "players"], **CHOICES)
+        words = ("--reference", "people", "--cues", "center,players", "--format", "json")
+        assert json.loads(report.model_dump_json()) == command("cues", "explain", folder, *words, *FEW)
+        assert data.cues("center", **CHOICES) == data.cues(["center"], **CHOICES)
+
+    def test_thresholds_and_mixture_are_those_of_the_report(self, data: Dataset, folder: Path, tmp_path: Path) -> None:
+        out = tmp_path / "report"
+        report = data.report(out, **CHOICES)
+        written = json.loads((out / "report.json").read_text())
+        assert json.loads(report.model_dump_json()) == written
+        printed = tmp_path / "printed"
+        done = spotball("report", folder, "--reference", "people", "--out", printed, "--jobs", "1", *FEW)
+        assert done.returncode == 0
+        assert json.loads((printed / "report.json").read_text()) == written
+        assert (printed / "report.html").read_bytes() == (out / "report.html").read_bytes()
+        assert "look to the left" in (out / "report.html").read_text()
+        mixtures = {mixture.group: mixture for mixture in report.page.mixtures}
+        name = "synthetic-soccer/gpt/cot"
+        assert data.mixture(name, bootstrap=20, seed=3).weights == mixtures[name].weights
+        surface = data.thresholds()
+        assert report.page.thresholds
+        assert surface.best == report.page.thresholds.best
+        counts, scenes = load_counts(folder, None, participants=True)
+        scoring = Scoring(counts, scenes, ScorePolicy.standard(reference="people"))
+        assert (surface.objective == threshold_surface(scoring).objective).all()
+        assert data.thresholds(taus=[0.1, 0.2], thetas=[0.1]).objective.shape == (2, 1)
+
+    def test_report_of_changes_is_the_command(self, data: Dataset, folder: Path, tmp_path: Path) -> None:
+        earlier = write_jsonl(tmp_path / "earlier.jsonl", [{**row, "cell": "A1"} for row in MODELS])
+        known = folder / "scenes.jsonl"
+        report = data.report(tmp_path / "report", before=load(earlier, known), **CHOICES)
+        printed = tmp_path / "printed"
+        words = ("--before", earlier, "--reference", "people", "--out", printed)
+        assert spotball("report", folder, *words, *FEW).returncode == 0
+        written = json.loads((printed / "report.json").read_text())
+        assert written["page"]["changes"]["changes"]
+        assert json.loads(report.model_dump_json()) == written
+
+    def test_mixture_of_a_respondent_with_several_groups_names_them(self, data: Dataset) -> None:
+        with pytest.raises(OptionError, match="synthetic-soccer/gpt/cot"):
+            data.mixture("gpt")
+
+    def test_mixture_of_the_only_group_needs_no_sport(self) -> None:
+        soccer = [one for one in KNOWN if one.sport == "synthetic-soccer"]
+        rows = [row for row in MODELS if row["sport"] == "synthetic-soccer"]
+        data = load(rows, soccer)
+        assert data.mixture("gpt/cot", bootstrap=0) == data.mixture("synthetic-soccer/gpt/cot", bootstrap=0)
+
+    def test_a_reference_of_a_method_overrides_that_of_the_dataset(self, data: Dataset, folder: Path) -> None:
+        assert data.score(reference="gpt", **CHOICES) == score(folder, reference="gpt", **CHOICES)
+        assert load(folder).score(**CHOICES) == score(folder, **CHOICES)
+
+    def test_a_policy_must_have_the_reference_of_the_dataset(self, data: Dataset, folder: Path) -> None:
+        policy = ScorePolicy.standard(reference="people", **CHOICES)
+        assert data.score(policy=policy) == score(folder, policy=policy)
+        with pytest.raises(OptionError, match="reference"):
+            data.score(policy=ScorePolicy.standard(**CHOICES))
+
+    def test_attributes(self, data: Dataset, folder: Path) -> None:
+        assert data.reference == "people"
+        assert data.scenes == tuple(KNOWN)
+        assert data.warnings == ()
+        assert data.counts.has_participants
+        assert "gpt, llama, people" in repr(data)
+
+
+class TestCost:
+    @pytest.mark.parametrize(
+        ("choices", "participants"),
+        [({}, False), ({"ceiling": True}, True), ({"cluster": "participant"}, True)],
+    )
+    def test_score_counts_participants_only_if_it_needs_them(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch, choices: dict[str, Any], participants: bool
+    ) -> None:
+        read = counting.read_counts
+        asked = []
+
+        def noted(*arguments: Any, **options: Any) -> Counts:
+            asked.append(options["participants"])
+            return read(*arguments, **options)
+
+        monkeypatch.setattr(counting, "read_counts", noted)
+        score(folder, reference="people", bootstrap=0, **choices)
+        assert asked == [participants]
+
+
+BALLS = {"1": "D5", "2": "A1", "3": "F10"}
+GUESSES = {"1": "D5", "2": "B7", "3": "C3"}
+TRUTH_ROWS = [{"image": image, "cell": cell} for image, cell in BALLS.items()]
+GUESS_ROWS = [{"image": image, "cell": cell} for image, cell in GUESSES.items()]
+SCENE_DICTS = [{"image": image, "ball_cells": [cell]} for image, cell in BALLS.items()]
+
+
+def path_of_rows(kind: str, name: str, rows: list[dict[str, str]]) -> Callable[[Path], Path]:
+    def write(folder: Path) -> Path:
+        path = folder / f"{name}.{kind}"
+        if kind == "csv":
+            return write_csv(path, rows)
+        if kind == "jsonl":
+            return write_jsonl(path, rows)
+        if kind == "parquet":
+            pl.DataFrame(rows).write_parquet(path)
+        else:
+            path.write_text(json.dumps(rows if name == "truth" else {row["image"]: row["cell"] for row in rows}))
+        return path
+
+    return write
+
+
+DATA = {
+    "mapping": GUESSES,
+    "dictionaries": GUESS_ROWS,
+    "pandas": pd.DataFrame(GUESS_ROWS),
+    "polars": pl.DataFrame(GUESS_ROWS),
+    "records": [Response(image=i, respondent="records", kind="model", cell=c) for i, c in GUESSES.items()],
+    **{kind: path_of_rows(kind, "guesses", GUESS_ROWS) for kind in ("csv", "jsonl", "parquet", "json")},
+}
+TRUTH = {
+    "mapping": BALLS,
+    "mapping of sets": {image: {cell} for image, cell in BALLS.items()},
+    "dictionaries": TRUTH_ROWS,
+    "pandas": pd.DataFrame(TRUTH_ROWS),
+    "polars": pl.DataFrame(TRUTH_ROWS),
+    "scene-like dictionaries": SCENE_DICTS,
+    "records": [sb.Scene(image=image, grid=Grid.standard(), ball_cells=[cell]) for image, cell in BALLS.items()],
+    **{kind: path_of_rows(kind, "truth", TRUTH_ROWS) for kind in ("csv", "jsonl", "parquet", "json")},
+}
+
+
+def value_of(source: Any, folder: Path) -> Any:
+    return source(folder) if callable(source) else source
+
+
+class TestInputs:
+    @pytest.mark.parametrize("kind", DATA)
+    def test_every_kind_of_data_gives_the_same_scores(self, kind: str, tmp_path: Path) -> None:
+        report = score(value_of(DATA[kind], tmp_path), truth=BALLS, bootstrap=0)
+        expected = score(GUESSES, truth=BALLS, bootstrap=0)
+        assert [group.metrics for group in report.groups] == [group.metrics for group in expected.groups]
+        assert report.groups[0].metrics["accuracy"].value == pytest.approx(1 / 3)
+        assert report == load(value_of(DATA[kind], tmp_path), truth=BALLS).score(bootstrap=0)
+
+    @pytest.mark.parametrize("kind", TRUTH)
+    def test_every_kind_of_truth_gives_the_same_report(self, kind: str, tmp_path: Path) -> None:
+        assert score(GUESSES, truth=value_of(TRUTH[kind], tmp_path), bootstrap=0) == score(
+            GUESSES, truth=BALLS, bootstrap=0
+        )
+
+    @pytest.mark.parametrize("kind", ["mapping", "dictionaries", "pandas", "scene-like dictionaries", "records"])
+    def test_scenes_is_another_name_for_truth(self, kind: str) -> None:
+        assert score(GUESSES, TRUTH[kind], bootstrap=0) == score(GUESSES, truth=TRUTH[kind], bootstrap=0)
+
+    def test_a_scenes_file_is_a_truth(self, folder: Path) -> None:
+        known = folder / "scenes.jsonl"
+        assert score(MODELS, truth=known, bootstrap=0) == score(MODELS, known, bootstrap=0)
+
+    def test_counts_are_data(self, folder: Path) -> None:
+        counts, scenes = load_counts(folder, None, participants=False)
+        assert load(counts, scenes).score(bootstrap=0) == score(folder, bootstrap=0)
+
+    def test_a_grid_gives_the_size_of_a_truth(self) -> None:
+        grid = Grid(8, 8, 800, 600)
+        report = score({"1": "H8"}, truth={"1": "H7"}, grid=grid, bootstrap=0)
+        assert report.provenance.grid == "8x8@800x600"
+        assert report.groups[0].metrics["euclidean_error"].value == 100
+
+    def test_columns_rename_both_tables(self) -> None:
+        guesses = pl.DataFrame(GUESS_ROWS).rename({"image": "image_id", "cell": "prediction"})
+        truth = pl.DataFrame(TRUTH_ROWS).rename({"image": "image_id"})
+        columns = {"image": "image_id", "cell": "prediction"}
+        report = score(guesses, truth=truth, columns=columns, bootstrap=0)
+        assert report.groups[0].metrics == score(GUESSES, truth=BALLS, bootstrap=0).groups[0].metrics
+
+    def test_columns_are_used_when_a_report_reads_rationales(self, tmp_path: Path) -> None:
+        rows = [*answers(0, 2, respondent="people", kind="human"), *answers(1, 2, reasoning="It is on the left.")]
+        renamed = [{"id" if key == "image" else key: value for key, value in row.items()} for row in rows]
+        path = write_csv(tmp_path / "guesses.csv", renamed)
+        data = load(path, KNOWN, columns={"image": "id"}, reference="people")
+        data.report(tmp_path / "report", bootstrap=0)
+        assert "It is on the left" in (tmp_path / "report" / "report.html").read_text()
+
+
+ROW = {"image": "1", "cell": "D5"}
+
+
+class TestMistakes:
+    @pytest.mark.parametrize(
+        ("call", "word"),
+        [
+            (lambda: load(3), "int"),  # type: ignore[arg-type]
+            (lambda: load(None), "NoneType"),  # type: ignore[arg-type]
+            (lambda: load([]), "found none"),
+            (lambda: load([], truth=BALLS), "found none"),
+            (lambda: load(GUESSES), "truth"),
+            (lambda: load([ROW]), "truth"),
+            (lambda: load([ROW], 3), "scenes|truth"),  # type: ignore[arg-type]
+            (lambda: load([ROW], b"1"), "scenes|truth"),  # type: ignore[arg-type]
+            (lambda: load([ROW], truth=3), "scenes|truth"),  # type: ignore[arg-type]
+            (lambda: load([ROW], [3]), "scenes|truth"),  # type: ignore[list-item]
+            (lambda: load([ROW], []), "truth"),
+            (lambda: load([ROW], TRUTH["records"], truth=BALLS), "truth"),
+            (lambda: load([ROW], truth=BALLS, grid="8x8"), "Grid"),  # type: ignore[arg-type]
+            (lambda: load([ROW], truth=BALLS, columns=3), "columns"),  # type: ignore[arg-type]
+            (lambda: load([ROW], truth=BALLS, columns={"imag": "image"}), "image"),
+            (lambda: load("nowhere"), "nowhere"),
+            (lambda: load("nowhere", "scenes.jsonl"), "nowhere|scenes.jsonl"),
+            (lambda: load(KNOWN, KNOWN), "types"),  # type: ignore[arg-type]
+            (lambda: load([ROW], truth=BALLS, reference="frames"), "reference"),
+            (lambda: load([ROW], truth=BALLS, reference=3), "reference"),  # type: ignore[arg-type]
+            (lambda: load([ROW], truth=BALLS, engine=len), "engine"),  # type: ignore[arg-type]
+        ],
+    )
+    def test_load(self, call: Callable[[], object], word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises(SpotballError, match=word):
+            call()
+
+    def test_a_grid_of_scenes_that_have_one_is_an_error(self, folder: Path) -> None:
+        with pytest.raises(OptionError, match="grid"):
+            load(folder, grid=Grid(8, 8, 800, 600))
+
+    @pytest.mark.parametrize(
+        ("method", "arguments", "choices", "word"),
+        [
+            ("score", (), {"policy": "papers"}, "paper"),
+            ("score", (), {"policy": 3}, "policy"),
+            ("score", (), {"images": "some"}, "images"),
+            ("score", (), {"by": "sports"}, "sport"),
+            ("score", (), {"by": 3}, "by"),
+            ("score", (), {"by": [["sport"]]}, "by"),
+            ("score", (), {"bootstrap": -1}, "bootstrap"),
+            ("score", (), {"seed": "one"}, "seed"),
+            ("score", (), {"reference": "peeple"}, "people"),
+            ("compare", ("gtp", "people"), {}, "gpt"),
+            ("compare", ("gpt", "gpt"), {}, "gpt"),
+            ("compare", ("gpt", 3), {}, "b"),
+            ("compare", ("gpt", "llama"), {"permutations": 0}, "permutations"),
+            ("compare", ("gpt", "llama"), {"permutations": "many"}, "permutations"),
+            ("compare", ("gpt", "llama"), {"policy": "papers"}, "paper"),
+            ("compare", ("gpt", "llama"), {"seed": -1}, "seed"),
+            ("ceiling", (), {"splits": 0}, "splits"),
+            ("ceiling", (), {"reference": "gpt"}, "participant"),
+            ("cues", (["centre"],), {}, "center"),
+            ("cues", ([3],), {}, "cue"),
+            ("cues", (), {"mirrors": -1}, "mirrors"),
+            ("cues", (), {"jobs": 0}, "jobs"),
+            ("thresholds", (), {"taus": [2.0]}, "taus"),
+            ("thresholds", (), {"taus": "low"}, "taus"),
+            ("mixture", ("gtp",), {}, "gpt"),
+            ("mixture", (3,), {}, "respondent"),
+            ("mixture", ("synthetic-soccer/gpt/cot",), {"bootstrap": -1}, "bootstrap"),
+            ("report", (3,), {}, "out"),
+            ("report", ("out",), {"figures": ["papers"]}, "paper"),
+            ("report", ("out",), {"before": "earlier"}, "before"),
+            ("report", ("out",), {"reasoning": "nowhere.json"}, "nowhere.json"),
+        ],
+    )
+    def test_methods(
+        self,
+        data: Dataset,
+        method: str,
+        arguments: tuple[Any, ...],
+        choices: dict[str, Any],
+        word: str,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises(SpotballError, match=word):
+            getattr(data, method)(*arguments, **choices)
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_ceiling_without_a_reference_is_an_error(self, folder: Path) -> None:
+        with pytest.raises(OptionError, match="reference"):
+            load(folder).ceiling()
+
+    @pytest.mark.parametrize(
+        "call",
+        [
+            lambda: sb.read_counts([ROW], "scenes.jsonl"),  # type: ignore[arg-type]
+            lambda: sb.Accumulator("scenes.jsonl"),  # type: ignore[arg-type]
+            lambda: sb.baseline_distributions("uniform", "scenes.jsonl"),  # type: ignore[arg-type]
+            lambda: sb.baseline_responses("scenes.jsonl"),  # type: ignore[arg-type]
+            lambda: sb.cue_scores("scenes.jsonl"),  # type: ignore[arg-type]
+            lambda: sb.cue_responses("scenes.jsonl", {"a": {"center": 1.0}}),  # type: ignore[arg-type]
+            lambda: sb.synthetic_poses("scenes.jsonl"),  # type: ignore[arg-type]
+            lambda: sb.synthetic_poses(KNOWN[0]),  # type: ignore[arg-type]
+            lambda: sb.synthetic_scenes("many"),  # type: ignore[arg-type]
+            lambda: sb.baseline_responses(KNOWN, samples="many"),  # type: ignore[arg-type]
+            lambda: sb.read_scenes(3),  # type: ignore[arg-type]
+            lambda: sb.replicate(3),  # type: ignore[arg-type]
+            lambda: sb.import_release(3),  # type: ignore[arg-type]
+            lambda: Counts.of("counts", rows=6, cols=10),  # type: ignore[arg-type]
+            lambda: Counts.merge("counts"),  # type: ignore[arg-type]
+        ],
+    )
+    def test_wrong_types_of_other_functions(self, call: Callable[[], object]) -> None:
+        with pytest.raises(SpotballError):
+            call()
+
+
+class TestTruthOfCommands:
+    def test_two_tables(self, tmp_path: Path) -> None:
+        guesses, truth = write_csv(tmp_path / "p.csv", GUESS_ROWS), write_csv(tmp_path / "t.csv", TRUTH_ROWS)
+        done = spotball("score", guesses, "--truth", truth, "--bootstrap", "0", "--format", "json")
+        assert json.loads(done.stdout) == json.loads(score(guesses, truth=BALLS, bootstrap=0).model_dump_json())
+        (line,) = [line for line in done.stderr.splitlines() if "t.csv" in line]
+        assert "6 x 10" in line
+        assert "640 x 360" in line
+        assert "--grid" in line
+        assert "--size" in line
+
+    def test_a_grid_a_size_and_columns(self, tmp_path: Path) -> None:
+        guesses = write_csv(tmp_path / "p.csv", [{"id": "1", "prediction": "H8"}])
+        truth = write_csv(tmp_path / "t.csv", [{"id": "1", "cell": "H7"}])
+        words = ("--truth", truth, "--grid", "8 x 8", "--size", "800X600", "--columns", "image=id,cell=prediction")
+        done = spotball("score", guesses, *words, "--bootstrap", "0", "--format", "json")
+        assert done.stderr == ""
+        (group,) = json.loads(done.stdout)["groups"]
+        assert group["metrics"]["euclidean_error"]["value"] == 100
+
+    @pytest.mark.parametrize(("given", "assumed"), [("--grid", "640 x 360"), ("--size", "6 x 10")])
+    def test_only_what_is_assumed_is_printed(self, tmp_path: Path, given: str, assumed: str) -> None:
+        guesses, truth = write_csv(tmp_path / "p.csv", GUESS_ROWS), write_csv(tmp_path / "t.csv", TRUTH_ROWS)
+        words = ("--truth", truth, given, {"--grid": "6x12", "--size": "800x600"}[given], "--bootstrap", "0")
+        done = spotball("score", guesses, *words)
+        (line,) = [line for line in done.stderr.splitlines() if "t.csv" in line]
+        assert assumed in line
+        assert given not in line
+        assert "t.csv" not in spotball("score", guesses, *words, "--quiet").stderr
+
+    def test_every_command_takes_the_options(self, tmp_path: Path) -> None:
+        rows = [{"id": str(i), "respondent": r, "guess": c} for r in "ab" for i, c in enumerate(["D5", "C4", "A1"] * 3)]
+        guesses = write_csv(tmp_path / "p.csv", rows)
+        truth = write_csv(tmp_path / "t.csv", [{"id": str(i), "cell": "D5"} for i in range(9)])
+        words = (guesses, "--truth", truth, "--grid", "6x10", "--size", "640x360", "--columns", "image=id,cell=guess")
+        few = ("--bootstrap", "0", "--quiet")
+        for done in (
+            spotball("score", *words, *few),
+            spotball("compare", *words, "--a", "a", "--b", "b", *few),
+            spotball("report", *words, "--out", tmp_path / "report", "--reference", "a", "--before", guesses, *few),
+            spotball("cues", "explain", *words, "--cues", "center", *few),
+            spotball("count", *words, "--out", tmp_path / "all.counts", "--quiet"),
+        ):
+            assert (done.returncode, done.stderr) == (0, "")
+        of_counts = (*words[1:-1], "image=id")
+        counted = spotball("score", tmp_path / "all.counts", *of_counts, *few, "--format", "json")
+        assert counted.stdout == spotball("score", *words, *few, "--format", "json").stdout
+
+    @pytest.mark.parametrize(
+        ("words", "option"),
+        [
+            (("--truth", "t.csv", "--grid", "8"), "--grid"),
+            (("--truth", "t.csv", "--grid", "0x8"), "--grid"),
+            (("--truth", "t.csv", "--grid", "8x8x8"), "--grid"),
+            (("--truth", "t.csv", "--grid", "640x360"), "--grid"),
+            (("--truth", "t.csv", "--grid", "10x10", "--size", "9x9"), "--size"),
+            (("--truth", "t.csv", "--size", "800"), "--size"),
+            (("--truth", "t.csv", "--size", "800x-1"), "--size"),
+            (("--truth", "t.csv", "--columns", "image"), "--columns"),
+            (("--truth", "t.csv", "--columns", "image="), "--columns"),
+            (("--truth", "t.csv", "--columns", ""), "--columns"),
+            (("--truth", "t.csv", "--columns", "image=a,image=b"), "--columns"),
+            (("--truth", "t.csv", "--columns", "imag=a"), "image"),
+            (("--truth", "t.csv", "--scenes", "s.jsonl"), "--scenes"),
+            (("--scenes", "s.jsonl", "--grid", "8x8"), "--grid"),
+            (("--scenes", "s.jsonl", "--size", "8x8"), "--size"),
+            ((), "--truth"),
+        ],
+    )
+    def test_mistakes(
+        self, words: tuple[str, ...], option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        write_csv(Path("p.csv"), GUESS_ROWS)
+        write_csv(Path("t.csv"), TRUTH_ROWS)
+        write_scenes([sb.Scene(sport="a", image="1", grid=Grid.standard(), ball_cells=["D5"])], "s.jsonl")
+        done = spotball("score", "p.csv", *words)
+        assert done.returncode == 2
+        assert option in done.stderr
+        assert done.stdout == ""

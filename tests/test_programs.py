@@ -1,0 +1,68 @@
+"""Programs that users of the library write after reading its README: each runs, is short, and passes type checkers.
+
+The programs in `programs/` compare their results with plain loops over images.
+"""
+
+from __future__ import annotations
+
+import ast
+import runpy
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from scripts import docs_types
+from tests.conftest import ROOT
+
+FOLDER = ROOT / "tests/programs"
+LIBRARIES = {
+    "notebook": "IPython",
+    "hugging_face_dataset": "datasets",
+    "inspect_scorer": "inspect_ai",
+    "sklearn_cross_validation": "sklearn",
+    "torch_tensors": "torch",
+}
+"""Libraries that are not among those of the development environment, by program."""
+
+PROGRAMS = sorted(path.stem for path in FOLDER.glob("*.py"))
+
+
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in LIBRARIES])
+def test_program_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(FOLDER / f"{name}.py"), run_name="__main__")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "library"), LIBRARIES.items())
+def test_program_with_another_library_runs(name: str, library: str, tmp_path: Path) -> None:
+    if not find_spec(library):
+        pytest.skip(f"needs {library}")
+    command = [sys.executable, str(FOLDER / f"{name}.py")]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_programs_are_24_and_have_fewer_than_15_lines() -> None:
+    lines = {name: n_lines(FOLDER / f"{name}.py") for name in PROGRAMS}
+    assert len(lines) == 24
+    assert {name: n for name, n in lines.items() if n >= 15} == {}
+
+
+def n_lines(file: Path) -> int:
+    """Return the number of lines of code, without the docstring of the module, comments and blank lines."""
+    text = file.read_text(encoding="utf-8")
+    end = ast.parse(text).body[0].end_lineno
+    return sum(bool(line.strip()) and not line.strip().startswith("#") for line in text.splitlines()[end:])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("check", [docs_types.mypy, docs_types.pyright], ids=["mypy", "pyright"])
+def test_programs_pass_type_checkers(check: Callable[[Path], list[docs_types.Error]], tmp_path: Path) -> None:
+    shutil.copytree(FOLDER, tmp_path / "programs")
+    assert check(tmp_path / "programs") == []

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
+import sys
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -482,3 +487,112 @@ def test_a_truth_that_cannot_be_read() -> None:
         DistributionError, match=r"^truth has 1 masked values, expected rows that are masked completely"
     ):
         accuracy([[1, 0]], partly)
+
+
+# Several images ----------------------------------------------------------------------------------------------------
+
+BALLS = [{"C4", "C5"}, "A1", {"D5"}, "F10"]
+PEOPLE = [["C4", "C6", "C4"], ["A1", "B1"], ["D5", "D5", "E9", "A2"], ["F1", "F9"]]
+BOXES = [[[0, 0, 200, 200], [300, 10, 330, 90]], [[10, 20, 90, 120]], [[320, 180, 400, 359]], [[0, 300, 639, 320]]]
+SCENES = [
+    Scene(image=str(image), grid=GRID, ball_cells=tuple({ball} if isinstance(ball, str) else ball), players=boxes)
+    for image, (ball, boxes) in enumerate(zip(BALLS, BOXES, strict=True))
+]
+SETS = [metric for metric in METRICS.values() if metric.is_matched or metric.key == "image_entropy"]
+"""Metrics of a set of images, which return one number for it."""
+
+
+def counted(images: Any) -> Array:
+    return np.array([[labels.count(label) for label in GRID.labels] for labels in images], dtype=float)
+
+
+def padded(images: list[list[list[float]]]) -> Array:
+    most = max(map(len, images))
+    return np.array([[*boxes, *[[np.nan] * 4] * (most - len(boxes))] for boxes in images])
+
+
+def of_arrays(array: Array) -> list[Any]:
+    """An array as users have it in other libraries."""
+    forms = [array, array.tolist(), list(array), [*map(tuple, array.tolist())], array.astype(np.float32)]
+    forms += [pl.Series(array.tolist()), pd.Series(array.tolist())]
+    forms += [frame(dict(zip(GRID.labels, array.T, strict=True))) for frame in (pl.DataFrame, pd.DataFrame)]
+    if torch := sys.modules.get("torch"):
+        forms += [torch.tensor(array), torch.tensor(array, dtype=torch.float32, requires_grad=True)]
+    return forms
+
+
+def of_labels(values: list[Any]) -> list[Any]:
+    """A list of labels, or of lists of labels, as users have it in other libraries."""
+    return [values, tuple(values), iter(values), pl.Series(values), pd.Series(values), np.array(values, dtype=object)]
+
+
+def seconds_of(metric: Metric) -> list[Any]:
+    """The forms of what a metric needs next to the guesses, for all images."""
+    if metric.needs == ("truth",):
+        masks = np.array([GRID.mask({ball} if isinstance(ball, str) else ball) for ball in BALLS])
+        lists = [sorted({ball} if isinstance(ball, str) else ball) for ball in BALLS]
+        mixed: list[Any] = [SCENES[0].truth, *BALLS[1:]]
+        return [BALLS, SCENES, tuple(SCENES), lists, mixed, pl.Series(lists), pd.Series(lists), *of_arrays(masks)[:5]]
+    if metric.needs == ("players",):
+        return [BOXES, SCENES, [*map(np.array, BOXES)], [scene.players for scene in SCENES], padded(BOXES)]
+    return [PEOPLE, *of_labels(PEOPLE)[3:], *of_arrays(counted(PEOPLE))]
+
+
+def call_with(metric: Metric, guesses: Any, second: Any) -> Any:
+    return metric.function(guesses, *([second] if metric.needs else []))
+
+
+def one_by_one(metric: Metric, images: list[Any]) -> Array:
+    """The values of a plain loop over images."""
+    second = {"truth": BALLS, "players": BOXES, "reference": PEOPLE}.get(next(iter(metric.needs), ""), [None] * 4)
+    return np.array([call_with(metric, labels, second[image]) for image, labels in enumerate(images)])
+
+
+answers = st.lists(st.sampled_from([*GRID.labels[:12], "C4", "D5", "F10"]), min_size=1, max_size=5)
+
+
+@every_plain_metric
+@settings(max_examples=examples(8))
+@given(images=st.lists(answers, min_size=4, max_size=4))
+def test_several_images_score_as_a_loop_over_them(metric: Metric, images: list[list[str]]) -> None:
+    expected = one_by_one(metric, images)
+    expected = expected.mean() if metric in SETS else expected
+    seconds = seconds_of(metric)
+    for guesses in (*of_labels(images), [Counter(labels) for labels in images], *of_arrays(counted(images))):
+        same(call_with(metric, guesses, seconds[0]), expected)
+    for second in seconds:
+        same(call_with(metric, images, second), expected)
+        same(call_with(metric, counted(images), second), expected)
+
+
+@needing("truth", "players")
+@settings(max_examples=examples(8))
+@given(labels=st.lists(st.sampled_from([*GRID.labels, None, "", math.nan]), min_size=4, max_size=4))
+def test_one_guess_for_each_image_scores_as_a_loop_over_them(metric: Metric, labels: list[Any]) -> None:
+    expected = one_by_one(metric, [[label] for label in labels])
+    for second in seconds_of(metric):
+        same(call_with(metric, labels, second), expected)
+    known = [label if isinstance(label, str) else None for label in labels]
+    for column in (tuple(labels), iter(labels), np.array(labels, dtype=object), pd.Series(labels), pl.Series(known)):
+        same(call_with(metric, column, seconds_of(metric)[0]), expected)
+
+
+@pytest.mark.parametrize("metric", [metric for metric in METRICS.values() if metric.is_matched], ids=lambda m: m.key)
+def test_matched_metrics_take_images_in_every_form(metric: Metric) -> None:
+    images = [["C4", "C4", "C6", "B2"], ["A1", "A1", "B1", "F9"], ["D5", "D6", "E9", "A2", "A2"], ["F10", "F1"]]
+    images, people = [labels * 4 for labels in images], [labels * 3 for labels in PEOPLE]
+    second = {"truth": SCENES, "reference": people}.get(next(iter(metric.needs), ""))
+    expected = call_with(metric, counted(images), second)
+    assert np.isfinite(expected).all()
+    for guesses in (*of_labels(images), [Counter(labels) for labels in images], *of_arrays(counted(images))[:4]):
+        same(call_with(metric, guesses, second), expected)
+
+
+@needing("truth", "players")
+@pytest.mark.parametrize("n", [1, 3, 5])
+def test_other_numbers_of_images_are_an_error(metric: Metric, n: int) -> None:
+    for guesses in (["A1"] * n, [["A1", "A2"]] * n, [{"A1": 2}] * n):
+        for second in (seconds_of(metric)[0], SCENES):
+            with pytest.raises(DistributionError) as caught:
+                call_with(metric, guesses, second)
+            assert {str(n), "4"} <= set(re.findall(r"\d+", str(caught.value)))

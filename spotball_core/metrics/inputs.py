@@ -149,11 +149,10 @@ class Second:
         """Raise DistributionError unless the guesses have this number of images (None: one image)."""
         if found == self.n_images:
             return
-        has = "one image" if found is None else f"{found} items"
+        has = "one image" if found is None else f"{found} item{'s' * (found != 1)}"
         raise DistributionError(
-            f"{name} has {has}, but {self.name} lists {self.n_images} images. For several images, pass one item per "
-            f"image in both, such as a label or a list of labels. For one image, pass {self.name} as "
-            f"{_ONE_IMAGE[self.name]}"
+            f"{name} has {has}, but {self.name} has {self.n_images}. For several images, pass one item per image in "
+            f"both, such as a label or a list of labels. For one image, pass {self.name} as {_ONE_IMAGE[self.name]}"
         )
 
 

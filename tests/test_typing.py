@@ -113,14 +113,14 @@ boxes = pl.DataFrame({"x1": [1], "y1": [2], "x2": [3], "y2": [4]})
 """
 
 FLOATS = (
-    'sc.accuracy(["A1", None], ["A1", "A2"])',
+    'sc.accuracy(["A1", None], {"A1", "A2"})',
     'sc.accuracy("A1", "A1", grid=grid)',
     "sc.accuracy(shares, scene)",
     "sc.accuracy([2, 1, 0], [True, False, False], unparsed=1)",
     "sc.accuracy([np.float64(2), np.float64(1)], (np.True_, np.False_))",
     "sc.accuracy([np.int64(2), np.int64(0)], [1.0, 0.0])",
     'sc.euclidean_error({"A1": 0.5, "A2": 0.5}, scene)',
-    'sc.expected_error(["A2"], ["A3"], grid=grid)',
+    'sc.expected_error(["A2"], "A3", grid=grid)',
     "sc.top_k_accuracy([2, 1, 0], [1, 0, 0], k=1)",
     'sc.wasserstein(["A1"], [0, 0, 1], unit="cell", grid=grid)',
     "sc.wasserstein_1d([1, 0, 0], [0, 0, 1], grid=grid)",
@@ -148,6 +148,10 @@ FLOATS = (
 """Calls for one image, or one set of images for the metrics of sets."""
 
 ARRAYS = (
+    'sc.accuracy(["A1", None], ["A1", "A2"], grid=grid)',
+    'sc.accuracy([["A1", "A2"], ["A1"]], ["A1", {"A2", "A3"}], grid=grid)',
+    'sc.euclidean_error(["A1"], [scene])',
+    'sc.near_player_rate(["A1"], [scene])',
     "sc.accuracy(counts, scene)",
     "sc.accuracy([1, 0, 0], counts > 7)",
     "sc.accuracy([[2, 1, 0], [1, 1, 1]], [1, 0, 0])",
@@ -157,7 +161,7 @@ ARRAYS = (
     "sc.euclidean_error(counts, scene)",
     "sc.wasserstein(counts, [1, 0, 0], grid=grid)",
     "sc.near_player_rate(counts, scene)",
-    "sc.near_player_rate([1, 0, 0], [[[1, 2, 3, 4]], [[5, 6, 7, 8]]], grid=grid)",
+    "sc.near_player_rate([[1, 0, 0], [1, 0, 0]], [[[1, 2, 3, 4]], [[5, 6, 7, 8]]], grid=grid)",
     "sc.normalized_entropy(counts)",
     "sc.image_entropy(np.stack([counts, counts]))",
     "sc.wasserstein_matched(np.stack([counts, counts]), counts, grid=grid)",

@@ -250,7 +250,8 @@ def mass_of(
         mass, unparsed = (np.array(arrays, dtype=float) for arrays in zip(*several, strict=True))
         found = len(values)
     else:
-        mass, unparsed = _of_image(values, grid, name) if form != "numbers" else _of_numbers(values, grid, name)
+        read = {"labels": _of_labels, "numbers": _of_numbers, "other": _of_image}[form]
+        mass, unparsed = read(values, grid, name)
         found = mass.shape[-2] if mass.ndim > 1 else None
     is_strict = form != "numbers" or (second is not None and second.is_list)
     if second is not None and n_images is not None and is_strict:
@@ -278,6 +279,8 @@ def pair_of(guesses: Guesses, reference: Guesses, grid: Grid) -> tuple[FloatArra
 
 def plain_values(values: Any, grid: Grid | None) -> Any:
     """Return values of other libraries as an array or a list (`interchange.values_of`), other sequences as a list."""
+    if _is_array_of_numbers(values) or _is_record(values):
+        return values
     values = values_of(values, grid)
     is_sequence = isinstance(values, (Sequence, ValuesView, Iterator)) and not isinstance(values, (str, list))
     return list(values) if is_sequence else values
@@ -292,6 +295,8 @@ def _form(values: object) -> Form:
         if all(isinstance(value, str) or is_missing(value) for value in values):
             return "labels"
         return "numbers" if _are_numbers(values) else "items"
+    if _is_array_of_numbers(values):
+        return "numbers"
     if isinstance(values, str):
         return "labels"
     return "other" if isinstance(values, (Mapping, AbstractSet)) or _is_record(values) else "numbers"
@@ -299,8 +304,12 @@ def _form(values: object) -> Form:
 
 def _are_numbers(values: object) -> bool:
     """Return whether values are an array or numbers, or lists of numbers without other items."""
+    if _is_array_of_numbers(values):
+        return True
     if not isinstance(values, (list, tuple)):
         return not isinstance(values, (str, Mapping, AbstractSet)) and not _is_record(values)
+    if values and {type(value) for value in values} <= {int, float, bool} and not is_missing(values[0]):
+        return True
     are_numbers = False
     for value in values:
         if value is None or isinstance(value, (str, Mapping, AbstractSet)) or _is_record(value):
@@ -308,6 +317,10 @@ def _are_numbers(values: object) -> bool:
         if not are_numbers:
             are_numbers = _leads_with_number([value])
     return are_numbers
+
+
+def _is_array_of_numbers(values: object) -> TypeGuard[AnyArray]:
+    return type(values) is np.ndarray and values.dtype.kind in "biuf"
 
 
 def _is_nested(value: object) -> bool:
@@ -337,15 +350,19 @@ def _of_image(values: Any, grid: Grid | None, name: str = "guesses") -> tuple[Fl
     if values is None or is_missing(values):
         values = [None]
     if _form(values) == "labels":
-        grid = grid or Grid.standard()
-        values = [values] if isinstance(values, str) else list(values)
-        named = [grid.index(label) for label in values if not is_missing(label)]
-        mass = np.bincount(named, minlength=grid.n_cells).astype(float)
-        return mass, np.asarray(float(len(values) - len(named)))
+        return _of_labels(values, grid, name)
     mass, unparsed = _of_numbers(values, grid, name)
     if mass.ndim > 1:
         raise DistributionError(f"{name} has shape {mass.shape}, expected one number per cell, or labels")
     return mass, unparsed
+
+
+def _of_labels(values: str | Sequence[str | None], grid: Grid | None, _name: str) -> tuple[FloatArray, FloatArray]:
+    grid = grid or Grid.standard()
+    labels = [values] if isinstance(values, str) else values
+    named = [grid.index(label) for label in labels if not is_missing(label)]  # type: ignore[arg-type]
+    mass = np.bincount(named, minlength=grid.n_cells).astype(float)
+    return mass, np.asarray(float(len(labels) - len(named)))
 
 
 def _of_mapping(values: Mapping[Any, Any], grid: Grid, name: str) -> tuple[FloatArray, FloatArray]:
@@ -457,7 +474,7 @@ def _truth_of_image(values: Any, grid: Grid | None) -> BoolArray:
     if mask.ndim == 0 or mask.dtype.kind not in "biuf":
         raise DistributionError(f"truth: found {values!r:.80}, {expected}")
     _check_length(mask, grid, "truth")
-    if not np.isin(mask, (0, 1)).all():
+    if mask.dtype.kind != "b" and not np.isin(mask, (0, 1)).all():
         raise DistributionError("truth contains values other than 0 and 1. Pass 1 for cells with the ball, else 0")
     return mask.astype(bool)
 
@@ -546,6 +563,8 @@ def check_cells(first: AnyArray, second: AnyArray) -> None:
 
 def common_shape(first: AnyArray, second: AnyArray) -> tuple[int, ...]:
     """Return the shape that two arrays broadcast to; raise DistributionError if they do not broadcast."""
+    if first.shape == second.shape:
+        return first.shape
     try:
         return np.broadcast_shapes(first.shape, second.shape)
     except ValueError as error:

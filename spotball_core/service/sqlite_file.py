@@ -142,6 +142,7 @@ def read_only(path: Path, schema: Schema) -> sqlite3.Connection:
     """
     _check_file(path, schema)
     with sqlite_errors(path):
+        _roll_back(path)
         uri = f"{path.resolve().as_uri()}?mode=ro"
         connection = sqlite3.connect(uri, uri=True, timeout=60, check_same_thread=False)
         try:
@@ -200,6 +201,13 @@ def _create(path: Path, schema: Schema, mode: int) -> None:
             fresh.rename(path)
     finally:
         fresh.unlink(missing_ok=True)
+
+
+def _roll_back(path: Path) -> None:
+    """Undo the transaction of a process that was killed while it wrote. A read-only connection cannot undo it."""
+    if path.with_name(f"{path.name}-journal").exists():
+        with closing(sqlite3.connect(path, timeout=60)) as connection:
+            version_of(connection)
 
 
 def _check_file(path: Path, schema: Schema) -> None:

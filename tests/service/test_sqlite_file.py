@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -126,6 +130,29 @@ def test_a_store_of_an_earlier_version_gets_the_tables_that_it_lacks(filled: Pat
             ),
         ):
             use(filled, SCHEMA)
+
+
+@pytest.mark.parametrize("opened", [open_store, read_only])
+def test_open_undoes_a_transaction_that_a_kill_interrupted(
+    path: Path, opened: Callable[[Path, Schema], sqlite3.Connection]
+) -> None:
+    schema = replace(SCHEMA, wal=False)
+    open_store(path, schema).close()
+    process = multiprocessing.get_context("spawn").Process(target=_write_and_die, args=(path, schema))
+    process.start()
+    process.join(60)
+    assert process.exitcode == -signal.SIGKILL
+    assert path.with_name(f"{path.name}-journal").stat().st_size
+    with closing(opened(path, schema)) as connection:
+        assert names(connection) == []
+
+
+def _write_and_die(path: Path, schema: Schema) -> None:
+    connection = connect(path, schema)
+    connection.execute("PRAGMA cache_size = 1")
+    connection.execute("BEGIN")
+    connection.executemany("INSERT INTO texts VALUES (?, ?)", [(str(n), "text " * 100) for n in range(99)])
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_what_is_not_a_regular_file_is_refused(path: Path) -> None:

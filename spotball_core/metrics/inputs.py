@@ -249,9 +249,11 @@ def mass_of(
         several = [at_place(place, name, _of_image, item, grid) for place, item in enumerate(values)]
         mass, unparsed = (np.array(arrays, dtype=float) for arrays in zip(*several, strict=True))
         found = len(values)
+    elif form == "labels":
+        mass, unparsed = _of_labels(values, grid)
+        found = None
     else:
-        read = {"labels": _of_labels, "numbers": _of_numbers, "other": _of_image}[form]
-        mass, unparsed = read(values, grid, name)
+        mass, unparsed = (_of_numbers if form == "numbers" else _of_image)(values, grid, name)
         found = mass.shape[-2] if mass.ndim > 1 else None
     is_strict = form != "numbers" or (second is not None and second.is_list)
     if second is not None and n_images is not None and is_strict:
@@ -308,8 +310,8 @@ def _are_numbers(values: object) -> bool:
         return True
     if not isinstance(values, (list, tuple)):
         return not isinstance(values, (str, Mapping, AbstractSet)) and not _is_record(values)
-    if values and {type(value) for value in values} <= {int, float, bool} and not is_missing(values[0]):
-        return True
+    if {type(value) for value in values} <= {int, float, bool}:
+        return not all(is_missing(value) for value in values)
     are_numbers = False
     for value in values:
         if value is None or isinstance(value, (str, Mapping, AbstractSet)) or _is_record(value):
@@ -320,6 +322,7 @@ def _are_numbers(values: object) -> bool:
 
 
 def _is_array_of_numbers(values: object) -> TypeGuard[AnyArray]:
+    """Return whether values are a plain array of numbers, the most common form, without slower checks of types."""
     return type(values) is np.ndarray and values.dtype.kind in "biuf"
 
 
@@ -350,14 +353,14 @@ def _of_image(values: Any, grid: Grid | None, name: str = "guesses") -> tuple[Fl
     if values is None or is_missing(values):
         values = [None]
     if _form(values) == "labels":
-        return _of_labels(values, grid, name)
+        return _of_labels(values, grid)
     mass, unparsed = _of_numbers(values, grid, name)
     if mass.ndim > 1:
         raise DistributionError(f"{name} has shape {mass.shape}, expected one number per cell, or labels")
     return mass, unparsed
 
 
-def _of_labels(values: str | Sequence[str | None], grid: Grid | None, _name: str) -> tuple[FloatArray, FloatArray]:
+def _of_labels(values: str | Sequence[str | None], grid: Grid | None) -> tuple[FloatArray, FloatArray]:
     grid = grid or Grid.standard()
     labels = [values] if isinstance(values, str) else values
     named = [grid.index(label) for label in labels if not is_missing(label)]  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from spotball_core.errors import SpotballError
 
+_MAGIC = b"SQLite format 3\0"
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
@@ -136,13 +137,15 @@ def connect(path: Path, schema: Schema) -> sqlite3.Connection:
 def read_only(path: Path, schema: Schema) -> sqlite3.Connection:
     """Return a read-only connection, usable while another process writes; only one thread at a time may use it.
 
+    A transaction that a kill interrupted is undone first.
+
     Raises:
         DamagedStoreError: if the file is empty, damaged or not a store of this kind.
         StoreError: if the file cannot be opened, or was made by a later version of the package.
     """
     _check_file(path, schema)
     with sqlite_errors(path):
-        _roll_back(path)
+        _roll_back(path, schema)
         uri = f"{path.resolve().as_uri()}?mode=ro"
         connection = sqlite3.connect(uri, uri=True, timeout=60, check_same_thread=False)
         try:
@@ -203,11 +206,16 @@ def _create(path: Path, schema: Schema, mode: int) -> None:
         fresh.unlink(missing_ok=True)
 
 
-def _roll_back(path: Path) -> None:
+def _roll_back(path: Path, schema: Schema) -> None:
     """Undo the transaction of a process that was killed while it wrote. A read-only connection cannot undo it."""
-    if path.with_name(f"{path.name}-journal").exists():
-        with closing(sqlite3.connect(path, timeout=60)) as connection:
-            version_of(connection)
+    if not path.with_name(f"{path.name}-journal").exists():
+        return
+    with path.open("rb") as file:
+        # For a file of another kind, SQLite would delete the neighboring file, which is not a journal then.
+        if file.read(len(_MAGIC)) != _MAGIC:
+            raise _damaged(path, schema, "the file is damaged (file is not a database)")
+    with closing(sqlite3.connect(path, timeout=60)) as connection:
+        version_of(connection)
 
 
 def _check_file(path: Path, schema: Schema) -> None:

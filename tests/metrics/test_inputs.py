@@ -596,3 +596,15 @@ def test_other_numbers_of_images_are_an_error(metric: Metric, n: int) -> None:
             with pytest.raises(DistributionError) as caught:
                 call_with(metric, guesses, second)
             assert {str(n), "4"} <= set(re.findall(r"\d+", str(caught.value)))
+
+
+@pytest.mark.parametrize("missing", [math.nan, None])
+def test_accuracy_with_all_truths_missing_is_nan(missing: Any) -> None:
+    assert np.isnan(accuracy(["D5", "C2"], [missing, missing])).tolist() == [True, True]
+
+
+@pytest.mark.parametrize("guesses", [[1.0, "D5"], ["D5", 1.0]])
+def test_accuracy_of_numbers_mixed_with_labels_names_the_image(guesses: list[Any]) -> None:
+    place = guesses.index(1.0)
+    with pytest.raises(DistributionError, match=rf"guesses\[{place}\]"):
+        accuracy(guesses, ["D5", "C2"])

@@ -147,6 +147,18 @@ def test_open_undoes_a_transaction_that_a_kill_interrupted(
         assert names(connection) == []
 
 
+@pytest.mark.parametrize("opened", [open_store, read_only])
+def test_open_of_a_text_file_keeps_the_file_next_to_it(
+    path: Path, opened: Callable[[Path, Schema], sqlite3.Connection]
+) -> None:
+    journal = path.with_name(f"{path.name}-journal")
+    path.write_text("text " * 2000)
+    journal.write_text("another text")
+    with pytest.raises(DamagedStoreError, match="not a database"):
+        opened(path, SCHEMA)
+    assert (path.read_text(), journal.read_text()) == ("text " * 2000, "another text")
+
+
 def _write_and_die(path: Path, schema: Schema) -> None:
     connection = connect(path, schema)
     connection.execute("PRAGMA cache_size = 1")
